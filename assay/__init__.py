@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay import errors
     from assay.face.evaluation import Evaluation, begin, load
-    from assay.face.inline import evaluate
+    from assay.face.inline import aevaluate, evaluate
     from assay.face.labelled import estimate
     from assay.face.logs import Logs, import_logs
     from assay.face.recycling import recycle
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Estimate", "Estimates", "Evaluation", "Evaluations", "Logs", "Replay", "Result",
-    "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "recycle", "replay",
-    "report",
+    "aevaluate", "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "recycle",
+    "replay", "report",
 ]
 
 _HOMES = {
     "begin": "evaluation", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
+    "aevaluate": "inline",
     "estimate": "labelled", "open": "several", "Evaluations": "several",
     "Estimate": "results", "Estimates": "results", "Replay": "results", "Result": "results",
     "replay": "simulation", "recycle": "recycling", "report": "several", "import_logs": "logs",

@@ -11,10 +11,10 @@ import argparse
 import numpy as np
 
 from assay.evalcore.evaluation.state import Question, State, before_any_label, observe, plan
-from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Forecast, Goal
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.method import MIN_LABELS
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool

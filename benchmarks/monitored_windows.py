@@ -14,6 +14,7 @@ from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.methods.two_classes.base import CountingMethod, with_exact_values
 from assay.evalcore.monitoring.betting import Account, Side, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
+from assay.evalcore.monitoring.single_window import chance_of_draws
 from assay.evalcore.monitoring.verdicts import WatchedLimit
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
@@ -35,6 +36,7 @@ class Windows:
     mean: Floats       # (W,) of what their draws say of the limit,
     variance: Floats   # (W,) and of one draw
     told: Ints         # (W,) draws
+    chance: Floats     # (W,) of draws like these of a window alone, while the limit is kept
 
     def covers(self) -> float:
         """The share of intervals that cover the truth."""
@@ -91,7 +93,8 @@ def simulate_against(
     truth = float(what.of_confusion(data.confusion()))
     return [
         Windows(truth=truth, value=e.value, lower=e.lower, upper=e.upper, factors=account.factors,
-                mean=account.mean(), variance=account.variance(), told=account.told)
+                mean=account.mean(), variance=account.variance(), told=account.told,
+                chance=chance_of_draws(account.worths, account.bound))
         for account in accounts
     ]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.verdicts import HORIZON, Life, Promise, Test, step
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
@@ -76,7 +77,7 @@ def first_alarm(promise: Promise, windows: Floats, quiet: int = 0) -> Floats:
     windows (S, W, G): the factors of S streams.  An alarm in a quiet window begins a stream anew.
     """
     n, length, effects = windows.shape
-    new = Life.new(promise.test, effects)
+    new = Life.new(promise.test, min(effects, len(EFFECTS)))
     life = Life(windows=0, wealth=np.broadcast_to(new.wealth, (n, len(new.wealth))).copy())
     found = np.full(n, np.inf)
     for w in range(length):

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items

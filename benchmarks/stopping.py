@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.run import ReplayPlan, simulate

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache
@@ -10,6 +11,9 @@ from typing import Any
 # Before numpy is imported, and for every process that tests start. Our matrices are small: a second thread
 # mostly waits for the first and takes a processor from the other tests meanwhile.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Modules are compiled once, and not by every process that tests start: that is most of what many of them do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Forecasts of labels take seconds. Tests of what forecasts say take this back.
 os.environ.setdefault("ASSAY_FORECAST_WORLDS", "4")
@@ -42,6 +46,11 @@ def _all_json_fits_its_schema() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assay.flows.cli.output.json", CheckedJson)
         yield
+
+
+def pytest_configure() -> None:
+    """What this process compiles is kept too, whatever it was started with."""
+    sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish() -> None:

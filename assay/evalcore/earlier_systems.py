@@ -52,50 +52,52 @@ def fit_factors(results: Floats) -> FactorFit:
 
     Raises BadInput where a system has no result at all, or there are none of any item.
     """
-    known = ~np.isnan(results)
-    if not results.size or not known.any(axis=0).all():
+    has_result = ~np.isnan(results)
+    if not results.size or not has_result.any(axis=0).all():
         raise BadInput("an earlier system has no result on these items; leave it out")
-    y, seen = np.where(known, results, 0.0), known.astype(np.float64)
+    y, weight = np.where(has_result, results, 0.0), has_result.astype(np.float64)
     n, m = results.shape
     k = n_factors(m)
-    rate = (y.sum(axis=0) + 0.5) / (seen.sum(axis=0) + 1)
+    rate = (y.sum(axis=0) + 0.5) / (weight.sum(axis=0) + 1)
     intercept: Floats = np.log(rate / (1 - rate))
     slope: Floats = np.zeros((m, k))
     item: Floats = np.zeros((n, k))
     slope[:, 0] = _EVEN
-    for other in range(1, k):            # further factors begin as contrasts between the systems
-        slope[:, other] = 0.3 * np.cos(np.pi * other * (np.arange(m) + 0.5) / m)
+    for factor in range(1, k):            # further factors begin as contrasts between the systems
+        slope[:, factor] = 0.3 * np.cos(np.pi * factor * (np.arange(m) + 0.5) / m)
     for _ in range(_TURNS):
         for _ in range(_STEPS):
-            item = item + _newton(item, slope, (y, seen, intercept[None, :]), np.zeros(k))
+            item = item + _newton(item, slope, (y, weight, intercept[None, :]), np.zeros(k))
         design, prior = np.column_stack([item, np.ones(n)]), np.array([_EVEN, *np.zeros(k - 1), 0.0])
         for _ in range(_STEPS):
-            both = np.column_stack([slope, intercept])
-            both = both + _newton(both, design, (y.T, seen.T, np.zeros((1, 1))), prior)
-            slope, intercept = both[:, :k], both[:, k]
+            coefficients = np.column_stack([slope, intercept])
+            coefficients = coefficients + _newton(
+                coefficients, design, (y.T, weight.T, np.zeros((1, 1))), prior
+            )
+            slope, intercept = coefficients[:, :k], coefficients[:, k]
     return FactorFit(item=item, intercept=intercept, slope=slope)
 
 
-def most_telling(results: Floats, most: int = MOST_SYSTEMS) -> Ints:
+def most_telling(results: Floats, max_systems: int = MOST_SYSTEMS) -> Ints:
     """The systems (at most so many) whose results together say most of the others', best first.
 
     A missing result counts as the system's mean.
     """
     mean = np.nanmean(results, axis=0)
-    left = np.where(np.isnan(results), mean, results) - mean
+    unexplained = np.where(np.isnan(results), mean, results) - mean
     chosen: list[int] = []
-    for _ in range(min(most, results.shape[1])):
-        size = steady((left**2).sum(axis=0))
+    for _ in range(min(max_systems, results.shape[1])):
+        size = steady((unexplained**2).sum(axis=0))
         # how much of all that is left each one explains
-        shared = ((left.T @ left) ** 2).sum(axis=0)
+        shared = ((unexplained.T @ unexplained) ** 2).sum(axis=0)
         explained = np.divide(shared, size, out=np.zeros(len(size)), where=size > 1e-9)
         explained[chosen] = -1.0
         best = int(np.argmax(steady(explained)))
         if explained[best] <= 0:
             break
         chosen.append(best)
-        column = left[:, best]
-        left = left - np.outer(column, column @ left / (column @ column))
+        column = unexplained[:, best]
+        unexplained = unexplained - np.outer(column, column @ unexplained / (column @ column))
     return np.array(chosen, np.int64)
 
 
@@ -103,10 +105,10 @@ def _newton(
     of: Floats, design: Floats, data: tuple[Floats, Floats, Floats], prior: Floats
 ) -> Floats:
     """A step (r, k) for every row of coefficients; data: results (r, c), which are seen, an offset."""
-    y, seen, offset = data
+    y, has_result, offset = data
     p = _expit(of @ design.T + offset)
-    slope = (seen * (y - p)) @ design - (of - prior)
-    weight = seen * np.maximum(p * (1 - p), 1e-6)
+    slope = (has_result * (y - p)) @ design - (of - prior)
+    weight = has_result * np.maximum(p * (1 - p), 1e-6)
     curve = np.einsum("rc,ck,cl->rkl", weight, design, design, optimize=True) + np.eye(of.shape[1])
     step = np.linalg.solve(curve, slope[..., None])[..., 0]
     return np.asarray(np.clip(step, -1.0, 1.0))

@@ -79,7 +79,7 @@ def missing_extra(extra: str, what: str, package: str) -> MissingExtra:
 _ALIKE = 0.65       # of difflib: `deep` and `depth` are, `label` and `table` are not
 
 
-def likely(name: str, known: Iterable[str]) -> str | None:
+def likely(name: str, known_names: Iterable[str]) -> str | None:
     """The known name that was probably meant; None where none is near. One rule for all names.
 
     The same but for case, dashes, spaces or `_score`; else the last word of it (`auc`), or the only one that
@@ -88,12 +88,12 @@ def likely(name: str, known: Iterable[str]) -> str | None:
     >>> [likely(name, ["f1", "roc_auc", "precision"]) for name in ("F1", "f1_score", "auc", "pre", "speed")]
     ['f1', 'f1', 'roc_auc', 'precision', None]
     """
-    listed = {_plain(one): one for one in reversed(list(known))}
+    listed = {_plain(known_name): known_name for known_name in reversed(list(known_names))}
     plain = _plain(name)
     if plain.removesuffix("_score") in listed:
         return listed[plain.removesuffix("_score")]
-    ends = [one for one in listed if plain and plain == one.rpartition("_")[2]]
-    begins = [one for one in listed if len(plain) > 2 and one.startswith(plain)]
+    ends = [known_name for known_name in listed if plain and plain == known_name.rpartition("_")[2]]
+    begins = [known_name for known_name in listed if len(plain) > 2 and known_name.startswith(plain)]
     near = ends[-1:] or begins * (len(begins) == 1) or get_close_matches(plain, listed, n=1, cutoff=_ALIKE)
     return listed[near[0]] if near else None
 
@@ -102,25 +102,25 @@ def _plain(name: str) -> str:
     return name.strip().strip("-").lower().replace("-", "_").replace(" ", "_")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """`did you mean 'f1'? `, to go before the known names; nothing where none is near."""
-    near = likely(name, known)
+    near = likely(name, known_names)
     return "" if near is None else f"did you mean {near!r}? "
 
 
-def nearest(name: str, known: Iterable[str], what: str) -> str:
+def nearest(name: str, known_names: Iterable[str], what: str) -> str:
     """`did you mean 'f1'?`, or all of the known ones where none is near; what: what they are, in the plural.
 
     >>> nearest("speed", ["f1", "roc_auc"], "measures")
     'known measures: f1, roc_auc'
     """
-    listed = list(known)
+    listed = list(known_names)
     return did_you_mean(name, listed).strip() or f"known {what}: {', '.join(listed)}"
 
 
-def plural(n: int, one: str, many: str = "") -> str:
-    """`1 label`, `1,200 labels`; many: the plural, unless it is `one` with an s."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+def plural(n: int, singular: str, many: str = "") -> str:
+    """`1 label`, `1,200 labels`; many: the plural, unless it is `singular` with an s."""
+    return f"{n:,} {singular if n == 1 else many or singular + 's'}"
 
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -112,7 +112,7 @@ class Strata:
     score: Floats    # (S,) mean score
 
     @staticmethod
-    def of(cells: Cells) -> "Strata":
+    def from_cells(cells: Cells) -> "Strata":
         """The occupied strata of these cells."""
         _, of_cell = np.unique(cells.stratum, return_inverse=True)
         size = np.bincount(of_cell, weights=cells.size)

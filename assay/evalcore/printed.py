@@ -50,9 +50,9 @@ class PrintedKey:
         return not (self.if_any or self.several)
 
 
-def key_as(name: str = "", **how: bool) -> Mapping[str, Any]:
+def key_as(name: str = "", **flags: bool) -> Mapping[str, Any]:
     """What a field says of its key."""
-    return {"name": name, **how} if name else how
+    return {"name": name, **flags} if name else flags
 
 
 HIDDEN, IF_ANY = key_as(hidden=True), key_as(if_any=True)
@@ -60,11 +60,11 @@ HIDDEN, IF_ANY = key_as(hidden=True), key_as(if_any=True)
 
 def printed_keys(kind: Any) -> Iterator[PrintedKey]:
     """How a dataclass is printed: its fields in order, then what is computed."""
-    for one in fields(kind):
-        default = one.default if one.default_factory is MISSING else one.default_factory()
-        yield PrintedKey(attribute=one.name, default=default, **{"name": one.name, **one.metadata})
-    for attribute, how in getattr(kind, "also_printed", {}).items():
-        yield PrintedKey(attribute=attribute, computed=True, **{"name": attribute, **how})
+    for field in fields(kind):
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        yield PrintedKey(attribute=field.name, default=default, **{"name": field.name, **field.metadata})
+    for attribute, flags in getattr(kind, "also_printed", {}).items():
+        yield PrintedKey(attribute=attribute, computed=True, **{"name": attribute, **flags})
 
 
 def printed(value: Any) -> Any:

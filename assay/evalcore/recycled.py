@@ -106,8 +106,8 @@ def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, ra
     (Cochran 1977, sec. 4.4). Raises BadInput for a margin, confidence or rate outside (0, 1)."""
     if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
         raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
-    wanted = scipy.special.ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
-    return min(n_items, int(np.ceil(wanted / (1 + (wanted - 1) / n_items)))) if n_items else 0
+    unlimited_size = scipy.special.ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
+    return min(n_items, int(np.ceil(unlimited_size / (1 + (unlimited_size - 1) / n_items)))) if n_items else 0
 
 
 def plan_recycled(
@@ -156,33 +156,37 @@ def precisions(
 
     Raises BadInput when an atom has another number of labels than the plan asked for.
     """
-    found = _cumulative(plan, labels)
+    cumulative = _cumulative(plan, labels)
     return [
-        (_exact if plan.option == "exact" else _all)(plan, found, s, confidence)
+        (_exact if plan.option == "exact" else _all)(plan, cumulative, s, confidence)
         for s in range(len(plan.sample))
     ]
 
 
 def _cumulative(plan: RecycledPlan, labels: Sequence[Array]) -> list[Ints]:
     """Positives among the first 0, 1, 2 ... labels of each atom."""
-    lengths = [len(each) for each in labels]
+    lengths = [len(labels_of_atom) for labels_of_atom in labels]
     if lengths != plan.ask.tolist():
         raise BadInput(f"the plan asked for {plan.ask.tolist()} labels of its atoms, got {lengths}")
-    return [np.concatenate([[0], np.cumsum(np.asarray(each, np.int64))]) for each in labels]
+    return [
+        np.concatenate([[0], np.cumsum(np.asarray(labels_of_atom, np.int64))]) for labels_of_atom in labels
+    ]
 
 
-def _exact(plan: RecycledPlan, found: Sequence[Ints], s: int, confidence: float) -> RateEstimate:
+def _exact(plan: RecycledPlan, cumulative: Sequence[Ints], s: int, confidence: float) -> RateEstimate:
     n, total = int(plan.sample[s].sum()), int(plan.overlaps.positives[s])
-    positives = sum(int(each[m]) for each, m in zip(found, plan.sample[s], strict=True))
+    positives = sum(
+        int(positives_of_atom[m]) for positives_of_atom, m in zip(cumulative, plan.sample[s], strict=True)
+    )
     return simple_rate(positives, n, total, confidence)
 
 
-def _all(plan: RecycledPlan, found: Sequence[Ints], s: int, confidence: float) -> RateEstimate:
-    here = plan.overlaps.member[:, s] & (plan.overlaps.size > 0)
-    if not here.any():
+def _all(plan: RecycledPlan, cumulative: Sequence[Ints], s: int, confidence: float) -> RateEstimate:
+    in_system = plan.overlaps.member[:, s] & (plan.overlaps.size > 0)
+    if not in_system.any():
         return RateEstimate(value=None, lower=0.0, upper=1.0, variance=0.0, labels=0)
-    size, n = plan.overlaps.size[here].astype(np.float64), plan.ask[here].astype(np.float64)
-    mean = np.array([each[-1] for each in found], np.float64)[here] / n
+    size, n = plan.overlaps.size[in_system].astype(np.float64), plan.ask[in_system].astype(np.float64)
+    mean = np.array([positives_of_atom[-1] for positives_of_atom in cumulative], np.float64)[in_system] / n
     share = size / size.sum()
     value = float(share @ mean)
     # an atom with one or a few labels cannot tell its own spread: it gets the system's
@@ -255,11 +259,11 @@ def recalls(
     missed = n_negative * (omission.value or 0.0)
     total = n_top * (top.value or 0.0) + missed
     var_missed, var_top = n_negative**2 * omission.variance, n_top**2 * top.variance
-    found = []
+    estimates = []
     for s, estimate in enumerate(precision):
         n_s = int(overlaps.positives[s])
         if total <= 0 or (estimate.value is None and n_s):
-            found.append(_unknown())
+            estimates.append(_unknown())
             continue
         recall = min(n_s * (estimate.value or 0.0) / total, 1.0)
         if s == parent:
@@ -269,7 +273,7 @@ def recalls(
         variance = float(spread / total**2)
         half = float(scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(variance))
         sure = variance == 0 and _is_exact(estimate) and _is_exact(top) and _is_exact(omission)
-        found.append(
+        estimates.append(
             RateEstimate(
                 value=recall,
                 # a variance of zero from a sample is ignorance: the whole range
@@ -279,7 +283,7 @@ def recalls(
                 labels=estimate.labels + omission.labels,
             )
         )
-    return found
+    return estimates
 
 
 def _is_exact(estimate: RateEstimate) -> bool:
@@ -327,9 +331,9 @@ def shares(groups: Groups, n: Floats) -> Floats:
     """t (R, C) at the levels n (R,)."""
     sampled = np.minimum(n[:, None], groups.items) / np.maximum(groups.items, 1)      # (R, G)
     largest = (sampled[:, :, None] * groups.member).max(axis=1)                      # (R, C)
-    asked = largest * groups.size
+    labels = largest * groups.size
     touched = groups.member.any(axis=0) & (n > 0)[:, None]
-    return np.where(touched, np.maximum(asked, 1.0), 0.0)
+    return np.where(touched, np.maximum(labels, 1.0), 0.0)
 
 
 def level(groups: Groups, labels: Ints) -> Floats:
@@ -344,11 +348,11 @@ def level(groups: Groups, labels: Ints) -> Floats:
     return np.where(reached, high, 0.0)
 
 
-def behind(groups: Groups, seen: Ints, wanted: Ints, size: Ints) -> Floats:
-    """How many items (R, C) each cell lacks of its share of all labels so far and `size` (R,) more. seen,
-    wanted (R, C): items labelled so far, and the most that may be added."""
-    target = shares(groups, np.maximum(level(groups, seen.sum(axis=1) + size), 1e-9))
-    return np.asarray(np.clip(target - seen, 0.0, wanted))
+def behind(groups: Groups, labelled: Ints, eligible: Ints, size: Ints) -> Floats:
+    """How many items (R, C) each cell lacks of its share of all labels so far and `size` (R,) more. labelled,
+    eligible (R, C): items labelled so far, and the most that may be added."""
+    target = shares(groups, np.maximum(level(groups, labelled.sum(axis=1) + size), 1e-9))
+    return np.asarray(np.clip(target - labelled, 0.0, eligible))
 
 
 def separate_labels(groups: Groups, n: Floats) -> Floats:
@@ -410,17 +414,17 @@ def recycle_for_precision(
         raise BadInput("a child needs at least one predicted positive, and a sample of at least 1")
     if not np.isin(parent_sample, parent).all():
         raise BadInput("the parent's sample holds items that the parent does not predict positive")
-    overlap, rest = np.intersect1d(parent, child), np.setdiff1d(child, parent)
-    kept = parent_sample[np.isin(parent_sample, overlap)]                                        # line 1
-    wanted = len(rest) * len(kept) / len(overlap) if len(overlap) else 0.0
-    added = uniform_sample(rest, int(wanted + rng.random()), rng)                                # line 2
-    remain = uniform_sample(child, max(0, size - len(kept) - len(added)), rng)                   # line 3
-    length = len(kept) + len(added)
+    overlap, only_child = np.intersect1d(parent, child), np.setdiff1d(child, parent)
+    reused = parent_sample[np.isin(parent_sample, overlap)]                                        # line 1
+    expected = len(only_child) * len(reused) / len(overlap) if len(overlap) else 0.0
+    added = uniform_sample(only_child, int(expected + rng.random()), rng)  # line 2
+    remain = uniform_sample(child, max(0, size - len(reused) - len(added)), rng)                   # line 3
+    length = len(reused) + len(added)
     order = mix_sequence(np.arange(length), mixing, rng)                                         # line 4
-    mixed = np.concatenate([kept, added])[order]
+    mixed = np.concatenate([reused, added])[order]
     return ChildSample(
         sequence=np.concatenate([mixed, remain])[:size],                                         # lines 5-7
-        recycled=int((order[:size] < len(kept)).sum()),
+        recycled=int((order[:size] < len(reused)).sum()),
         variance_factor=1 + min(length, size) / max(length, size) if mixing == "sample" else 1.0,
     )
 
@@ -438,11 +442,11 @@ def recycle_down(
     """
     if not len(ensemble):
         raise BadInput("an ensemble needs at least one predicted positive")
-    own = uniform_sample(ensemble, size, rng)
-    found = {"": ChildSample(sequence=own, recycled=0, variance_factor=1.0)}
+    ensemble_sample = uniform_sample(ensemble, size, rng)
+    samples = {"": ChildSample(sequence=ensemble_sample, recycled=0, variance_factor=1.0)}
     for name, child in children.items():
-        found[name] = recycle_for_precision(ensemble, child, size, own, mixing, rng)
-    return found
+        samples[name] = recycle_for_precision(ensemble, child, size, ensemble_sample, mixing, rng)
+    return samples
 
 
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
@@ -506,31 +510,32 @@ class Recycling:
 
 
 def recycled_systems(
-    ids: Sequence[str], called: Mapping[str, Bools], label: Sequence[bool | None], how: Recycling
+    ids: Sequence[str], called: Mapping[str, Bools], label: Sequence[bool | None], recycling: Recycling
 ) -> list[RecycledSystem]:
     """The parent's sample and those of the others, by Algorithms 1 and 2, with what labels say of each.
 
     ids (N,); called: what each system calls positive (N,), the parent first; label (N,): None where there is
     none.  Raises BadInput as `recycle_for_precision`.
     """
-    rng = stream(how.seed, "recycle", how.size, how.mixing)
-    parent, *others = called
-    children = {name: np.flatnonzero(called[name]) for name in others}
-    samples = recycle_down(np.flatnonzero(called[parent]), children, how.size, how.mixing, rng)
-    named = {parent: samples.pop(""), **samples}
-    found, seen = [], set[int]()
-    for name, child in named.items():
+    rng = stream(recycling.seed, "recycle", recycling.size, recycling.mixing)
+    parent, *other_systems = called
+    children = {name: np.flatnonzero(called[name]) for name in other_systems}
+    samples = recycle_down(np.flatnonzero(called[parent]), children, recycling.size, recycling.mixing, rng)
+    sample_of_system = {parent: samples.pop(""), **samples}
+    reports, items_so_far = [], set[int]()
+    for name, child in sample_of_system.items():
         distinct = list(dict.fromkeys(child.sequence.tolist()))
         missing = sum(label[i] is None for i in distinct)
         rate = None if missing else precision_of_child(
-            sum(bool(label[i]) for i in child.sequence.tolist()), child, how.confidence
+            sum(bool(label[i]) for i in child.sequence.tolist()), child, recycling.confidence
         )
-        found.append(RecycledSystem(
+        reports.append(RecycledSystem(
             system=name, predicted_positive=int(called[name].sum()), sample=len(child.sequence),
-            items=tuple(ids[i] for i in distinct), new=len(set(distinct) - seen), recycled=child.recycled,
+            items=tuple(ids[i] for i in distinct), new=len(set(distinct) - items_so_far),
+            recycled=child.recycled,
             saved=child.saved, variance_factor=child.variance_factor, unlabelled=missing,
             precision=None if rate is None else rate.value, lower=None if rate is None else rate.lower,
             upper=None if rate is None else rate.upper,
         ))
-        seen |= set(distinct)
-    return found
+        items_so_far |= set(distinct)
+    return reports

@@ -71,24 +71,24 @@ _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
 
 
-def remembered(most: int) -> Callable[[Callable[_Asked, _Found]], Callable[_Asked, _Found]]:
-    """A function that keeps its last `most` results, by what its arguments hold: arrays and records of them.
+def remembered(size: int) -> Callable[[Callable[_Asked, _Found]], Callable[_Asked, _Found]]:
+    """A function that keeps its last `size` results, by what its arguments hold: arrays and records of them.
 
     It must depend on nothing else, and nobody may write to what it gives.
     """
 
     def keeping(function: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
-        kept: OrderedDict[Hashable, _Found] = OrderedDict()
+        results: OrderedDict[Hashable, _Found] = OrderedDict()
 
         @wraps(function)
         def found(*args: _Asked.args, **kwargs: _Asked.kwargs) -> _Found:
             key = _content((args, sorted(kwargs.items())))
-            result = kept.pop(key, None)       # whole steps alone: threads may ask at once
+            result = results.pop(key, None)       # whole steps alone: threads may ask at once
             if result is None:
                 result = function(*args, **kwargs)
-            kept[key] = result
-            while len(kept) > most:
-                kept.popitem(last=False)
+            results[key] = result
+            while len(results) > size:
+                results.popitem(last=False)
             return result
 
         return found

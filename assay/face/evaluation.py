@@ -284,8 +284,9 @@ def begin(
     the number of the row; `ask` gives these names back in their own type.
 
     Args:
-        data: a frame (pandas, polars, pyarrow); the path or address of a file with predictions; the path of a
-            spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
+        data: a frame (pandas, polars, pyarrow), or a list of rows as dictionaries; the path or address of a
+            file with predictions; the path of a spec (.yaml), or a spec as a mapping; or nothing, where the
+            columns are given themselves.
         outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
             standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
             `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.

@@ -99,7 +99,7 @@ class FrameSource:
 def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     """Predictions as a file.
 
-    data   a frame, or the path or address of Parquet, CSV or JSONL
+    data   a frame, rows, or the path or address of Parquet, Arrow, CSV or JSONL
     id     its column of ids; `item_id` if there is one, else a frame's index, or the numbers of its rows;
            those of a file begin with 1
     keep   whether the file of a frame outlives this process (in ./assay-pools)
@@ -110,7 +110,8 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     if isinstance(data, str | Path):
         named = id or _id_of_file(str(data))
         return FrameSource(
-            path=str(data), id=named, backend=default_backend(), numbered=named == ROW_NUMBER
+            path=str(data), id=named, backend=default_backend(), numbered=named == ROW_NUMBER,
+            index=_index_of_file(str(data)) if named == ROW_NUMBER else None,
         )
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
@@ -141,8 +142,8 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
         frame = as_frame(data)
     except TypeError:
         raise BadInput(
-            f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a path, or the "
-            "columns themselves: prediction=..., score=..."
+            f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a list of "
+            "rows, a path, or the columns themselves: prediction=..., score=..."
         ) from None
     backend = frame.implementation.name.lower()
     index: Any = nw.maybe_get_index(frame)
@@ -173,14 +174,37 @@ def no_column(holder: str, column: str, there: Sequence[str]) -> BadInput:
 
 
 def as_frame(data: Any) -> "nw.DataFrame[Any]":
-    """A native frame as narwhals has it. Raises TypeError for anything else, and BadInput for one in which
-    two columns have one name."""
+    """A native frame as narwhals has it: eager, or lazy, which is collected; or the rows themselves, a
+    mapping from column to value each, as `json.load` gives them.
+
+    Raises TypeError for anything else, and BadInput for a frame in which two columns have one name.
+    """
     import narwhals as nw  # a tenth of what `import assay; assay.evaluate` took
 
+    if isinstance(data, list | tuple) and data and all(isinstance(row, Mapping) for row in data):
+        return nw.from_native(_table_of_rows(data), eager_only=True)
     names: Any = getattr(data, "columns", None) if type(data).__module__.startswith("pandas") else None
     if getattr(names, "ndim", 0) == 1:
         _refuse_twice(list(map(str, names)))
-    return nw.from_native(data, eager_only=True)
+    frame = nw.from_native(data)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """The rows as a table; a column that a row lacks is missing there.
+
+    Raises BadInput for a column whose values have several types.
+    """
+    columns = dict.fromkeys(str(name) for row in rows for name in row)
+    arrays = []
+    for name in columns:
+        try:
+            arrays.append(pa.array([row.get(name) for row in rows]))
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise BadInput(
+                f"the rows cannot be read: column {name!r}: {error}; write its values with one type"
+            ) from None
+    return pa.table(dict(zip(columns, arrays, strict=True)))
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
@@ -217,12 +241,38 @@ def index_of(data: Any) -> Any:
 
     if not isinstance(data, pa.Table):
         return nw.maybe_get_index(as_frame(data))
-    told = (data.schema.pandas_metadata or {}).get("index_columns") or []
-    kept = [one for one in told if isinstance(one, str) and one in data.column_names]
-    numbered = [one for one in told if isinstance(one, dict) and one.get("kind") == "range"]
-    if not find_spec("pandas") or not (kept or (numbered and _still_holds(numbered[0], len(data)))):
+    names, numbers = _index_columns(data.schema)
+    kept = [name for name in names if name in data.column_names]
+    if not find_spec("pandas") or not (kept or (numbers and _still_holds(numbers[0], len(data)))):
         return None
     return data.select(kept).to_pandas().index if kept else data.select([]).to_pandas().index
+
+
+def _index_of_file(path: str) -> Any:
+    """The row numbers that pandas wrote into a local Parquet file, where they are not 0 to n - 1 in order, as
+    of a sorted or a filtered frame; else None."""
+    if not path.endswith(".parquet") or not Path(path).is_file() or not find_spec("pandas"):
+        return None
+    import pandas as pd
+
+    try:
+        file = pq.read_metadata(path)
+    except (OSError, pa.ArrowInvalid):
+        return None         # whoever reads the rows says what is wrong
+    numbers = _index_columns(file.schema.to_arrow_schema())[1]
+    if not numbers or not _still_holds(numbers[0], file.num_rows):
+        return None
+    index = pd.RangeIndex(*(numbers[0][end] for end in ("start", "stop", "step")))
+    return None if (index.start, index.step) == (0, 1) else index
+
+
+def _index_columns(schema: pa.Schema) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """What pandas says of its index: (columns that hold it, numbers of rows from start to stop)."""
+    columns = (schema.pandas_metadata or {}).get("index_columns") or []
+    return (
+        [column for column in columns if isinstance(column, str)],
+        [column for column in columns if isinstance(column, dict) and column.get("kind") == "range"],
+    )
 
 
 def _still_holds(index: Mapping[str, Any], rows: int) -> bool:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -97,8 +97,9 @@ def evaluate(
     same seed and name the numbers are those of the command line.
 
     Args:
-        data: a frame (pandas, polars, pyarrow); the path or address of a file with predictions; the path of a
-            spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
+        data: a frame (pandas, polars, pyarrow), or a list of rows as dictionaries; the path or address of a
+            file with predictions; the path of a spec (.yaml), or a spec as a mapping; or nothing, where the
+            columns are given themselves.
         oracle: whoever knows the labels. A function of an item's row, which is a dictionary of the frame's
             columns and `item_id`. A mapping from item id to label. A pandas Series, which goes by its index,
             an array or a list with a label for each row. The name of a column. A function may be a coroutine
@@ -190,10 +191,76 @@ def evaluate(
     with counting(evaluation) as told:
         items = evaluation.waiting()
         while items:
-            result = evaluation.tell(_awaited({evaluation.own_id(i.item.item_id): label(i) for i in items}))
+            result = evaluation.tell(_awaited(_asked(evaluation, label, items)))
             told(result)
-            # to tell was to close and plan all that is due
-            items = [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
+            items = _further_items(evaluation, result)
+    return evaluation.result
+
+
+def _asked(evaluation: "Evaluation", label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
+    """What the oracle gives for each item, by its own id."""
+    return {evaluation.own_id(waiting.item.item_id): label(waiting) for waiting in items}
+
+
+def _further_items(evaluation: "Evaluation", result: Result) -> list[WaitingItem]:
+    """What waits after answers were told, which was to close and plan all that is due."""
+    return [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
+
+
+async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, **question: Any) -> Result:
+    """`evaluate` inside an event loop: coroutines of the oracle run in the caller's own loop.
+
+    Everything else runs in a thread, so that the loop goes on meanwhile.
+
+    Args:
+        data: as `evaluate` takes it.
+        oracle: as `evaluate` takes it; a coroutine function, as a client of a model or a service has it.
+        concurrency: how many labels may be awaited at once, 1 or more.
+        question: the other arguments of `evaluate`.
+
+    Returns:
+        The result, as `evaluate` returns it.
+
+    Raises:
+        BadInput: as `evaluate`, and for a concurrency below 1.  What the oracle raises ends the evaluation;
+            labels that are awaited then are cancelled.
+
+    Example:
+        >>> import asyncio, assay
+        >>> async def label_of(row):
+        ...     return "spam" if "win" in row["text"] else "ham"
+        >>> mails = [{"text": "win now", "call": "spam"}, {"text": "hello", "call": "ham"}]
+        >>> asyncio.run(assay.aevaluate(mails, oracle=label_of, outcome=["spam", "ham"], prediction="call",
+        ...                             measures="accuracy")).value
+        1.0
+    """
+    if concurrency < 1:
+        raise BadInput(f"concurrency: at least one label has to be awaited at once, got {concurrency}")
+    from assay.face.evaluation import begin
+
+    evaluation = await asyncio.to_thread(begin, data, **question)
+    label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
+
+    async def awaited(answer: Any) -> Any:
+        async with free:
+            return await answer if isawaitable(answer) else answer
+
+    with counting(evaluation) as count:
+        items = await asyncio.to_thread(evaluation.waiting)
+        while items:
+            answers = await asyncio.to_thread(_asked, evaluation, label, items)
+            tasks = [asyncio.ensure_future(awaited(answer)) for answer in answers.values()]
+            try:
+                labels = await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                for answer in filter(iscoroutine, answers.values()):
+                    answer.close()      # of those that nothing waited for yet
+            result = await asyncio.to_thread(evaluation.tell, dict(zip(answers, labels, strict=True)))
+            count(result)
+            items = await asyncio.to_thread(_further_items, evaluation, result)
     return evaluation.result
 
 
@@ -285,6 +352,10 @@ def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
     if not index.is_unique:
         raise BadInput("oracle: the Series' index has a value twice; give a unique index, or an array")
     values = values_of(series)
+    if source is not None and source.numbered and source.index is not None:
+        by_index = dict(zip(index.tolist(), values, strict=True))
+        by_row = {row: by_index[name] for row, name in enumerate(source.index, 1) if name in by_index}
+        return lambda waiting: _looked_up(by_row, evaluation, waiting)
     if source is not None and source.numbered:
         refuse_own_order("oracle", index)
         first = 0 if source.table is not None else 1

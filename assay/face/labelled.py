@@ -10,14 +10,13 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
-from assay.evalcore.measures.measure import OutcomeMeasure, difference
-from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 from assay.face.frames import no_column, table_of, with_columns
+from assay.face.pool_with_labels import estimates_of_pool
 from assay.face.question import (
     CONFIDENCE,
     Column,
@@ -33,9 +32,7 @@ from assay.face.question import (
 )
 from assay.face.results import Estimate, Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
-from assay.tasks.spec.goals import named_measure
-
-_FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
+from assay.tasks.weighted.held_labels import measures_of_systems, stands_for
 
 
 def estimate(
@@ -46,20 +43,27 @@ def estimate(
     label: Column = "label",
     prediction: Column = "prediction",
     systems: Mapping[str, Any] | None = None,
+    judge: Column | Sequence[Column] | None = None,
+    probability: Column | Mapping[str, Column] | None = None,
+    cluster: Column | None = None,
     weight: Column = "inclusion_probability",
     item_weight: Column | None = None,
-    pool_size: int,
+    drawn: str | None = None,
+    pool_size: int | None = None,
     confidence: float = CONFIDENCE,
     about: str = "pool",
 ) -> Estimates:
-    """Estimate measures of a pool from labelled items that were drawn with known chances.
+    """Estimate measures of a pool from labels that are there already, and what is guessed of all its items.
 
-    Values are those of scikit-learn with `sample_weight`; intervals take the draws of items as independent
-    (`assay.evalcore.weighted.estimate`). Where the labels cannot carry a measure it has no value and says so.
+    The frame is the whole pool, its label empty where there is none; judges, probabilities and predictions of
+    every row narrow the intervals (prediction-powered inference:
+    `assay.evalcore.methods.any_outcome.model_assisted`). With `pool_size` it has the labelled rows alone:
+    values are those of scikit-learn with `sample_weight`, and intervals take draws for independent
+    (`assay.evalcore.weighted.estimate`). Where labels cannot carry a measure it has no value and says so.
 
     Args:
-        labelled: a frame (pandas, polars, pyarrow) with a row for each labelled item; or nothing, where the
-            columns are given themselves, as arrays or Series.
+        labelled: a frame (pandas, polars, pyarrow), or the path of a file where it is the whole pool; or
+            nothing, where the columns are given themselves, as arrays or Series.
         outcome: what a label is, as for `evaluate`; the classes that occur in the labels if left out. A kind
             alone ("classes", "grades", "tags", "preference") leaves the names to the labels too. A list of
             questions: each a name, what may be answered, a `prediction` column and a `measure`. The answers
@@ -70,11 +74,18 @@ def estimate(
         prediction: column of predictions; not needed where no measure looks at it.
         systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
             baseline.
+        judge: columns that guess the label of every row; with gaps where they say nothing.
+        probability: columns of probabilities, as for `evaluate`; of two classes that of the positive one.
+        cluster: column that names what items come together in; intervals are then about what the clusters are
+            a sample of.
         weight: column of each item's chance to be drawn, in (0, 1]; or, if its name does not end in
-            `probability`, of the number of items that it stands for (`sample_weight` of `assay export`).
+            `probability`, of the number of items that it stands for (`sample_weight` of `assay export`). Of a
+            whole pool: of its labelled rows; without such a column they are a simple random sample.
         item_weight: column of numbers, 0 or more: what each item counts for (`weight` of `evaluate`), however
             it was drawn. Measures are then of the weighted pool.
-        pool_size: items in the pool.
+        drawn: how the labelled rows of a pool were chosen: "random", as without it and without chances, or
+            "unknown", of which no interval is given.
+        pool_size: items in the pool, where the frame has its labelled rows alone.
         confidence: of the intervals.
         about: `"population"`: intervals are about what the pool is a sample of; else `"pool"`.
 
@@ -89,6 +100,20 @@ def estimate(
         >>> round(found.value, 3)
         0.533
     """
+    of_pool = {"judge": judge, "probability": probability, "cluster": cluster, "drawn": drawn}
+    if about not in ("pool", "population"):
+        raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
+    if pool_size is None:
+        _refuse_questions(outcome)
+        return estimates_of_pool(labelled, {
+            "outcome": outcome, "measures": measures, "label": label, "systems": systems, "weight": weight,
+            "prediction": prediction, "item_weight": item_weight, "confidence": confidence,
+            "about": None if about == "pool" and cluster is not None else about, **of_pool,
+        })
+    idle = next((name for name, value in of_pool.items() if value is not None), None)
+    if idle is not None:
+        raise BadInput(f"{idle}: is of all rows of a pool, and pool_size says that labelled ones alone are "
+                       "here; give the whole pool, its label empty where there is none, without pool_size")
     if questions_in(outcome):
         refuse_beside_questions({
             "prediction": prediction != "prediction", "systems": systems,
@@ -111,7 +136,9 @@ def estimate(
     }
     kind = what.kind or READERS[what.reader].kind("the frame", spoken, [])
     written = measures_as_written(measures)
-    weights = _weights(table, named["weight"], pool_size, by_name=isinstance(weight, str))
+    weights = stands_for(
+        _column(table, named["weight"]), named["weight"], pool_size, by_name=isinstance(weight, str)
+    )
     codes = {name: _codes(what, kind, name, column) for name, column in spoken.items()}
     n = len(weights)
     guesses = [codes[column] for column in predicted.values()]
@@ -126,8 +153,6 @@ def estimate(
         group=np.full(n, NO_GROUP), reached=np.ones(1, np.bool_), exact=n == pool_size,
     )
     of = Labelled(items=items, among=np.ones(n, np.bool_))
-    if about not in ("pool", "population"):
-        raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
     if about == "population" and own is not None:
         raise BadInput("about: is 'population', and items that count differently (item_weight) are no simple "
                        "sample of one; leave one of the two out")
@@ -137,10 +162,17 @@ def estimate(
     rows = [
         replace(e, system=system, versus=versus)
         for one in written
-        for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()), counted)
+        for measure, system, versus in measures_of_systems(one, kind, pool_size, list(systems or ()), counted)
         for e in weighted_estimates(kind, [measure], sample, of, confidence, told)
     ]
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
+
+
+def _refuse_questions(outcome: Any) -> None:
+    """Raises BadInput where `outcome` lists questions."""
+    if questions_in(outcome):
+        raise BadInput("pool_size: of several questions, give the labelled rows and say how many items the "
+                       "pool has; or estimate from the whole pool one question at a time")
 
 
 _OF_QUESTION = ("name", "question", "prediction", "measure")   # keys of one that are not what may be answered
@@ -232,53 +264,6 @@ def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
             raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
         found[name] = column
     return found
-
-
-def _of_systems(
-    written: str, kind: OutcomeKind, pool_size: int, systems: Sequence[str], weights: PoolWeights | None
-) -> list[tuple[OutcomeMeasure, str | None, str | None]]:
-    """A measure with the system it is of and the one it is compared with: differences first."""
-    name, options = named_measure(written)
-    try:
-        first = outcome_measure(name, kind, pool_size, options=options, weights=weights)
-        if first.system is None or not systems:
-            return [(first, None, None)]
-        others = [
-            outcome_measure(name, kind, pool_size, system=at, options=options, weights=weights)
-            for at in range(1, len(systems))
-        ]
-    except BadInput as error:
-        raise BadInput(f"measures: {error}") from None
-    apart = [(difference(one, first), name, systems[0])
-             for one, name in zip(others, systems[1:], strict=True)]
-    return [*apart, *((one, name, None) for one, name in zip([first, *others], systems, strict=True))]
-
-
-def _weights(table: pa.Table, column: str, pool_size: int, *, by_name: bool) -> Floats:
-    """The items of the pool that each row stands for (n,).
-
-    by_name: whether the column's name says what it holds; else whether its values are chances, at most 1.
-    """
-    values = _column(table, column)
-    try:
-        given = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
-    by_chance = column.endswith("probability") if by_name else bool(np.all(given <= 1))
-    good = (given > 0) & (given <= 1) if by_chance else given >= 1
-    if not len(given) or not np.all(good):
-        what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
-        if by_name and not by_chance:
-            what += " (of chances the name ends in `probability`)"
-        first = f"; row {int(np.flatnonzero(~good)[0]) + 1} is not" if len(given) else "; there is no row"
-        raise BadInput(f"column {column!r}: every value {what}{first}")
-    weights: Floats = 1 / given if by_chance else given
-    if len(given) > pool_size or not 1 / _FAR < float(weights.sum()) / pool_size < _FAR:
-        raise BadInput(
-            f"pool_size is {pool_size:,}, but {len(given):,} rows stand for {weights.sum():,.0f} items; give "
-            "that of the pool they were drawn from"
-        )
-    return weights
 
 
 def _item_weights(table: pa.Table, column: str | None) -> Floats | None:

@@ -130,7 +130,7 @@ def _check_goals(source: FrameSource, spec: Spec) -> None:
     """Raises BadInput for a target that cannot be met; every row of a small frame may be labelled."""
     every = source.table is not None and spec.budget.labels >= len(source.table)
     never = None if every else never_met(
-        spec.target, spec.budget, spec.batch_size, known=spec.knows_labels
+        spec.target, spec.budget, spec.batch_size, spec.chosen_method, known=spec.knows_labels
     )
     if never:
         raise BadInput(f"budget {never}")

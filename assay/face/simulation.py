@@ -6,17 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.face.frames import ROW, FrameSource, as_source, no_column, with_columns
+from assay.face.frames import as_source, with_columns
+from assay.face.pool_columns import RolesOfColumns
 from assay.face.question import (
     BATCH_SIZE,
     CONFIDENCE,
     Column,
-    KnownOutcome,
     Measures,
     Outcome,
     check_frame_columns,
@@ -26,28 +22,20 @@ from assay.face.question import (
     questions_in,
     refuse_beside_questions,
     spec_of,
-    systems_of,
 )
 from assay.face.results import Replay
-from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import (
-    OutcomeColumns,
     measures_of_questions,
-    of_two_classes,
-    read_outcome_pool,
     read_question_pool,
 )
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import ReplayRequest, asks_for_curves
-from assay.tasks.sources.reader import column_names, open_source
 
 _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
     "weight", "rank", "contenders", "features",
 )
 _OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked about them
-_PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
-_FEATURE = "feature "
 
 
 def replay(
@@ -153,7 +141,7 @@ def replay(
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
                                                                   "contenders", "features")})
-    pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
+    pool = RolesOfColumns(source, named, known_outcome(outcome), columns, whole=outcome is None)
     pool.set_predictions(threshold)
     if score is not None and not pool.two_classes:
         raise BadInput("score: is of one system that tells two classes apart; name a column under "
@@ -195,163 +183,3 @@ def _naming_arguments() -> Iterator[None]:
         yield
     except UnknownName as error:
         raise BadInput(f"{'methods' if ' method ' in str(error) else 'measures'}: {error}") from None
-
-
-class _Labelled:
-    """The columns of a labelled pool, under the names that the readers know."""
-
-    def __init__(
-        self, source: FrameSource, named: str, what: KnownOutcome, columns: Mapping[str, Any], *, whole: bool
-    ) -> None:
-        """whole: the argument `outcome` was left out."""
-        self._named, self._what, self._given, self._left_out = named, what, columns, whole
-        self._table = source.table if source.table is not None else _read(source.path)
-        self._systems = systems_of(columns["systems"] or {})
-        self._columns: dict[str, pa.ChunkedArray] = {}
-        for role in ("label", "prediction", "score", "probability", "cluster", "weight", "rank"):
-            if role in ("weight", "rank") and columns[role] is None:
-                continue     # a column that happens to be called so says nothing
-            name = columns[role] if isinstance(columns[role], str) else role
-            there = name in self._table.column_names
-            if there:
-                self._columns[role] = self._table.column(name)
-            elif isinstance(columns[role], str) and not (role == "probability" and self._starts(name)):
-                raise no_column(f"{role}: {named}", name, self._table.column_names)
-
-    @property
-    def positive(self) -> str | None:
-        """The positive class, where it is named."""
-        return self._what.positive
-
-    @property
-    def two_classes(self) -> bool:
-        """Whether one system predicts a positive and a negative class, and says how sure it is."""
-        two = (self._left_out or self._what.positive is not None) and self._given["contenders"] is None
-        return two and not self._systems and not {"score", "probability"}.isdisjoint(self._columns)
-
-    def set_predictions(self, threshold: float | None) -> None:
-        """Of the score, or of the probability. Raises BadInput where they are not of two classes."""
-        if threshold is None:
-            return
-        scored = self._columns.get("score", self._columns.get("probability"))
-        if scored is None or not self.two_classes:
-            raise BadInput("threshold: needs two classes, and a column under `score` or `probability`")
-        if self._given["prediction"] is not None:
-            raise BadInput("threshold: makes predictions, and `prediction` names some; leave one out")
-        kind = self._what.kind
-        names = ("1", "0") if self.positive is None or kind is None else kind.parts[::-1]
-        self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
-
-    def of_two_classes(self, *, as_any: bool) -> LabelledPool | OutcomePool:
-        """The pool of two classes; as_any: as one of any outcome, with its clusters and weights."""
-        if self._given["judge"] is not None:
-            raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
-        for name in ("covariates", "spread"):
-            if self._given[name] is not None:
-                raise BadInput(f"{name}: is for guesses, and two classes are modelled along a score; leave "
-                               "it out")
-        if "prediction" not in self._columns:
-            raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
-        if self._given["rank"] is not None:
-            raise BadInput("rank: is of labels that `outcome` lists: grades, or relevant and not relevant")
-        beside = {role: role for role in ("cluster", "weight") if self._given[role] is not None}
-
-        columns = self._columns | self._features()
-
-        def read(path: str) -> LabelledPool | OutcomePool:
-            found = read_labelled_pool(
-                path, positive=self.positive, features=[name for name in columns if name.startswith(_FEATURE)]
-            )
-            return of_two_classes(path, found, **beside) if as_any else found
-
-        made: LabelledPool | OutcomePool = self._read_as(columns, read)
-        return made
-
-    def _features(self) -> dict[str, pa.ChunkedArray]:
-        named = listed(self._given["features"] or ())
-        return {f"{_FEATURE}{at}": self._named_column("features", n) for at, n in enumerate(named)}
-
-    def of_any_kind(self) -> OutcomePool:
-        """The pool of any other kind."""
-        systems = [self._column_of(name, one) for name, one in self._systems.items()]
-        predicted = systems if self._systems else \
-            [self._columns["prediction"]] if "prediction" in self._columns else []
-        judges = [self._named_column("judge", name) for name in listed(self._given["judge"] or ())]
-        spoken = {"label": self._columns["label"]}
-        spoken |= {f"prediction {at}": one for at, one in enumerate(predicted)}
-        spoken |= {f"judge {at}": one for at, one in enumerate(judges)}
-        # between two grades a judge says what is none of them
-        plain = [f"judge {at}" for at in range(len(judges))] if self._what.reader == "grades" else []
-        columns = {
-            name: one.combine_chunks() if name in plain else self._what.column(name, one.combine_chunks())
-            for name, one in spoken.items()
-        }
-        probability = self._probability(columns)
-        beside = listed(self._given["covariates"] or ())
-        columns |= {f"covariate {at}": self._named_column("covariates", n) for at, n in enumerate(beside)}
-        if self._given["spread"] is not None:
-            columns["spread"] = self._named_column("spread", self._given["spread"])
-        if "cluster" in self._columns and self._given["cluster"] is not None:
-            columns["cluster"] = self._columns["cluster"]
-        columns |= {role: self._columns[role] for role in ("weight", "rank") if role in self._columns}
-        rows = listed(self._given["contenders"] or ())
-        columns |= {f"contender {at}": self._named_column("contenders", n) for at, n in enumerate(rows)}
-        columns |= self._features()
-        asked = OutcomeColumns(
-            outcome=self._what.reader, probability=probability, kind=self._what.kind,
-            predictions=tuple(name for name in columns if name.startswith("prediction ")),
-            judges=tuple(name for name in columns if name.startswith("judge ")),
-            covariates=tuple(name for name in columns if name.startswith("covariate ")),
-            spread="spread" if "spread" in columns else None,
-            cluster="cluster" if "cluster" in columns else None,
-            weight="weight" if "weight" in columns else None,
-            rank="rank" if "rank" in columns else None,
-            contenders=tuple(name for name in columns if name.startswith("contender ")),
-            features=tuple(name for name in columns if name.startswith(_FEATURE)),
-        )
-        found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))
-        return found
-
-    def _probability(self, columns: dict[str, Any]) -> str | None:
-        """Add the columns of probabilities; their name, or what their names start with."""
-        given = self._given["probability"]
-        if isinstance(given, Mapping) and set(given) != {"prefix"}:
-            for part, name in given.items():
-                columns[_PREFIX + part] = self._named_column("probability", name)
-            return _PREFIX
-        prefix = given["prefix"] if isinstance(given, Mapping) else given
-        if prefix is None or prefix in self._table.column_names:
-            found = self._columns.get("probability") if prefix is not None or not self._systems else None
-            if found is not None:
-                columns["probability"] = found
-            return None if found is None else "probability"
-        for name in self._starts(prefix):
-            columns[_PREFIX + name.removeprefix(prefix)] = self._table.column(name)
-        return _PREFIX
-
-    def _column_of(self, name: str, system: Any) -> pa.ChunkedArray:
-        if not isinstance(system, Mapping) or set(system) != {"prediction"}:
-            raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
-        return self._named_column("systems", system["prediction"])
-
-    def _named_column(self, argument: str, name: str) -> pa.ChunkedArray:
-        if name not in self._table.column_names:
-            raise no_column(f"{argument}: {self._named}", name, self._table.column_names)
-        return self._table.column(name)
-
-    def _starts(self, prefix: str) -> list[str]:
-        return [name for name in self._table.column_names if name.startswith(prefix)]
-
-    def _read_as(self, columns: Mapping[str, Any], read: Any) -> Any:
-        """What is read of a file of these columns; errors speak of what was given."""
-        rows = pa.array(map(str, range(len(self._table))), pa.string())
-        made = as_source(pa.table({ROW: rows, **columns}), ROW, keep=False)
-        try:
-            return read(made.path)
-        except BadInput as error:
-            raise BadInput(str(error).replace(made.path, self._named)) from None
-
-
-def _read(path: str) -> pa.Table:
-    source = open_source(path)
-    return pa.Table.from_batches([batch.columns for batch in source.batches(column_names(source))])

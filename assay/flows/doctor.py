@@ -374,7 +374,7 @@ def examine_file(
     except BadInput as error:
         return _broken(given, str(error))
     if not columns:
-        return _broken(given, "it has no rows, or none with values")
+        return _broken(given, f"{given}: no row has a value; a table has rows below its line of column names")
     for one in unreadable:
         if told.names(one.column):
             raise BadInput(f"{given}: column {one.column!r} {one.says}; {one.remedy}")
@@ -451,4 +451,7 @@ def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames
 
 
 def _broken(given: str, says: str) -> Examination:
-    return Examination(subject=given, findings=[problem("source", says, "give a file that can be read")])
+    what, _, remedy = says.removeprefix("pool.source: ").rpartition("; ")
+    if not what:
+        what, remedy = says, "give a file that can be read"
+    return Examination(subject=given, findings=[problem("source", what, remedy)])

@@ -50,7 +50,7 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
     leading = standing.known.estimates[0]
     told = figures_of_judges(
         _judged(opened, found), judges,
-        first=measure_of(opened, found.kind, first.name, first.settings),
+        leading=measure_of(opened, found.kind, first.name, first.settings),
         variance=0.0 if leading.interval == "exact" else leading.variance,
         random_labels=leading.price_tag.random_labels if leading.price_tag else None,
         confidence=opened.confidence,

@@ -8,6 +8,7 @@ not always there are `NotRequired` of a `TypedDict`.
 import inspect
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -27,7 +28,12 @@ _UNDEFINED: JsonSchemaValue = {     # a value that is null has a reason, and no 
 
 
 def schema_of(kind: Any) -> JsonSchemaValue:
-    """The JSON Schema of what is printed as this type."""
+    """The JSON Schema of what is printed as this type; the caller may change what it gets."""
+    return deepcopy(_schema_of(kind))
+
+
+@cache
+def _schema_of(kind: Any) -> JsonSchemaValue:
     return TypeAdapter(kind).json_schema(schema_generator=_Printed, mode="serialization")
 
 

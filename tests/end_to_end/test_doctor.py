@@ -534,7 +534,8 @@ def test_rows_of_several_files_need_ids(doctor):
 def test_what_is_not_read_says_what_to_do(doctor, capsys, name, remedy):
     Path(name).write_text('[{"id": 1}]')
     code, told = doctor(name)
-    assert (code, remedy in by_level(told, "problem")["source"]["says"]) == (2, True)
+    found = by_level(told, "problem")["source"]
+    assert (code, remedy in f"{found['says']}; {found['remedy']}") == (2, True)
     assert run_command_line(["run", name]) == 2
     assert remedy in capsys.readouterr().err
 

@@ -206,7 +206,7 @@ def test_what_was_left_out_still_counts_as_the_best_when_a_tangent_bets_on_the_n
 
     def labelled(code):
         rounds = [replace(first, code=np.where(out, code, first.code)), *others]
-        told = replace(sample, measured_by=replace(sample.measured_by, other=of_f1), rounds=rounds)
+        told = replace(sample, measured_by=replace(sample.measured_by, other_measure=of_f1), rounds=rounds)
         return told._account(np.array([0.3]), "below", None).labelled
 
     assert others

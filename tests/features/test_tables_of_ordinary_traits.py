@@ -1,6 +1,7 @@
 """Small tables with the traits of export files: what is right for each was known beforehand."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.doctor import examine_file
 from assay.tasks.doctor.roles import Told
 from assay.tasks.replay.labelled_pool import read_labelled_pool
+from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 
 CASES = Path(__file__).parents[1] / "cases"
 TRUTH = 10 / 45      # F1 of the positive class: 5 of the 10 that are predicted are among the 35 that are so
@@ -73,6 +75,120 @@ def test_a_scale_that_is_no_number_is_named():
         value_by_suggestion(CASES / "percent_sign.csv", Told())
 
 
+def numbered(**columns: list[object]) -> pd.DataFrame:
+    return pd.DataFrame({"id": range(len(next(iter(columns.values())))), **columns})
+
+
+@pytest.mark.parametrize(("column", "classes"), [
+    ("prob_no", ("no", "yes")), ("p0", (0, 1)), ("negative", ("negative", "positive")),
+])
+def test_a_column_of_the_negative_class_does_not_decide_for_the_positive_one(column, classes, tmp_path):
+    scores = [i / 50 for i in range(50)]
+    table = numbered(**{column: scores, "label": [classes[i < 15] for i in range(50)]})
+    table.to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match=f"{column}: by its name it is of '{classes[0]}'"):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+    of_the_other = value_by_suggestion(tmp_path / "p.csv", Told(positive=str(classes[0])))
+    assert of_the_other == pytest.approx(50 / 60)       # 25 of the 25 that are predicted, among 35
+
+
+@pytest.mark.parametrize(("positive", "predicted", "labelled"), [
+    ("0", (0, 1), (0, 1)), ("negative", (), ("negative", "positive")), ("No", (0, 1), ("No", "Yes")),
+    ("False", (0, 1), ("False", "True")), ("No", ("No", "Yes"), (0, 1)), ("0", (), (0, 1)),
+    ("ham", ("ham", "spam"), ("ham", "spam")), ("spam", (0, 1), ("ham", "spam")),
+    ("ham", (0, 1), ("ham", "spam")), ("0", ("ham", "spam"), (0, 1)), ("ham", ("ham", "spam"), (0, 1)),
+])
+def test_the_class_that_is_asked_for_is_measured_in_whatever_words(positive, predicted, labelled, tmp_path):
+    said, is_so = [i % 10 < 3 for i in range(60)], [i % 10 < 4 for i in range(60)]
+    table = numbered(score=[(0.1, 0.9)[one] + i / 1e4 for i, one in enumerate(said)],
+                     label=[labelled[one] for one in is_so])
+    if predicted:
+        table["prediction"] = [predicted[one] for one in said]
+    if positive != "spam":          # the score is of whatever is asked for
+        table["score"] = 1 - table.score
+    table.to_csv(tmp_path / "p.csv", index=False)
+    told = Told(positive=positive)
+    if predicted and predicted != labelled and "ham" in (*predicted, *labelled) and positive != "spam":
+        with pytest.raises(BadInput, match="'0' would be read as 'spam'"):
+            value_by_suggestion(tmp_path / "p.csv", told)
+        return
+    truth = 2 * 18 / (18 + 24) if positive == "spam" else 2 * 36 / (42 + 36)
+    assert value_by_suggestion(tmp_path / "p.csv", told) == pytest.approx(truth)
+
+
+@pytest.mark.parametrize(("texts", "says"), [
+    (["1,234", "987", "2,003"], "thousands or of decimals"), (["tensor(0.2)", "tensor(0.4)"], "around it"),
+    (["np.float64(0.2)", "np.float64(0.4)"], "around it"), (["[0.2]", "[0.4]"], "around it"),
+    (["p=0.2", "p=0.4"], "'p=0.2' is no number"), (["\u22120.2", "1.5"], "a dash"),
+    (['{"a": 0.2}', '{"a": 0.4}'], "several"), (["[0.2 0.8]", "[0.4 0.6]"], "several"),
+])
+def test_a_score_that_cannot_be_read_is_named(texts, says, tmp_path):
+    texts = (texts * 30)[:60]
+    table = numbered(score=texts, prediction=["a", "b"] * 30, label=["a", "b", "b"] * 20)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match=f"score: .*{says}"):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+
+
+def test_numbers_to_predict_with_separators_are_named(tmp_path):
+    prices = [f"{1000 + 37 * i:,}" for i in range(60)]
+    numbered(predicted_price=prices, price=prices[::-1]).to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match=r"price: '1,.*thousands or of decimals"):
+        value_by_suggestion(tmp_path / "p.csv", Told(label="price"))
+
+
+def test_one_wrong_probability_of_several_classes_makes_no_confidence_of_another(tmp_path):
+    table = numbered(p_a=[0.5] * 60, p_b=[0.3] * 60, p_c=[0.2] * 59 + [1.2], prediction=["a", "b", "c"] * 20,
+                     label=["a", "a", "c"] * 20)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match=r"column 'p_c': values are not within \[0, 1\]: row 60"):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+
+
+def test_whole_words_make_a_time_of_times_alone(tmp_path):
+    texts = [f"on day {i} we met" for i in range(60)]
+    times = [f"2024-01-{i % 28 + 1:02d}T10:00:00Z" for i in range(60)]
+    table = numbered(dates_mentioned=texts, created_at=times,
+                     prediction=["a", "b"] * 30, label=["a", "b", "b"] * 20)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    found = examine_file(str(tmp_path / "p.csv"), Told(), forecast=False)
+    assert (found.roles.time, found.roles.display) == (("created_at",), ("dates_mentioned",))
+
+
+def test_texts_that_come_up_in_two_or_three_rows_are_asked_about(tmp_path):
+    table = numbered(text=[f"mail {i}" for i in range(40)], prediction=["a", "b"] * 20,
+                     label=["a", "b", "b", "b"] * 10)
+    pd.concat([table] * 3).drop(columns="id")[:100].to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match="what people see is the same in 2 to 3 rows each"):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+
+
+@pytest.mark.parametrize("written", [repr, json.dumps, lambda tags: "|".join(tags)])
+def test_lists_in_csv_are_tags_however_they_are_written(written, tmp_path):
+    predicted, gold = [["war"], ["war", "arts"]] * 30, [["war"], ["arts", "war"], ["arts"]] * 20
+    table = numbered(prediction=list(map(written, predicted)), label=list(map(written, gold)))
+    table.to_csv(tmp_path / "p.csv", index=False)
+    truth = sum(set(p) == set(g) for p, g in zip(predicted, gold, strict=True)) / 60
+    for data in (table, str(tmp_path / "p.csv")):
+        result = assay.evaluate(
+            data, outcome={"tags": ["war", "arts"]}, measures="subset_accuracy", prediction="prediction",
+            oracle="label", id="id", method="passive", target={}, budget=60,
+        )
+        assert result.value == pytest.approx(truth)
+    replayed = read_outcome_pool(tmp_path / "p.csv", OutcomeColumns(outcome="tags"))
+    assert (replayed.codes == replayed.items.prediction[:, 0]).mean() == pytest.approx(truth)
+    if "|" not in table.prediction[1]:
+        exact = value_by_suggestion(tmp_path / "p.csv", Told(), "subset_accuracy")
+        assert exact == pytest.approx(truth)
+
+
+def test_ones_and_zeros_in_a_list_name_no_tags(tmp_path):
+    table = numbered(prediction=["[0, 1, 1]", "[1, 0, 0]"] * 30, label=["[0, 1, 1]", "[1, 1, 0]"] * 30)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match=r"prediction: '\[0, 1, 1\]' is not one value, but several"):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+
+
 def test_whole_words_make_a_time():
     found = examine_file(str(CASES / "candidate.csv"), Told(), forecast=False)
     assert found.roles.time == ()
@@ -116,7 +232,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
     ("id,prediction,label\n1,a,a\n2,b,a\nid,prediction,label\n3,a,b\n",
      "row 3 repeats the line of column names"),
     ("id,prediction,label,label\n1,a,a,b\n2,b,a,a\n",
-     "the column 'label' is there twice; rename or drop one"),
+     "the column 'label' is there twice → rename or drop one"),
 ])
 def test_what_is_wrong_with_a_header_is_named(text, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -243,8 +359,24 @@ def test_brier_score_and_log_loss_of_two_classes_are_those_of_scikit_learn(frame
 @pytest.mark.parametrize(("name", "said"), [
     ("f1_macro", "did you mean 'macro_f1'"), ("micro_f1", "write accuracy"),
     ("auc", "did you mean 'roc_auc'"), ("macro_f1", r"list both, outcome=\{classes"),
-    ("sensitivity", "did you mean 'recall'"), ("speed", "roc_auc"),
+    ("sensitivity", "did you mean 'recall'"), ("matthews", "did you mean 'mcc'"),
+    ("rmse", "how far probabilities of two classes are off is brier"), ("speed", "roc_auc"),
 ])
 def test_names_of_measures_that_people_try_say_what_to_write(frame, name, said):
     with pytest.raises(BadInput, match=said):
         assay.evaluate(frame, oracle="label", **{**ASKED, "measures": name})
+
+
+def test_judges_of_two_classes_work_or_say_what_to_write(frame):
+    asked = {**ASKED, "measures": "rate"}
+    one_of_two = "or list both under outcome={classes: [...]}, which take `judge`"
+    with pytest.raises(BadInput, match=re.escape(one_of_two)):
+        assay.evaluate(frame, oracle="label", **{**asked, "judge": "prediction"})
+    with pytest.raises(BadInput, match=r"where nothing predicts, list both under .* and ask for rate"):
+        assay.evaluate(frame, oracle="label", **{**asked, "prediction": None, "probability": None})
+    listed = {"outcome": {"classes": ["Köder", "ham"]}, "probability": None, "measures": "rate(Köder)"}
+    truth = (frame.label == "Köder").mean()
+    alone = {"prediction": None}
+    for more in ({}, {"judge": "prediction"}, alone, {**alone, "judge": "prediction"}):
+        found = assay.evaluate(frame, oracle="label", **{**ASKED, **listed, **more})
+        assert found.value == pytest.approx(truth)

@@ -4,6 +4,7 @@ import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.registry import method
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
@@ -67,7 +68,7 @@ def test_targets_that_make_no_sense_are_refused(tmp_path, target, message):
 
 def test_a_budget_below_its_own_floor_is_said_to_be_too_small():
     target = Target(half_width=0.1, least_labels=40, looks=1)
-    told = never_met(target, Budget(labels=39), 20)
+    told = never_met(target, Budget(labels=39), 20, method("passive"))
     assert told is not None
     assert "one look, with 40 labels or more" in told
-    assert never_met(target, Budget(labels=40), 20) is None
+    assert never_met(target, Budget(labels=40), 20, method("passive")) is None

@@ -112,6 +112,20 @@ VALUES: dict[str, Trait] = {
                     refusal=r"not within (0 and 1|\[0, 1\])|not between 0 and 1"),
     "vectors": Trait(lambda f: f.assign(probability=[f"[{1 - p:.4f}, {p:.4f}]" for p in f.probability]),
                      refusal="but several|not a finite number|not finite numbers"),
+    "the probability of the other class alone": Trait(
+        lambda f: f.assign(prob_ham=1 - f.probability).drop(columns=["probability"]).pipe(
+            renamed, ("No", "Yes"), BOTH).rename(columns={"prob_ham": "prob_no"}),
+        outcome=("Yes", "No"), names={"probability": "prob_no"}),
+    "numbers with something around them": Trait(
+        lambda f: f.assign(probability=[f"np.float64({p})" for p in f.probability]),
+        refusal="with something around it|not a finite number|not finite numbers"),
+    "texts that begin with a letter": Trait(
+        lambda f: f.assign(probability=[f"p={p}" for p in f.probability]),
+        refusal="is no number|not a finite number|not finite numbers"),
+    "thousands": Trait(
+        lambda f: f.assign(probability=[f"{int(9000 * p) + 1000:,}" for p in f.probability]),
+        refusal="of thousands or of decimals|not a finite number|not finite numbers"),
+    "one and minus one": Trait(lambda f: renamed(f, (-1, 1), BOTH), outcome=(1, -1)),
     "half the labels": Trait(
         lambda f: f.assign(label=[one if i % 2 else None for i, one in enumerate(f.label)]),
         refusal="no label|empty in row|have no value"),
@@ -122,6 +136,13 @@ VALUES: dict[str, Trait] = {
     "rows in another order": Trait(lambda f: f.sort_values("probability")),
     "a decision of ones beside it": Trait(
         lambda f: renamed(f, (0, 1), BOTH).rename(columns={"prediction": "flagged"}), outcome=(1, 0),
+        refusal="which column holds the predictions.*flagged", names={"prediction": "flagged"}),
+    "a decision of two other numbers": Trait(
+        lambda f: renamed(f, (1, 2), BOTH).rename(columns={"prediction": "out"}), outcome=(2, 1),
+        refusal="which column holds the predictions.*out", names={"prediction": "out"}),
+    "a decision in other words": Trait(
+        lambda f: renamed(renamed(f, (False, True), BOTH[:1]), ("N", "Y"), BOTH[1:]).rename(
+            columns={"prediction": "flagged"}), outcome=("Y", "N"), told=Told(prediction="flagged"),
         refusal="which column holds the predictions.*flagged", names={"prediction": "flagged"}),
     "a row for each annotation": Trait(
         lambda f: pd.concat([f, f]).rename(columns={"id": "item_id"}).assign(
@@ -252,7 +273,7 @@ def test_a_trait_of_files_through_every_command(written, tmp_path):
 
 PAIRS = list(product(
     ["1 and 1.0 in turn", "True and TRUE in turn", "booleans and numbers", "composed and decomposed",
-     "spaces", "numbered probabilities"],
+     "spaces", "numbered probabilities", "one and minus one", "yes and no"],
     ["UTF-16", "parts", "JSON Lines", "Parquet", "Parquet of bytes"],
 ))
 
@@ -311,3 +332,16 @@ def test_a_column_of_its_own_meets_an_arrow_table_by_its_index():
             pl.from_pandas(sorted_frame()), outcome=["spam", "ham"], measures="f1", probability="probability",
             prediction=sorted_frame().prediction, oracle="label",
         )
+
+
+@pytest.mark.parametrize("order", [slice(None, None, -1), slice(10, None), slice(None, None, 2)])
+def test_a_series_meets_a_parquet_file_by_the_row_numbers_that_pandas_wrote(order, tmp_path):
+    frame = table().drop(columns="id")
+    kept = frame[order]
+    kept.to_parquet(tmp_path / "t.parquet")
+    said, is_so = kept.prediction == "spam", kept.label == "spam"
+    found = assay.evaluate(
+        str(tmp_path / "t.parquet"), outcome=["spam", "ham"], measures="f1", method="passive", target={},
+        budget=len(kept), prediction="prediction", probability="probability", oracle=frame.label,
+    )
+    assert found.value == pytest.approx(2 * (said & is_so).sum() / (said.sum() + is_so.sum()))

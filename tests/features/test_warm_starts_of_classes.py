@@ -114,7 +114,7 @@ def test_labels_given_elsewhere_steer_a_tree(tmp_path):
     counted = np.array([sum(label == name for label in list(truth.values())[:60]) for name in NAMES])
     np.testing.assert_allclose(evidence.sum(axis=0), 0.3 * counted)
     with pytest.raises(BadInput, match="the estimates of this method would rest on them; use dirichlet-tree"):
-        Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=given))
+        Spec.from_json(spec_of_classes(tmp_path, method="recalibrated", measure=OWLS, warm_start=given))
 
 
 @pytest.mark.parametrize("measure", [
@@ -152,9 +152,12 @@ def test_of_a_pool_that_says_less_and_of_labels_of_one_class_nothing_is_taken(tm
     store = MemoryStore()
     run(store, spec_of_classes(tmp_path, name="before", pool_probability=None))
     with pytest.raises(BadInput, match="does not say what this one is cut by"):
-        begin_evaluation(store, Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=BEFORE)))
+        begin_evaluation(store, Spec.from_json(spec_of_classes(
+            tmp_path, measure=OWLS, method="recalibrated", warm_start=BEFORE,
+        )))
     run(store, spec_of_classes(tmp_path, name="owls", measure=OWLS, method="oasis"))
     with pytest.raises(BadInput, match="say whether an item is 'owl', and this evaluation asks more"):
         begin_evaluation(store, Spec.from_json(spec_of_classes(
-            tmp_path, measure=OWLS, warm_start={"evaluation": "owls", "discount": 0.5},
+            tmp_path, measure=OWLS, method="recalibrated",
+            warm_start={"evaluation": "owls", "discount": 0.5},
         )))

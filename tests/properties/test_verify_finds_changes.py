@@ -224,7 +224,7 @@ def test_what_lies_beside_the_evidence_must_be_readable(finished):
 
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize(("key", "was", "lie"), [
-    ("small/spec.json", b'"seed":3', b'"seed":4'), ("small/identity.json", b"0", b"1"),
+    ("small/spec.json", b'"seed":3', b'"seed":4'), ("small/identity.json", b'ty":"', b'ty":"0'),
     ("small/pool/sources.json", b"/predictions.csv", b"/predictions.sql"),
     ("small/pool/manifest.json", b'"rows":60', b'"rows":61'),
 ])

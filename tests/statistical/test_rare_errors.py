@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
+from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream

@@ -105,7 +105,7 @@ def adjudicate(
     *,
     annotators: int = 1,
     present: Collection[str] | None = None,
-    again: Mapping[str, Collection[str]] | None = None,
+    surprising: Mapping[str, Collection[str]] | None = None,
     ties_wait: bool = True,
 ) -> dict[str, AnswerTally]:
     """The tally of every item, in the order of `items`.
@@ -113,7 +113,7 @@ def adjudicate(
     joined      makes a label of votes, None for a tie; None: a plurality
     annotators  k, at least 1
     present     items now on the desk; None when it is not known, and then nothing is absent
-    again       item -> classes that need a second vote once somebody chose them
+    surprising  item -> classes that need a second vote once somebody chose them
     ties_wait   False: an item with a tie is labelled with None; True: it waits for one more person
 
     Annotations of other items are ignored. Raises ValueError unless k >= 1.
@@ -124,7 +124,7 @@ def adjudicate(
     return {
         item: _tally(
             latest.get(item, ()), annotators, present is None or item in present,
-            (again or {}).get(item, ()), ties_wait, joined or plurality,
+            (surprising or {}).get(item, ()), ties_wait, joined or plurality,
         )
         for item in items
     }
@@ -164,7 +164,7 @@ def _instant(text: str) -> datetime:
 
 
 def _tally(
-    answers: Iterable[Answer], k: int, present: bool, again: Collection[str], ties_wait: bool,
+    answers: Iterable[Answer], k: int, present: bool, surprising: Collection[str], ties_wait: bool,
     joined: Callable[[Mapping[str, int]], str | None],
 ) -> AnswerTally:
     kinds: Counter[str] = Counter()
@@ -177,7 +177,7 @@ def _tally(
     label = joined(votes)
     valid = votes.total()
     tied = valid > 0 and label is None
-    needed = max(k, 2) if any(label in votes for label in again) else k
+    needed = max(k, 2) if any(label in votes for label in surprising) else k
 
     status: Status
     if valid >= needed and not (tied and ties_wait):
@@ -248,7 +248,7 @@ class Votes:
         number = np.cumsum(keep) - 1
         inside = keep[self.item]
         return Votes(
-            items=tuple(name for name, kept in zip(self.items, keep.tolist(), strict=True) if kept),
+            items=tuple(name for name, keeps in zip(self.items, keep.tolist(), strict=True) if keeps),
             annotators=self.annotators,
             item=number[self.item[inside]], annotator=self.annotator[inside], label=self.label[inside],
             n_classes=self.n_classes,
@@ -268,8 +268,8 @@ def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]
     valid = sorted(
         ((number, answer.item_id), answer.annotator, classes[answer.label])
         for number, of_round in answers.items()
-        for several in latest_answers(of_round).values()
-        for answer in several
+        for answers_to_item in latest_answers(of_round).values()
+        for answer in answers_to_item
         if answer.kind == "label" and answer.label is not None and answer.label in classes
     )
     items = tuple(sorted({item for item, _, _ in valid}))

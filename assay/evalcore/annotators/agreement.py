@@ -62,25 +62,30 @@ def agreements(
     votes: Votes, confidence: float, rng: np.random.Generator, level: Level = "nominal"
 ) -> list[Agreement]:
     """Fleiss' κ and Krippendorff's α of all, then Cohen's κ of every two who share an item."""
-    found = [fleiss_kappa(votes, confidence), krippendorff_alpha(votes, confidence, rng, level)]
+    coefficients = [fleiss_kappa(votes, confidence), krippendorff_alpha(votes, confidence, rng, level)]
     table = np.full((len(votes.annotators), len(votes.items)), -1, np.int64)
     table[votes.annotator, votes.item] = votes.label
-    for a, first in enumerate(votes.annotators):
+    for a, first_annotator in enumerate(votes.annotators):
         for b in range(a + 1, len(votes.annotators)):
-            both = (table[a] >= 0) & (table[b] >= 0)
-            if both.any():
-                pair = (first, votes.annotators[b])
-                found.append(cohen_kappa(table[a, both], table[b, both], confidence, pair, votes.n_classes))
-    return found
+            both_answered = (table[a] >= 0) & (table[b] >= 0)
+            if both_answered.any():
+                pair = (first_annotator, votes.annotators[b])
+                coefficients.append(
+                    cohen_kappa(
+                        table[a, both_answered], table[b, both_answered], confidence, pair, votes.n_classes
+                    )
+                )
+    return coefficients
 
 
 def cohen_kappa(
-    first: Ints, second: Ints, confidence: float, between: tuple[str, ...] = (), n_classes: int = 2
+    first_answers: Ints, second_answers: Ints, confidence: float, between: tuple[str, ...] = (),
+    n_classes: int = 2
 ) -> Agreement:
-    """κ of the answers of two people, first and second (n,), 0..K-1, about the same n items."""
-    n = len(first)
+    """κ of two people's first_answers and second_answers (n,), 0..K-1, about the same n items."""
+    n = len(first_answers)
     p = np.zeros((n_classes, n_classes))
-    np.add.at(p, (first, second), 1 / max(n, 1))
+    np.add.at(p, (first_answers, second_answers), 1 / max(n, 1))
     rows, columns = p.sum(axis=1), p.sum(axis=0)
     observed, chance = float(np.trace(p)), float(rows @ columns)
     if n == 0 or chance >= 1 - 1e-12:
@@ -100,22 +105,22 @@ def cohen_kappa(
 def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
     """κ of all votes on items with at least two."""
     counts = _pairable(votes)
-    n, each = len(counts), counts.sum(axis=1)
+    n, votes_of_item = len(counts), counts.sum(axis=1)
     if n == 0:
         return _undefined("fleiss-kappa", 0, None)
-    share = counts / each[:, None]
-    agreed = (counts * (counts - 1)).sum(axis=1) / (each * (each - 1))
+    share = counts / votes_of_item[:, None]
+    agreed = (counts * (counts - 1)).sum(axis=1) / (votes_of_item * (votes_of_item - 1))
     p = share.mean(axis=0)
     observed, chance = float(agreed.mean()), float((p**2).sum())
     if chance >= 1 - 1e-12:
         return _undefined("fleiss-kappa", n, observed)
     kappa = (observed - chance) / (1 - chance)
-    found = _defined("fleiss-kappa", n, observed, kappa)
+    coefficient = _defined("fleiss-kappa", n, observed, kappa)
     if n < 2:
-        return found
-    own = (agreed - chance) / (1 - chance) - 2 * (1 - kappa) * (share @ p - chance) / (1 - chance)
-    variance = float(((own - kappa) ** 2).sum()) / (n * (n - 1))
-    return _with_large_sample(found, variance, confidence)
+        return coefficient
+    item_influence = (agreed - chance) / (1 - chance) - 2 * (1 - kappa) * (share @ p - chance) / (1 - chance)
+    variance = float(((item_influence - kappa) ** 2).sum()) / (n * (n - 1))
+    return _with_large_sample(coefficient, variance, confidence)
 
 
 def krippendorff_alpha(
@@ -138,39 +143,42 @@ def _bootstrapped(
     alpha = float(alphas(np.arange(n)[None])[0])
     if not np.isfinite(alpha):
         return replace(_undefined("krippendorff-alpha", n, agreed), undefined_reason=undefined)
-    found = _defined("krippendorff-alpha", n, agreed, alpha)
+    coefficient = _defined("krippendorff-alpha", n, agreed, alpha)
     drawn = alphas(rng.integers(n, size=(BOOTSTRAPS, n)))
     drawn = drawn[np.isfinite(drawn)]   # a resample of one class only has no α
     if n < 2 or len(drawn) < BOOTSTRAPS // 2:
-        return found
+        return coefficient
     tail = (1 - confidence) / 2
     lower, upper = np.quantile(drawn, [tail, 1 - tail])
     return replace(
-        found, lower=float(min(lower, alpha)), upper=float(max(upper, alpha)), interval="bootstrap over items"
+        coefficient, lower=float(min(lower, alpha)), upper=float(max(upper, alpha)),
+        interval="bootstrap over items"
     )
 
 
 def interval_alpha(
-    given: Sequence[Sequence[float]], confidence: float, rng: np.random.Generator
+    values_by_item: Sequence[Sequence[float]], confidence: float, rng: np.random.Generator
 ) -> Agreement:
-    """α of numbers by squared distance; given: the answers about each item, of which two at least count."""
-    several = [values for values in given if len(values) > 1]
-    n = len(several)
+    """α of numbers by squared distance; values_by_item: the answers about each item, of which two at least
+    count."""
+    shared = [values for values in values_by_item if len(values) > 1]
+    n = len(shared)
     if not n:
         return _undefined("krippendorff-alpha", 0, None)
     # for precision: α does not depend on it
-    middle = float(np.mean([v for values in several for v in values]))
-    each = np.array([len(values) for values in several], np.float64)
-    first = np.array([sum(v - middle for v in values) for values in several])
-    second = np.array([sum((v - middle) ** 2 for v in values) for values in several])
-    within = 2 * (each * second - first**2) / (each - 1)        # Σ_{i≠j} (v_i - v_j)² / (m - 1) of each item
+    middle = float(np.mean([v for values in shared for v in values]))
+    n_values = np.array([len(values) for values in shared], np.float64)
+    sum_of_values = np.array([sum(v - middle for v in values) for values in shared])
+    sum_of_squares = np.array([sum((v - middle) ** 2 for v in values) for values in shared])
+    # Σ_{i≠j} (v_i - v_j)² / (m - 1) of each item
+    within = 2 * (n_values * sum_of_squares - sum_of_values**2) / (n_values - 1)
     agreed = [
         sum(a == b for i, a in enumerate(values) for b in values[:i]) / (len(values) * (len(values) - 1) / 2)
-        for values in several
+        for values in shared
     ]
 
     def alphas(drawn: Ints) -> Floats:
-        total, s1, s2 = (column[drawn].sum(axis=1) for column in (each, first, second))
+        total, s1, s2 = (column[drawn].sum(axis=1) for column in (n_values, sum_of_values, sum_of_squares))
         expected = 2 * (total * s2 - s1**2)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = (total - 1) * within[drawn].sum(axis=1) / expected
@@ -180,31 +188,37 @@ def interval_alpha(
     return _bootstrapped(alphas, n, float(np.mean(agreed)), confidence, rng, same)
 
 
-def answer_spread(given: Sequence[Sequence[float]]) -> Spread | None:
+def answer_spread(values_by_item: Sequence[Sequence[float]]) -> Spread | None:
     """Of the answers about each item; None where no item has two."""
-    several = [np.array(values) for values in given if len(values) > 1]
-    if not several:
+    shared = [np.array(values) for values in values_by_item if len(values) > 1]
+    if not shared:
         return None
-    squares = sum(float(((v - v.mean()) ** 2).sum()) for v in several)
+    squares = sum(float(((v - v.mean()) ** 2).sum()) for v in shared)
     return Spread(
-        items=len(several), typical=float(np.sqrt(squares / sum(len(v) - 1 for v in several))),
-        largest=max(float(v.max() - v.min()) for v in several),
+        items=len(shared), typical=float(np.sqrt(squares / sum(len(v) - 1 for v in shared))),
+        largest=max(float(v.max() - v.min()) for v in shared),
     )
 
 
 def mean_agreement(of_tags: Sequence[Agreement]) -> Agreement:
     """The mean over the tags for which the coefficient exists; without an interval."""
-    there = [one for one in of_tags if one.value is not None]
-    items = max(one.items for one in of_tags)
-    agreed = [one.agreed for one in of_tags if one.agreed is not None]
+    defined = [coefficient for coefficient in of_tags if coefficient.value is not None]
+    items = max(coefficient.items for coefficient in of_tags)
+    agreed = [coefficient.agreed for coefficient in of_tags if coefficient.agreed is not None]
     return Agreement(
-        statistic=of_tags[0].statistic, between=(), items=items,
+        statistic=of_tags[0].statistic,
+        between=(),
+        items=items,
         agreed=float(np.mean(agreed)) if agreed else None,
-        value=float(np.mean([one.value for one in there if one.value is not None])) if there else None,
-        lower=None, upper=None, interval="none",
-        undefined_reason=None if there else (
-            "no tag has both kinds of answers" if items else "no item was answered by two people"
-        ),
+        value=float(np.mean([coefficient.value for coefficient in defined if coefficient.value is not None]))
+        if defined
+        else None,
+        lower=None,
+        upper=None,
+        interval="none",
+        undefined_reason=None
+        if defined
+        else ("no tag has both kinds of answers" if items else "no item was answered by two people"),
     )
 
 
@@ -214,14 +228,14 @@ def _pairable(votes: Votes) -> Ints:
 
 
 def _pairs(counts: Ints) -> Ints:
-    each = counts.sum(axis=-1)
-    return np.asarray(each * (each - 1))
+    n_votes = counts.sum(axis=-1)
+    return np.asarray(n_votes * (n_votes - 1))
 
 
 def _nominal(counts: Ints, drawn: Ints) -> Floats:
     """α (B,) of the items drawn (B, I), from votes by item and class (I, K); NaN for one class only."""
-    each = counts.sum(axis=1)
-    apart = (each**2 - (counts**2).sum(axis=1)) / (each - 1)                    # Σ_{c≠k} o_ck of each item
+    n_votes = counts.sum(axis=1)
+    apart = (n_votes**2 - (counts**2).sum(axis=1)) / (n_votes - 1)  # Σ_{c≠k} o_ck of each item
     total = np.stack([counts[items].sum(axis=0) for items in drawn])            # (B, K)
     expected = total.sum(axis=1) ** 2 - (total**2).sum(axis=1)
     return _of_disagreement(total, apart[drawn].sum(axis=1), expected.astype(np.float64))
@@ -259,13 +273,13 @@ def _defined(
     )
 
 
-def _with_large_sample(found: Agreement, variance: float, confidence: float) -> Agreement:
+def _with_large_sample(coefficient: Agreement, variance: float, confidence: float) -> Agreement:
     """With the normal interval, unless the variance is 0: that nobody ever differed is no certainty."""
-    if found.value is None or variance <= 1e-15:
-        return found
+    if coefficient.value is None or variance <= 1e-15:
+        return coefficient
     half = float(scipy.special.ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance))
     return replace(
-        found, lower=max(found.value - half, -1.0), upper=min(found.value + half, 1.0),
+        coefficient, lower=max(coefficient.value - half, -1.0), upper=min(coefficient.value + half, 1.0),
         interval="large-sample",
     )
 

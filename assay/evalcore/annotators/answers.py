@@ -3,7 +3,6 @@
 An answer is kept as text in one fixed spelling (`meaning`). A label is its code (`evalcore.outcomes.base`).
 """
 
-import json
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
@@ -37,6 +36,7 @@ from assay.evalcore.annotators.agreement import (
 from assay.evalcore.annotators.error_rates import dawid_skene
 from assay.evalcore.outcomes.base import LARGEST
 from assay.evalcore.outcomes.class_names import ClassReader
+from assay.evalcore.outcomes.tags import names_in_list
 from assay.evalcore.types import Bools, Ints
 
 RuleName = Literal["majority", "dawid-skene", "median", "mean"]
@@ -195,7 +195,7 @@ class ClassAnswers(AnswerKind):
 
     def text(self, code: float) -> str:
         """The class of a number."""
-        return next(name for name, own in self.codes.items() if own == code)
+        return next(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """The class with more votes than any other."""
@@ -221,9 +221,9 @@ class ClassAnswers(AnswerKind):
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """Another class with chance `size`, each of them alike."""
-        others = [name for name in self.choices if name != truth]
-        place = bisect_right(list(accumulate([size / len(others)] * len(others))), rng.random())
-        return [*others, truth][place]
+        wrong_classes = [name for name in self.choices if name != truth]
+        place = bisect_right(list(accumulate([size / len(wrong_classes)] * len(wrong_classes))), rng.random())
+        return [*wrong_classes, truth][place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class ClassOrRest(ClassAnswers):
 
     def texts(self, code: float) -> tuple[str, ...]:
         """The class, or all others."""
-        return tuple(name for name, own in self.codes.items() if own == code)
+        return tuple(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """Whether more say it is the class, or that it is another, whichever."""
@@ -308,16 +308,16 @@ class NumberAnswers(AnswerKind):
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """The median or the mean of the answers: never a tie."""
-        given = sorted(float(answer) for answer, n in votes.items() for _ in range(n))
-        if not given:
+        numbers = sorted(float(answer) for answer, n in votes.items() for _ in range(n))
+        if not numbers:
             return None
-        return repr(float(fmean(given) if rule == "mean" else median(given)) + 0.0)
+        return repr(float(fmean(numbers) if rule == "mean" else median(numbers)) + 0.0)
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
         """Krippendorff's α with squared distances."""
-        given = values_by_item(answers)
-        people = {a.annotator for several in answers.values() for a in several}
-        return [interval_alpha(given, confidence, rng)] if len(people) > 1 else []
+        by_item = values_by_item(answers)
+        people = {a.annotator for answers_to_item in answers.values() for a in answers_to_item}
+        return [interval_alpha(by_item, confidence, rng)] if len(people) > 1 else []
 
     def spread(self, answers: Answers) -> Spread | None:
         """Of all items with two answers."""
@@ -331,16 +331,16 @@ class NumberAnswers(AnswerKind):
         """With a normal error of this standard deviation, kept within the bounds."""
         if not size:
             return truth
-        said = float(np.clip(float(truth) + size * rng.standard_normal(), self.low, self.high))
-        return self.meaning(f"{said:.{_DIGITS}g}") or truth
+        answered = float(np.clip(float(truth) + size * rng.standard_normal(), self.low, self.high))
+        return self.meaning(f"{answered:.{_DIGITS}g}") or truth
 
 
 def values_by_item(answers: Answers) -> list[list[float]]:
     """The numbers that people gave each item, items in the order of round and id."""
     return [
-        [float(a.label) for a in several if a.kind == "label" and a.label is not None]
+        [float(a.label) for a in answers_to_item if a.kind == "label" and a.label is not None]
         for number in sorted(answers)
-        for _, several in sorted(latest_answers(answers[number]).items())
+        for _, answers_to_item in sorted(latest_answers(answers[number]).items())
     ]
 
 
@@ -376,25 +376,20 @@ class TagAnswers(AnswerKind):
         if text.strip().casefold() == NONE:
             return NONE
         reader = ClassReader(self.names)
-        found = {reader.read(name.strip()) for name in text.split(BAR) if name.strip()}
-        if None in found or not found:
+        tags = {reader.read(name.strip()) for name in text.split(BAR) if name.strip()}
+        if None in tags or not tags:
             return None
-        return BAR.join(name for name in self.names if name in found)
+        return BAR.join(name for name in self.names if name in tags)
 
     def spelled(self, text: str) -> str | None:
         """A list of tags too, as a column of lists has it: ["a","b"]."""
-        if not text.startswith("["):
-            return self.meaning(text)
-        try:
-            listed = json.loads(text)
-        except ValueError:
-            return None
-        return self.meaning(BAR.join(map(str, listed)) or NONE)
+        listed = names_in_list(text)
+        return self.meaning(text if listed is None else BAR.join(listed) or NONE)
 
     def code(self, answer: str) -> int:
         """The bit mask."""
-        there = set(answer.split(BAR))
-        return sum(1 << k for k, name in enumerate(self.names) if name in there)
+        tags = set(answer.split(BAR))
+        return sum(1 << k for k, name in enumerate(self.names) if name in tags)
 
     def text(self, code: float) -> str:
         """The tags of a bit mask."""
@@ -405,8 +400,8 @@ class TagAnswers(AnswerKind):
         people = sum(votes.values())
         if not people:
             return None
-        there = np.sum([n * self._bits(answer) for answer, n in votes.items()], axis=0)
-        return None if (2 * there == people).any() else self._of_bits(2 * there > people)
+        votes_of_tag = np.sum([n * self._bits(answer) for answer, n in votes.items()], axis=0)
+        return None if (2 * votes_of_tag == people).any() else self._of_bits(2 * votes_of_tag > people)
 
     def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
         """Tag by tag: Dawid-Skene with two classes, there and not there."""
@@ -414,9 +409,9 @@ class TagAnswers(AnswerKind):
         decided = []
         for k in range(len(self.names)):
             votes = self._votes(answers, k)
-            known = {place: float(int(code) >> k & 1) for place, code in gold.items()}
+            gold_of_tag = {place: float(int(code) >> k & 1) for place, code in gold.items()}
             places = votes.items
-            decided.append(dawid_skene(votes, truth_of(votes, known)).decided())
+            decided.append(dawid_skene(votes, truth_of(votes, gold_of_tag)).decided())
         table = np.array(decided).T
         return {
             place: None if (row < 0).any() else self._of_bits(row > 0)
@@ -425,13 +420,13 @@ class TagAnswers(AnswerKind):
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
         """Krippendorff's α of each tag, and their mean."""
-        found = []
+        by_tag = []
         for k, name in enumerate(self.names):
             votes = self._votes(answers, k)
             if len(votes.annotators) < 2:
                 return []
-            found.append(replace(krippendorff_alpha(votes, confidence, rng), tag=name))
-        return [mean_agreement(found), *found]
+            by_tag.append(replace(krippendorff_alpha(votes, confidence, rng), tag=name))
+        return [mean_agreement(by_tag), *by_tag]
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
         """In the order of their masks."""
@@ -443,23 +438,25 @@ class TagAnswers(AnswerKind):
 
     def erring_by_tag(self, truth: str, miss: float, false_positive: float, rng: np.random.Generator) -> str:
         """Each tag that is there is left out with chance `miss`, and each other one said with the other."""
-        there = self._bits(truth) > 0
-        turned = rng.random(len(self.names)) < np.where(there, miss, false_positive)
-        return self._of_bits(there ^ turned)
+        has_tag = self._bits(truth) > 0
+        turned = rng.random(len(self.names)) < np.where(has_tag, miss, false_positive)
+        return self._of_bits(has_tag ^ turned)
 
     def _bits(self, answer: str) -> Ints:
-        there = set(answer.split(BAR))
-        return np.array([name in there for name in self.names], np.int64)
+        tags = set(answer.split(BAR))
+        return np.array([name in tags for name in self.names], np.int64)
 
     def _of_bits(self, bits: Bools) -> str:
-        return BAR.join(name for name, there in zip(self.names, bits.tolist(), strict=True) if there) or NONE
+        return (
+            BAR.join(name for name, has_tag in zip(self.names, bits.tolist(), strict=True) if has_tag) or NONE
+        )
 
     def _votes(self, answers: Answers, k: int) -> Votes:
         """Votes on one tag: 1 where it is in the answer."""
         return votes_of({
             number: [
                 _OnTag(a.item_id, a.annotation_id, a.annotator, a.kind, self._says(a.label, k), a.updated_at)
-                for several in latest_answers(of_round).values() for a in several
+                for answers_to_item in latest_answers(of_round).values() for a in answers_to_item
             ]
             for number, of_round in answers.items()
         }, _PRESENT)

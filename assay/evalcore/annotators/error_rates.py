@@ -56,34 +56,36 @@ class DawidSkene:
 
     def decided(self) -> Ints:
         """(I,) the class each item most likely has; -1 where that is a tie."""
-        second, first = np.sort(self.truth, axis=1)[:, -2:].T
-        return np.where(first - second < TIE, -1, self.truth.argmax(axis=1))
+        runner_up, likeliest = np.sort(self.truth, axis=1)[:, -2:].T
+        return np.where(likeliest - runner_up < TIE, -1, self.truth.argmax(axis=1))
 
 
 def dawid_skene(
-    votes: Votes, known: Ints | None = None, *, right: float = RIGHT, wrong: float = WRONG
+    votes: Votes, gold_truth: Ints | None = None, *, right: float = RIGHT, wrong: float = WRONG
 ) -> DawidSkene:
     """Fit the model.
 
-    known (I,)    the truth of gold items, UNKNOWN for the others
+    gold_truth (I,)    the truth of gold items, UNKNOWN for the others
     right, wrong  the prior; 0 and 0 are the paper's equations
 
     Items that are gold do not count in p: how many were mixed in was our choice.
     """
     n_items, n_people = len(votes.items), len(votes.annotators)
-    known = np.full(n_items, UNKNOWN, np.int64) if known is None else known
+    gold_truth = np.full(n_items, UNKNOWN, np.int64) if gold_truth is None else gold_truth
     k = votes.n_classes
     prior = np.where(np.eye(k) > 0, right, wrong / (k - 1))
-    gold = known != UNKNOWN
+    gold = gold_truth != UNKNOWN
     counts = votes.counts
-    truth = np.where(gold[:, None], np.eye(k)[np.maximum(known, 0)], counts / counts.sum(axis=1)[:, None])
+    truth = np.where(
+        gold[:, None], np.eye(k)[np.maximum(gold_truth, 0)], counts / counts.sum(axis=1)[:, None]
+    )
     prevalence, confusion = np.full(k, 1 / k), np.tile(np.eye(k), (n_people, 1, 1))
     for _ in range(_STEPS):
-        said = np.zeros((n_people, k, k))
-        np.add.at(said.transpose(0, 2, 1), (votes.annotator, votes.label), truth[votes.item])
-        said += prior
+        answer_counts = np.zeros((n_people, k, k))
+        np.add.at(answer_counts.transpose(0, 2, 1), (votes.annotator, votes.label), truth[votes.item])
+        answer_counts += prior
         # somebody who never met a class is as likely to call it one thing as the other
-        confusion = np.where(said.sum(axis=2, keepdims=True) > 0, said, 1 / k)
+        confusion = np.where(answer_counts.sum(axis=2, keepdims=True) > 0, answer_counts, 1 / k)
         confusion = confusion / confusion.sum(axis=2, keepdims=True)
         prevalence = truth[~gold].mean(axis=0) if (~gold).any() else np.full(k, 1 / k)
         with np.errstate(divide="ignore"):
@@ -180,17 +182,16 @@ def _said(votes: Votes, truth: Ints) -> Floats:
     return np.bincount(pattern, minlength=4 * len(votes.annotators)).reshape(-1, 2, 2).astype(np.float64)
 
 
-def _rates(said: Floats, before: Floats | None, rng: np.random.Generator) -> Floats:
+def _rates(answer_counts: Floats | Ints, before: Floats | None, rng: np.random.Generator) -> Floats:
     """Draws (..., J, 2) of the error rates given answers (..., J, 2, 2), below the line e_0 + e_1 = 1."""
-    wrong = np.stack([said[..., 0, 1], said[..., 1, 0]], axis=-1)
-    right = np.stack([said[..., 0, 0], said[..., 1, 1]], axis=-1)
+    wrong, right = answer_counts[..., (0, 1), (1, 0)], answer_counts[..., (0, 1), (0, 1)]
     drawn = rng.beta(_PRIOR + wrong, _PRIOR + right)
     for _ in range(_TRIES):
-        bad = drawn.sum(axis=-1) >= 1
+        bad = drawn[..., 0] + drawn[..., 1] >= 1
         if not bad.any():
             return np.asarray(drawn)
         drawn[bad] = rng.beta(_PRIOR + wrong[bad], _PRIOR + right[bad])
-    bad = drawn.sum(axis=-1) >= 1
+    bad = drawn[..., 0] + drawn[..., 1] >= 1
     drawn[bad] = 0.49 if before is None else before[bad]
     return np.asarray(drawn)
 
@@ -202,24 +203,33 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
     chance = counts[:, 1] / np.maximum(counts.sum(axis=1), 1) if start is None else start.truth[:, 1]
     z = np.where(truth != UNKNOWN, truth, (chance > 0.5 + OFF_TIES).astype(np.int64))
     rates = _rates(_said(votes, z), None, rng)
-    kept = np.empty((DRAWS, *rates.shape))
-    members = [hidden & (group == g) for g in (0, 1)]
-    for s in range(DRAWS + BURN_IN):
-        log_odds = np.zeros(len(truth))
-        for member in members:
-            share = rng.beta(_PRIOR + z[member].sum(), _PRIOR + (1 - z[member]).sum())
-            log_odds[member] = np.log(share) - np.log1p(-share)
-        e = np.minimum(np.maximum(rates, 1e-12), 1 - 1e-12)
-        right, wrong = np.log1p(-e), np.log(e)
-        says = np.stack([wrong[:, 1] - right[:, 0], right[:, 1] - wrong[:, 0]], axis=1)     # (J, 2) by answer
-        np.add.at(log_odds, votes.item, says[votes.annotator, votes.label])
-        uniform = rng.random(len(truth))
-        with np.errstate(over="ignore"):
-            z = np.where(hidden, (uniform < 1 / (1 + np.exp(-log_odds))).astype(np.int64), z)
-        rates = _rates(_said(votes, z), rates, rng)
-        if s >= BURN_IN:
-            kept[s - BURN_IN] = rates
-    return kept
+    draws = np.empty((DRAWS, *rates.shape))
+    # what no step changes: the hidden items of each group, the group of each item, the place of each vote
+    members = [np.flatnonzero(hidden & (group == g)) for g in (0, 1)]
+    place = np.where(hidden, group, 2)
+    answer, people = 2 * votes.annotator + votes.label, len(votes.annotators)
+    by_truth = 4 * votes.annotator + votes.label
+    log_odds_of_share = np.zeros(3)
+    with np.errstate(over="ignore"):
+        for s in range(DRAWS + BURN_IN):
+            for g, member in enumerate(members):
+                positives = np.count_nonzero(z[member])
+                share = rng.beta(_PRIOR + positives, _PRIOR + (len(member) - positives))
+                log_odds_of_share[g] = np.log(share) - np.log1p(-share)
+            log_odds = log_odds_of_share[place]
+            e = np.minimum(np.maximum(rates, 1e-12), 1 - 1e-12)
+            right, wrong = np.log1p(-e), np.log(e)
+            says = np.empty((people, 2))    # by answer
+            np.subtract(wrong[:, 1], right[:, 0], out=says[:, 0])
+            np.subtract(right[:, 1], wrong[:, 0], out=says[:, 1])
+            np.add.at(log_odds, votes.item, says.ravel()[answer])
+            uniform = rng.random(len(truth))
+            z = np.where(hidden, uniform < 1 / (1 + np.exp(-log_odds)), z)
+            answer_counts = np.bincount(by_truth + 2 * z[votes.item], minlength=4 * people)
+            rates = _rates(answer_counts.reshape(-1, 2, 2), rates, rng)
+            if s >= BURN_IN:
+                draws[s - BURN_IN] = rates
+    return draws
 
 
 def _whatever_the_truth(
@@ -231,9 +241,9 @@ def _whatever_the_truth(
     open_items = np.flatnonzero(hidden)
     place = np.cumsum(hidden) - 1
     about_open = hidden[votes.item]
-    row, said = place[votes.item[about_open]], votes.label[about_open]
+    row, answered = place[votes.item[about_open]], votes.label[about_open]
     who, groups = votes.annotator[about_open], group[open_items]
-    kept = np.empty((DRAWS, n_people, 1))
+    draws = np.empty((DRAWS, n_people, 1))
 
     def votes_by_person(which: Bools) -> Floats:
         return np.bincount(votes.annotator, which, n_people).astype(np.float64)
@@ -242,24 +252,24 @@ def _whatever_the_truth(
         wrong = votes.label != z[votes.item]
         rates = _below_guessing(votes_by_person(wrong), votes_by_person(~wrong), (k - 1) / k, rng)
         if s >= BURN_IN:
-            kept[s - BURN_IN, :, 0] = rates
+            draws[s - BURN_IN, :, 0] = rates
         if not len(open_items):
             continue
         e = np.clip(rates, 1e-12, 1 - 1e-12)
         log_truth = np.empty((len(open_items), k))
         for g in np.unique(groups):
-            mine = groups == g
-            share = rng.dirichlet(_PRIOR + np.bincount(z[open_items[mine]], minlength=k))
-            log_truth[mine] = np.log(np.maximum(share, 1e-300))
-        np.add.at(log_truth, (row, said), (np.log1p(-e) - np.log(e / (k - 1)))[who])
+            in_group = groups == g
+            share = rng.dirichlet(_PRIOR + np.bincount(z[open_items[in_group]], minlength=k))
+            log_truth[in_group] = np.log(np.maximum(share, 1e-300))
+        np.add.at(log_truth, (row, answered), (np.log1p(-e) - np.log(e / (k - 1)))[who])
         z[open_items] = (log_truth + rng.gumbel(size=log_truth.shape)).argmax(axis=1)
-    return kept
+    return draws
 
 
-def _below_guessing(wrong: Floats, right: Floats, most: float, rng: np.random.Generator) -> Floats:
-    """Draws (J,) of error rates below `most`, from how many answers were wrong and right."""
+def _below_guessing(wrong: Floats, right: Floats, limit: float, rng: np.random.Generator) -> Floats:
+    """Draws (J,) of error rates below `limit`, from how many answers were wrong and right."""
     a, b = _PRIOR + wrong, _PRIOR + right
-    below = scipy.special.betainc(a, b, most)
+    below = scipy.special.betainc(a, b, limit)
     return np.asarray(scipy.special.betaincinv(a, b, rng.random(len(wrong)) * below))
 
 
@@ -291,10 +301,10 @@ MOST_PEOPLE = 10   # sets of more people than this are decided by majority here:
 def majority_error(e: Floats, k: int) -> Floats:
     """Chance (...) that a majority of k is wrong, each answer wrong with chance e (...)."""
 
-    more = scipy.stats.binom.sf(k // 2, k, e)
+    clear_majority = scipy.stats.binom.sf(k // 2, k, e)
     if k % 2:
-        return np.asarray(more)
-    return np.asarray(more + scipy.stats.binom.pmf(k // 2, k, e) * e)
+        return np.asarray(clear_majority)
+    return np.asarray(clear_majority + scipy.stats.binom.pmf(k // 2, k, e) * e)
 
 
 def again_error(e: Floats, surprising: Bools) -> Floats:
@@ -303,9 +313,9 @@ def again_error(e: Floats, surprising: Bools) -> Floats:
     wrong = np.empty_like(e)
     for truth in (0, 1):
         p = e[..., truth]
-        first = p * (p + (1 - p) * p) if surprising[1 - truth] else p
+        right_at_once = p * (p + (1 - p) * p) if surprising[1 - truth] else p
         outvoted = (1 - p) * p**2 if surprising[truth] else 0.0
-        wrong[..., truth] = first + outvoted
+        wrong[..., truth] = right_at_once + outvoted
     return wrong
 
 
@@ -319,28 +329,28 @@ def weighed_error(e: Floats, people: list[int], fitted: DawidSkene) -> Floats:
     log_share = np.log(np.maximum(fitted.prevalence, 1e-300))
     wrong = np.zeros((len(e), 2))
     for pattern in product((0, 1), repeat=len(people)):
-        said = np.array(pattern)
+        answered = np.array(pattern)
         with np.errstate(divide="ignore"):
-            score = log_share + np.log(fitted.confusion[people, :, said]).sum(axis=0)
+            score = log_share + np.log(fitted.confusion[people, :, answered]).sum(axis=0)
         gap = score[1] - score[0]
         for truth in (0, 1):
             missed = 0.5 if abs(gap) < 1e-6 else float((gap > 0) != bool(truth))
             if missed:
                 error = e[:, people, truth]
-                wrong[:, truth] += missed * np.where(said == truth, 1 - error, error).prod(axis=1)
+                wrong[:, truth] += missed * np.where(answered == truth, 1 - error, error).prod(axis=1)
     return wrong
 
 
 def label_errors(
     rates: Floats, share: Floats, *, annotators: int, teams: Mapping[tuple[int, ...], int] | None = None,
-    fitted: DawidSkene | None = None, again: Floats | None = None,
+    fitted: DawidSkene | None = None, asked_again: Floats | None = None,
 ) -> Floats:
     """Draws (S, 2, 2) of ε[prediction, truth], the chance that a label is wrong.
 
     rates (S, J, 2)    error rates of the annotators        share (J,)  their shares of the answers
     teams, fitted      sets of people -> items they answered together: the rule is Dawid-Skene
-    again (2, 2, 4)    [prediction, truth]: shares of the pool where no answer, "negative", "positive" or both
-                       are asked again; with k = 1
+    asked_again (2, 2, 4)    [prediction, truth]: shares of the pool where no answer, "negative", "positive"
+                       or both are asked again; with k = 1
     """
     e = np.einsum("sjt,j->st", rates, share / share.sum())
     if fitted is not None and teams:
@@ -348,23 +358,24 @@ def label_errors(
         e = np.sum(weighed, axis=0) / sum(teams.values())
     elif annotators > 1:
         e = majority_error(e, annotators)
-    elif again is not None:
+    elif asked_again is not None:
         patterns = np.array([[False, False], [True, False], [False, True], [True, True]])
-        each = np.stack([again_error(e, pattern) for pattern in patterns], axis=-1)   # (S, truth, 4)
-        return np.asarray(np.einsum("ftp,stp->sft", again, each))
+        # (S, truth, 4)
+        error_by_pattern = np.stack([again_error(e, pattern) for pattern in patterns], axis=-1)
+        return np.asarray(np.einsum("ftp,stp->sft", asked_again, error_by_pattern))
     return np.asarray(np.repeat(e[:, None, :], 2, axis=1))
 
 
 def shares_asked_again(
-    prediction: Ints, positive: Floats, weight: Floats, again: Bools
+    prediction: Ints, positive: Floats, weight: Floats, asked_again: Bools
 ) -> Floats:
     """(2, 2, 4) for `label_errors`, from the draws that asked somebody.
 
     prediction (T,) · positive (T,) the label model's chance of a positive · weight (T,) items it stands for ·
-    again (T, 2) the answers that are asked again
+    asked_again (T, 2) the answers that are asked again
     """
     table = np.zeros((2, 2, 4))
-    pattern = again[:, 0] + 2 * again[:, 1]
+    pattern = asked_again[:, 0] + 2 * asked_again[:, 1]
     for truth, chance in ((0, 1 - positive), (1, positive)):
         np.add.at(table[:, truth], (prediction, pattern), weight * chance)
     total = table.sum(axis=2, keepdims=True)
@@ -533,8 +544,8 @@ def _joined(
         rates = (value - lowest, highest - value)
 
     true = np.maximum(np.einsum("fl,fly->fy", labels, _inverses(centre[None])[0]), 0.0)
-    whole = corrected_measure(measure, centre)
-    slope = whole.gradient(labels.reshape(4)).reshape(2, 2)
+    corrected = corrected_measure(measure, centre)
+    slope = corrected.gradient(labels.reshape(4)).reshape(2, 2)
     per_label = slope[:, 1] - slope[:, 0]
     noise = (true * centre * (1 - centre)).sum(axis=1) @ np.nan_to_num(per_label) ** 2 / n_items
     answers = float(scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(max(noise, 0.0)))

@@ -151,8 +151,8 @@ def people(
     """
     kinds: dict[str, Counter[str]] = {}
     for r in rounds:
-        for several in latest_answers(r.answers).values():
-            for answer in several:
+        for answers_to_item in latest_answers(r.answers).values():
+            for answer in answers_to_item:
                 kinds.setdefault(answer.annotator, Counter())[answer.kind] += 1
     labels = labels_by_place(rounds)
     number = {name: j for j, name in enumerate(votes.annotators)}
@@ -165,8 +165,8 @@ def people(
             answers=kinds[name]["label"],
             skips=kinds[name]["skip"],
             invalid=kinds[name]["invalid"],
-            labels=_agreed(own := _votes_of(votes, number.get(name, -1)), labels),
-            gold=_gold_answers(own, gold, votes.n_classes if by_truth else 1),
+            labels=_agreed(votes_of_person := _votes_of(votes, number.get(name, -1)), labels),
+            gold=_gold_answers(votes_of_person, gold, votes.n_classes if by_truth else 1),
             errors=_by_truth(intervals.get(name, ())),
             wrong=_whatever_the_truth(intervals.get(name, ())),
         )
@@ -226,19 +226,19 @@ def _interval(draws: Floats, confidence: float) -> RateInterval:
 
 def _votes_of(votes: Votes, annotator: int) -> list[tuple[Place, int]]:
     """The places one annotator voted on, and the votes."""
-    own = np.flatnonzero(votes.annotator == annotator)
-    return [(votes.items[votes.item[v]], int(votes.label[v])) for v in own]
+    votes_of_person = np.flatnonzero(votes.annotator == annotator)
+    return [(votes.items[votes.item[v]], int(votes.label[v])) for v in votes_of_person]
 
 
-def _agreed(own: Sequence[tuple[Place, int]], labels: Mapping[Place, int]) -> AgreedLabels:
-    same = [labels[place] == y for place, y in own if place in labels]
+def _agreed(votes_of_person: Sequence[tuple[Place, int]], labels: Mapping[Place, int]) -> AgreedLabels:
+    same = [labels[place] == y for place, y in votes_of_person if place in labels]
     return AgreedLabels(items=len(same), agreed=sum(same))
 
 
 def _gold_answers(
-    own: Sequence[tuple[Place, int]], gold: Mapping[Place, int], n_classes: int
+    votes_of_person: Sequence[tuple[Place, int]], gold: Mapping[Place, int], n_classes: int
 ) -> GoldAnswers:
-    met = [(gold[place], y) for place, y in own if place in gold]
+    met = [(gold[place], y) for place, y in votes_of_person if place in gold]
     of_class = n_classes > 1
     answers = Counter(truth * of_class for truth, _ in met)
     wrong = Counter(truth * of_class for truth, y in met if y != truth)
@@ -414,7 +414,7 @@ def errors_of_labels(
         return label_errors(rates.draws, share, annotators=k, teams=teams, fitted=fitted)
     if k > 1 or not any(r.item_id for r in rounds):
         return label_errors(rates.draws, share, annotators=k)
-    return label_errors(rates.draws, share, annotators=k, again=_shares_asked_again(rounds, rule))
+    return label_errors(rates.draws, share, annotators=k, asked_again=_shares_asked_again(rounds, rule))
 
 
 def _teams(votes: Votes) -> Counter[tuple[int, ...]]:
@@ -428,15 +428,15 @@ def _teams(votes: Votes) -> Counter[tuple[int, ...]]:
 def _shares_asked_again(rounds: Sequence[AnsweredRound], rule: Rule) -> Floats:
     """(2, 2, 4) for `label_errors`: in which parts of the pool which answers take a second person."""
     answers = {r.number: r.answers for r in rounds}
-    again = []
+    asked_again = []
     for r in rounds:
-        known = earlier_annotators({n: a for n, a in answers.items() if n <= r.number}, rule.gold)
-        in_force = r.again_alone or len(known) > 1
-        again += [[in_force and y in r.again.get(item, ()) for y in (0, 1)] for item in r.item_id]
+        earlier = earlier_annotators({n: a for n, a in answers.items() if n <= r.number}, rule.gold)
+        in_force = r.again_alone or len(earlier) > 1
+        asked_again += [[in_force and y in r.again.get(item, ()) for y in (0, 1)] for item in r.item_id]
     positive = np.concatenate([r.positive for r in rounds])
     return shares_asked_again(
         np.concatenate([r.prediction for r in rounds]),
         np.clip(positive, 0.0, 1.0),
         np.concatenate([r.stands_for for r in rounds]),
-        np.array(again, np.bool_).reshape(-1, 2),
+        np.array(asked_again, np.bool_).reshape(-1, 2),
     )

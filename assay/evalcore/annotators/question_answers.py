@@ -36,30 +36,30 @@ class QuestionAnswers(AnswerKind):
         """Of each question."""
         return "; ".join(f"{name}: {kind.wanted}" for name, kind in self.each.items())
 
-    def of(self, given: Mapping[str, str | None], *, spelled: bool = False) -> str | None:
+    def of(self, texts: Mapping[str, str | None], *, spelled: bool = False) -> str | None:
         """The answers in their fixed spelling; None where one of them is none, or all are missing.
 
-        given: question -> what somebody wrote; None, or an empty text that means nothing: not answered;
+        texts: question -> what somebody wrote; None, or an empty text that means nothing: not answered;
         spelled: as files of known labels write it.
         """
-        found: dict[str, float] = {}
-        for name, text in given.items():
+        codes: dict[str, float] = {}
+        for name, text in texts.items():
             kind = self.each.get(name)
             if kind is None:
                 return None
             written = kind.empty if spelled and text is not None and not text.strip() else text
             if written is None or not written.strip():
                 continue
-            meant = kind.spelled(written) if spelled else kind.meaning(written)
-            if meant is None:
+            answer = kind.spelled(written) if spelled else kind.meaning(written)
+            if answer is None:
                 return None
-            found[name] = kind.code(meant)
-        return self.text(self._packed(found)) if found else None
+            codes[name] = kind.code(answer)
+        return self.text(self._packed(codes)) if codes else None
 
     def by_question(self, answer: str) -> dict[str, str]:
         """Question -> answer, of those that were answered; answer: in its fixed spelling."""
-        found: dict[str, str] = json.loads(answer)
-        return found
+        answers: dict[str, str] = json.loads(answer)
+        return answers
 
     def meaning(self, text: str) -> str | None:
         """The answers of a JSON object; None where it is none."""
@@ -77,20 +77,21 @@ class QuestionAnswers(AnswerKind):
         """The JSON object of a code."""
         codes = self.packing.unpack(np.array([code], np.float64))[0].tolist()
         return json.dumps({
-            name: kind.text(one) for (name, kind), one in zip(self.each.items(), codes, strict=True)
-            if one > UNANSWERED
+            name: kind.text(answer_code) for (name, kind),
+            answer_code in zip(self.each.items(), codes, strict=True)
+            if answer_code > UNANSWERED
         }, ensure_ascii=False)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """Each question by those who answered it; None where one of them is tied."""
         by_question: dict[str, dict[str, int]] = {}
         for answer, people in votes.items():
-            for name, one in self.by_question(answer).items():
-                several = by_question.setdefault(name, {})
-                several[one] = several.get(one, 0) + people
+            for name, answer_to_question in self.by_question(answer).items():
+                counts = by_question.setdefault(name, {})
+                counts[answer_to_question] = counts.get(answer_to_question, 0) + people
         made = {
-            name: self.each[name].joined(several, self.each[name].rules[0])
-            for name, several in by_question.items()
+            name: self.each[name].joined(counts, self.each[name].rules[0])
+            for name, counts in by_question.items()
         }
         return None if None in made.values() else self.of(made)
 
@@ -104,11 +105,13 @@ class QuestionAnswers(AnswerKind):
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """Every answer that is one of several names errs with this chance; numbers are as they are."""
-        said = {
-            name: self.each[name].erring(one, size, rng) if self.each[name].errs_by == self.errs_by else one
-            for name, one in self.by_question(truth).items()
+        with_errors = {
+            name: self.each[name].erring(right_answer, size, rng)
+            if self.each[name].errs_by == self.errs_by
+            else right_answer
+            for name, right_answer in self.by_question(truth).items()
         }
-        return self.of(dict(said)) or truth
+        return self.of(dict(with_errors)) or truth
 
     def _packed(self, codes: Mapping[str, float]) -> float:
         row = [codes.get(name, UNANSWERED) for name in self.each]
@@ -116,12 +119,12 @@ class QuestionAnswers(AnswerKind):
 
     def _of_json(self, text: str, *, spelled: bool) -> str | None:
         try:
-            given: Any = json.loads(text)
+            parsed: Any = json.loads(text)
         except ValueError:
             return None
-        if not isinstance(given, dict):
+        if not isinstance(parsed, dict):
             return None
-        written = {str(name): _as_text(value) for name, value in given.items()}
+        written = {str(name): _as_text(value) for name, value in parsed.items()}
         return self.of(written, spelled=spelled)
 
 

@@ -71,9 +71,9 @@ def settle(
     """
     answers = list(answers)
     weighed = rule.weighed
-    again = rule.again if rule.again and _asked_again(rule, items, answers) else {}
+    surprising = rule.again if rule.again and _asked_again(rule, items, answers) else {}
     tallies = adjudicate(
-        items, answers, rule.joined, annotators=rule.annotators, present=present, again=again,
+        items, answers, rule.joined, annotators=rule.annotators, present=present, surprising=surprising,
         ties_wait=not weighed,
     )
     tallies |= adjudicate(
@@ -167,29 +167,30 @@ def decide(
     on_desk = set(items) - set(removed)
     to_first, to_second = ([a for a in answers if a.asking == asking] for asking in (1, 2))
     twice = {a.item_id for a in to_second}.intersection(items)   # answered a second time
-    first = settle(rule, items, (), to_first, on_desk, elsewhere=twice)
-    labelled = {item for item, tally in first.items() if tally.status == "labelled"}
-    second = settle(rule, sorted(twice), (), to_second, on_desk, elsewhere=labelled)
+    first_tallies = settle(rule, items, (), to_first, on_desk, elsewhere=twice)
+    labelled = {item for item, tally in first_tallies.items() if tally.status == "labelled"}
+    second_tallies = settle(rule, sorted(twice), (), to_second, on_desk, elsewhere=labelled)
     return {
         item: _decision(
-            deciding_tally(first[item], second.get(item)), rule, removed=item in removed, early=early,
+            deciding_tally(first_tallies[item], second_tallies.get(item)), rule, removed=item in removed,
+            early=early,
             asked_twice=item in twice, skips_decide=early or item in twice or not asks_twice,
         )
         for item in items
     }
 
 
-def deciding_tally(first: AnswerTally, second: AnswerTally | None) -> AnswerTally:
-    """Which of an item's two tallies decides; `second` is None unless it was asked twice."""
-    return first if second is None or first.status == "labelled" else second
+def deciding_tally(first_tally: AnswerTally, second_tally: AnswerTally | None) -> AnswerTally:
+    """Which of an item's two tallies decides; `second_tally` is None unless it was asked twice."""
+    return first_tally if second_tally is None or first_tally.status == "labelled" else second_tally
 
 
 def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twice: bool) -> AnswerTally:
     """The tally that decides one item, from answers to either asking; where the item is now is not known."""
-    first, second = (
+    first_tally, second_tally = (
         settle(rule, [item], (), [a for a in answers if a.asking == asking])[item] for asking in (1, 2)
     )
-    return deciding_tally(first, second if asked_twice else None)
+    return deciding_tally(first_tally, second_tally if asked_twice else None)
 
 
 def _decision(
@@ -242,11 +243,11 @@ def gold_in_turn(
     return [item for item in order[begin:] + order[:begin] if item not in taken]
 
 
-def gold_in_round(rate: float, asked: int, *, seed: int, evaluation: str, number: int) -> int:
-    """How many gold items go into a round that asks `asked` items."""
-    wanted = asked * rate / (1 - rate)
+def gold_in_round(rate: float, n_asked: int, *, seed: int, evaluation: str, number: int) -> int:
+    """How many gold items go into a round that asks `n_asked` items."""
+    expected = n_asked * rate / (1 - rate)
     rng = stream(seed, evaluation, number, "gold")
-    return int(wanted) + int(rng.random() < wanted - int(wanted))
+    return int(expected) + int(rng.random() < expected - int(expected))
 
 
 def shuffled(items: Sequence[str], *, seed: int, evaluation: str, number: int) -> list[str]:
@@ -311,9 +312,9 @@ def surprising_classes(
     p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-12)
     risk = np.concatenate([total, cells.known]) / n_items
     slopes = stack.slopes(risk, cells.known_sizes.tolist())[: len(stack.measures[0].parts)]
-    each = np.arange(len(kind.parts), dtype=np.float64)
+    class_codes = np.arange(len(kind.parts), dtype=np.float64)
     pull = np.stack([
-        stack.of(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in each
+        stack.of(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in class_codes
     ], axis=1)                                                                     # (T, K, Q)
     apart = np.abs(pull - (p[..., None] * pull).sum(axis=1, keepdims=True)).max(axis=2)
     moved = apart * items_behind_draws(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)
@@ -322,8 +323,8 @@ def surprising_classes(
 
 def _share_of_labels(plan: RoundPlan, before: int) -> float:
     """The share of a round's labels in all so far."""
-    asked = int(plan.ask.sum())
-    return asked / max(asked + before, 1)
+    n_asked = int(plan.ask.sum())
+    return n_asked / max(n_asked + before, 1)
 
 
 def answers_by_draw(surprising: Bools) -> dict[int, tuple[int, ...]]:

@@ -36,9 +36,9 @@ class Draws:
 
 def with_replacement(
     design: CountedDesign | DesignOfRows, labelled: Ints, size: Ints, rng: np.random.Generator,
-    most: int = MAX_DRAWS_PER_ITEM,
+    draws_per_item: int = MAX_DRAWS_PER_ITEM,
 ) -> Draws:
-    """Draw until `size` (R,) distinct unlabelled items have come up, or `most` · size draws.
+    """Draw until `size` (R,) distinct unlabelled items have come up, or `draws_per_item` · size draws.
 
     labelled (R, C, 2): items already labelled y, or ones (R, n), an item each.  The probabilities are those
     of `design`.
@@ -47,43 +47,43 @@ def with_replacement(
     reach = np.cumsum(mass, axis=1)
     new_mass = reach[:, -1]
     n_repeats, n_cells = mass.shape
-    seen = np.zeros((n_repeats, n_cells), np.int64)
-    found, turns = np.zeros(n_repeats, np.int64), np.zeros(n_repeats, np.int64)
-    limit = most * size
+    new_by_cell = np.zeros((n_repeats, n_cells), np.int64)
+    n_found, turns = np.zeros(n_repeats, np.int64), np.zeros(n_repeats, np.int64)
+    limit = draws_per_item * size
     rows = np.arange(n_repeats)
     cells: list[Ints] = []
     ordinals: list[Ints] = []
     while True:
-        active = (found < size) & (turns < limit) & (new_mass > 0)
+        active = (n_found < size) & (turns < limit) & (new_mass > 0)
         if not active.any():
             break
         cell = categorical(reach, rng)
         # uniform over the cell's unlabelled items; any that was not drawn yet becomes the next ordinal
         pick = (rng.random(n_repeats) * design.left[rows, cell]).astype(np.int64)
-        ordinal = np.minimum(pick, seen[rows, cell])
-        is_new = active & (ordinal == seen[rows, cell])
-        seen[rows[is_new], cell[is_new]] += 1
-        found += is_new
+        ordinal = np.minimum(pick, new_by_cell[rows, cell])
+        is_new = active & (ordinal == new_by_cell[rows, cell])
+        new_by_cell[rows[is_new], cell[is_new]] += 1
+        n_found += is_new
         turns += active
         cells.append(np.where(active, cell, -1))
         ordinals.append(np.where(active, ordinal, -1))
-    known = _known_draws(design, labelled, new_mass, turns, rng)
+    labelled_draws = _known_draws(design, labelled, new_mass, turns, rng)
     of_labelled = None
-    if known.ndim == 2:
-        known, of_labelled = np.zeros((n_repeats, n_cells, 2), np.int64), known
+    if labelled_draws.ndim == 2:
+        labelled_draws, of_labelled = np.zeros((n_repeats, n_cells, 2), np.int64), labelled_draws
     shape = (n_repeats, 0)
     return Draws(
         cell=np.stack(cells, axis=1) if cells else np.empty(shape, np.int64),
         ordinal=np.stack(ordinals, axis=1) if ordinals else np.empty(shape, np.int64),
-        known=known, of_labelled=of_labelled,
+        known=labelled_draws, of_labelled=of_labelled,
     )
 
 
 def categorical(reach: Floats, rng: np.random.Generator) -> Ints:
     """One category (R,) for each row of cumulative masses (R, C); never one of mass 0."""
     target = rng.random(len(reach)) * reach[:, -1]
-    last = np.argmax(reach >= reach[:, -1:], axis=1)            # rounding must not land beyond the last mass
-    return np.asarray(np.minimum((reach <= target[:, None]).sum(axis=1), last), dtype=np.int64)
+    last_category = np.argmax(reach >= reach[:, -1:], axis=1)  # rounding must not land beyond the last mass
+    return np.asarray(np.minimum((reach <= target[:, None]).sum(axis=1), last_category), dtype=np.int64)
 
 
 def _known_draws(
@@ -116,8 +116,8 @@ def one_by_one(cell: Ints, n_cells: int) -> Draws:
     """The draws (R = 1) that ask an item of each of these cells (T,) in turn, none of them twice."""
     ordinal = np.zeros(len(cell), np.int64)
     for c in np.unique(cell).tolist():
-        here = cell == c
-        ordinal[here] = np.arange(here.sum())
+        same_cell = cell == c
+        ordinal[same_cell] = np.arange(same_cell.sum())
     return Draws(cell=cell[None], ordinal=ordinal[None], known=np.zeros((1, n_cells, 2), np.int64))
 
 
@@ -156,70 +156,70 @@ def first_draws(draws: Draws) -> Bools:
     """Whether (R, T) a draw is the first of its item in the round; False for padding."""
     n_repeats, width = draws.cell.shape
     rows = np.arange(n_repeats)
-    seen = np.zeros(draws.known.shape[:2], np.int64)
-    first = np.zeros((n_repeats, width), np.bool_)
+    new_by_cell = np.zeros(draws.known.shape[:2], np.int64)
+    is_first = np.zeros((n_repeats, width), np.bool_)
     for t in range(width):
         cell = np.maximum(draws.cell[:, t], 0)
-        first[:, t] = (draws.cell[:, t] >= 0) & (draws.ordinal[:, t] == seen[rows, cell])
-        seen[rows, cell] += first[:, t]
-    return first
+        is_first[:, t] = (draws.cell[:, t] >= 0) & (draws.ordinal[:, t] == new_by_cell[rows, cell])
+        new_by_cell[rows, cell] += is_first[:, t]
+    return is_first
 
 
-def either(first: Draws, second: Draws) -> Draws:
+def either(some_draws: Draws, other_draws: Draws) -> Draws:
     """The draws of both; in each repeat at most one of the two has any."""
-    width = max(first.cell.shape[1], second.cell.shape[1])
+    width = max(some_draws.cell.shape[1], other_draws.cell.shape[1])
 
     def merged(a: Ints, b: Ints) -> Ints:
         grow = [np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=-1) for x in (a, b)]
         return np.maximum(grow[0], grow[1])
 
     return Draws(
-        cell=merged(first.cell, second.cell),
-        ordinal=merged(first.ordinal, second.ordinal),
-        known=first.known + second.known, of_labelled=first.of_labelled,
+        cell=merged(some_draws.cell, other_draws.cell),
+        ordinal=merged(some_draws.ordinal, other_draws.ordinal),
+        known=some_draws.known + other_draws.known, of_labelled=some_draws.of_labelled,
     )
 
 
-def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
-    """Items of each cell (R, C) in a simple random sample of `size` (R,) items out of `left` (R, C)."""
-    counts = np.zeros_like(left)
-    wanted, remaining = size.copy(), left.sum(axis=1)
-    for c in range(left.shape[1]):                              # one hypergeometric draw a cell, all repeats
-        remaining = remaining - left[:, c]
-        counts[:, c] = rng.hypergeometric(left[:, c], remaining, wanted)
-        wanted = wanted - counts[:, c]
+def simple_random(open_items: Ints, size: Ints, rng: np.random.Generator) -> Ints:
+    """Items of each cell (R, C) in a simple random sample of `size` (R,) items out of `open_items` (R, C)."""
+    counts = np.zeros_like(open_items)
+    still_to_draw, remaining = size.copy(), open_items.sum(axis=1)
+    for c in range(open_items.shape[1]):  # one hypergeometric draw a cell, all repeats
+        remaining = remaining - open_items[:, c]
+        counts[:, c] = rng.hypergeometric(open_items[:, c], remaining, still_to_draw)
+        still_to_draw = still_to_draw - counts[:, c]
     return counts
 
 
-def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> RoundLabels:
-    """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label."""
-    return simulate_each(draws, left, rng)[0]
+def simulate_labels(draws: Draws, open_items: Ints, rng: np.random.Generator) -> RoundLabels:
+    """Label the draws of a replay.  open_items (R, C, 2): unlabelled items by their true label."""
+    return simulate_each(draws, open_items, rng)[0]
 
 
-def simulate_each(draws: Draws, left: Ints, rng: np.random.Generator) -> tuple[RoundLabels, Ints]:
+def simulate_each(draws: Draws, open_items: Ints, rng: np.random.Generator) -> tuple[RoundLabels, Ints]:
     """The same, and the label (R, T) of each draw of an unlabelled item."""
-    labels, _, label = _simulated(draws, left, np.array([0.0, 1.0]), rng)
+    labels, _, label = _simulated(draws, open_items, np.array([0.0, 1.0]), rng)
     return replace(labels, answers=None), label
 
 
 def simulate_answers(
-    draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
+    draws: Draws, open_items: Ints, share: Floats, rng: np.random.Generator
 ) -> tuple[RoundLabels, Ints]:
     """The answers to the draws of a replay, and the newly labelled items (R, C, K) by kind.
 
-    A kind is a share of positive answers: share (K,), rising, says which; left (R, C, K) are the unlabelled
-    items of each kind.  The majority of an item's answers is its label.  Items of a cell are exchangeable, so
-    the kind of its next new item is drawn from the kinds of those not drawn yet.
+    A kind is a share of positive answers: share (K,), rising, says which; open_items (R, C, K) are the
+    unlabelled items of each kind.  The majority of an item's answers is its label.  Items of a cell are
+    exchangeable, so the kind of its next new item is drawn from the kinds of those not drawn yet.
     """
-    labels, new, _ = _simulated(draws, left, share, rng)
+    labels, new, _ = _simulated(draws, open_items, share, rng)
     return labels, new
 
 
 def _simulated(
-    draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
+    draws: Draws, open_items: Ints, share: Floats, rng: np.random.Generator
 ) -> tuple[RoundLabels, Ints, Ints]:
     """As `simulate_answers`, with the kind (R, T) of each draw."""
-    n_repeats, n_cells, n_kinds = left.shape
+    n_repeats, n_cells, n_kinds = open_items.shape
     rows = np.arange(n_repeats)
     new = np.zeros((n_repeats, n_cells, n_kinds), np.int64)
     drawn = np.zeros_like(new)
@@ -227,25 +227,27 @@ def _simulated(
     for t in range(draws.cell.shape[1]):
         cell, ordinal = draws.cell[:, t], draws.ordinal[:, t]
         c = np.maximum(cell, 0)
-        seen = new[rows, c]                                     # (R, K)
-        first = (cell >= 0) & (ordinal == seen.sum(axis=1))
-        rest = left[rows, c] - seen
-        above = np.cumsum(rest[:, ::-1], axis=1)                # items of this kind and of the kinds above
+        new_of_cell = new[rows, c]                                     # (R, K)
+        is_first = (cell >= 0) & (ordinal == new_of_cell.sum(axis=1))
+        open_by_kind = open_items[rows, c] - new_of_cell
+        above = np.cumsum(open_by_kind[:, ::-1], axis=1)  # items of this kind and of the kinds above
         passed = above <= (rng.random(n_repeats) * above[:, -1])[:, None]
         label[:, t] = np.maximum(n_kinds - 1 - passed.sum(axis=1), 0)
-        again = np.flatnonzero((cell >= 0) & ~first)
-        if len(again):                                          # the same item again: the label it had
-            same = draws.cell[again, :t] == cell[again, None]
-            same &= draws.ordinal[again, :t] == ordinal[again, None]
-            label[again, t] = label[again, np.argmax(same, axis=1)]
+        repeated = np.flatnonzero((cell >= 0) & ~is_first)
+        if len(repeated):                                          # the same item again: the label it had
+            same = draws.cell[repeated, :t] == cell[repeated, None]
+            same &= draws.ordinal[repeated, :t] == ordinal[repeated, None]
+            label[repeated, t] = label[repeated, np.argmax(same, axis=1)]
         active = np.flatnonzero(cell >= 0)
         drawn[active, cell[active], label[active, t]] += 1
-        new[first, cell[first], label[first, t]] += 1
+        new[is_first, cell[is_first], label[is_first, t]] += 1
     positive = share > 0.5
     by_label = [np.stack([x[..., ~positive].sum(axis=-1), x[..., positive].sum(axis=-1)], axis=-1)
                 for x in (new, drawn)]
-    told = new[..., None] * np.stack([1 - share, share], axis=-1)                # (R, C, K, 2)
-    answers = np.stack([told[:, :, ~positive].sum(axis=2), told[:, :, positive].sum(axis=2)], axis=2)
+    answer_shares = new[..., None] * np.stack([1 - share, share], axis=-1)  # (R, C, K, 2)
+    answers = np.stack(
+        [answer_shares[:, :, ~positive].sum(axis=2), answer_shares[:, :, positive].sum(axis=2)], axis=2
+    )
     counted = RoundLabels(
         new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers
     )
@@ -292,17 +294,19 @@ def with_cautious_share(design: CountedDesign, prediction: Ints) -> Floats:
     design.unlabelled: as planned, 0 where an item is not to be drawn; prediction (C,).  Where no item has a
     pull they stay as they are.
     """
-    inclusion, left = design.unlabelled, design.left
+    inclusion, open_items = design.unlabelled, design.left
     rate = design.model.copy()
     for f in (0, 1):
         at = prediction == f
         if at.any():
-            items = np.maximum(left[:, at].sum(axis=1), 1)
-            rate[:, at] = (rate[:, at] + ((left * design.model)[:, at].sum(axis=1) / items)[:, None]) / 2
+            items = np.maximum(open_items[:, at].sum(axis=1), 1)
+            rate[:, at] = (
+                rate[:, at] + ((open_items * design.model)[:, at].sum(axis=1) / items)[:, None]
+            ) / 2
     scatter = np.sqrt(np.clip(rate * (1 - rate), 0.0, 0.25))
     pull = np.where(inclusion > 0, np.abs(design.gradient) * scatter, 0.0)
-    size = (left * inclusion).sum(axis=1, keepdims=True)
-    total = (left * pull).sum(axis=1, keepdims=True)
+    size = (open_items * inclusion).sum(axis=1, keepdims=True)
+    total = (open_items * pull).sum(axis=1, keepdims=True)
     cautious = np.divide(size * pull, total, out=inclusion.copy(), where=total > 0)
     return np.asarray(np.minimum((1 - CAUTIOUS) * inclusion + CAUTIOUS * cautious, 1.0))
 
@@ -315,44 +319,44 @@ def weights(inclusion: Floats) -> Floats:
     return np.asarray(-np.log1p(-np.minimum(inclusion, _MOST)))
 
 
-def draw_one_at_a_time(left: Ints, weight: Floats, size: Ints, rng: np.random.Generator) -> Draws:
+def draw_one_at_a_time(open_items: Ints, weight: Floats, size: Ints, rng: np.random.Generator) -> Draws:
     """Draw `size` (R,) items, or as many as there are with a weight.
 
-    left (R, C): unlabelled items; weight (R, C): of each.
+    open_items (R, C): unlabelled items; weight (R, C): of each.
     """
-    n_repeats = len(left)
+    n_repeats = len(open_items)
     rows = np.arange(n_repeats)
-    seen = np.zeros_like(left)
-    mass = left * weight
-    wanted = np.minimum(size, (left * (weight > 0)).sum(axis=1))
-    cells = np.full((n_repeats, int(wanted.max(initial=0))), -1, np.int64)
+    drawn_by_cell = np.zeros_like(open_items)
+    mass = open_items * weight
+    n_draws = np.minimum(size, (open_items * (weight > 0)).sum(axis=1))
+    cells = np.full((n_repeats, int(n_draws.max(initial=0))), -1, np.int64)
     ordinals = cells.copy()
     for t in range(cells.shape[1]):
-        active = rows[t < wanted]
+        active = rows[t < n_draws]
         cell = categorical(np.cumsum(mass[active], axis=1), rng)
-        cells[active, t], ordinals[active, t] = cell, seen[active, cell]
-        seen[active, cell] += 1
-        mass[active, cell] = (left[active, cell] - seen[active, cell]) * weight[active, cell]
-    return Draws(cell=cells, ordinal=ordinals, known=np.zeros((*left.shape, 2), np.int64))
+        cells[active, t], ordinals[active, t] = cell, drawn_by_cell[active, cell]
+        drawn_by_cell[active, cell] += 1
+        mass[active, cell] = (open_items[active, cell] - drawn_by_cell[active, cell]) * weight[active, cell]
+    return Draws(cell=cells, ordinal=ordinals, known=np.zeros((*open_items.shape, 2), np.int64))
 
 
-def expansion_weight(left: Ints, weight: Floats, cell: Ints) -> Floats:
+def expansion_weight(open_items: Ints, weight: Floats, cell: Ints) -> Floats:
     """ω (R, C): how many items a label of each cell stands for; 0 in cells that were not drawn.
 
-    left, weight (R, C) before the round; cell (R, T).
+    open_items, weight (R, C) before the round; cell (R, T).
     """
-    rows = np.arange(len(left))
+    rows = np.arange(len(open_items))
     number = (cell >= 0).sum(axis=1)
-    total, drawn = np.zeros(left.shape), np.zeros(left.shape)
-    total_weight = (left * weight).sum(axis=1)
+    total, drawn = np.zeros(open_items.shape), np.zeros(open_items.shape)
+    total_weight = (open_items * weight).sum(axis=1)
     for t in range(cell.shape[1]):
         active = rows[cell[:, t] >= 0]
         c, n = cell[active, t], number[active]
-        own = weight[active, c]
-        total[active, c] += (np.maximum(total_weight[active] / own, 1.0) + n - (t + 1)) / n
+        weight_of_cell = weight[active, c]
+        total[active, c] += (np.maximum(total_weight[active] / weight_of_cell, 1.0) + n - (t + 1)) / n
         drawn[active, c] += 1
-        total_weight[active] -= own
-    return np.divide(total, drawn, out=np.zeros(left.shape), where=drawn > 0)
+        total_weight[active] -= weight_of_cell
+    return np.divide(total, drawn, out=np.zeros(open_items.shape), where=drawn > 0)
 
 
 # Inclusion probabilities of draws without replacement: the best ones, and two ways to draw by them.
@@ -394,27 +398,27 @@ def waterfill(influence: Floats, items: Ints, labels: Ints) -> Floats:
     mass = count * sorted_h
     before = np.cumsum(count, axis=1) - count                      # items of the cells that come earlier
     # summed from the small end, so that the remainder after the last saturated cell is free of cancellation
-    rest = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1]               # influence from this cell on
+    influence_from_cell = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1]  # influence from this cell on
     missing = labels[:, None] - before
     # eq. 88: the first cell whose items stay at or below 1 when all earlier ones are certain
-    open_ = (sorted_h * missing <= rest) & (missing >= 0)
-    first = np.where(open_.any(axis=1), np.argmax(open_, axis=1), h.shape[1] - 1)
+    open_ = (sorted_h * missing <= influence_from_cell) & (missing >= 0)
+    first_below = np.where(open_.any(axis=1), np.argmax(open_, axis=1), h.shape[1] - 1)
     rows = np.arange(len(h))
-    left, remainder = missing[rows, first], rest[rows, first]
-    level = np.divide(left, remainder, out=np.zeros(len(h)), where=remainder > 0)
+    labels_to_share, remainder = missing[rows, first_below], influence_from_cell[rows, first_below]
+    level = np.divide(labels_to_share, remainder, out=np.zeros(len(h)), where=remainder > 0)
     level = np.where(labels >= count.sum(axis=1), np.inf, np.maximum(level, 0.0))
     with np.errstate(invalid="ignore"):
         return np.where(h > 0, np.minimum(1.0, h * level[:, None]), 0.0)
 
 
-def rising_inclusion(inclusion: Floats, influence: Floats, left: Ints, size: Ints) -> Floats:
+def rising_inclusion(inclusion: Floats, influence: Floats, open_items: Ints, size: Ints) -> Floats:
     """π (R, C) of a round of `size` (R,) more items, by which the chances b so far rise along μ h.
 
-    inclusion b, influence h, left (R, C): unlabelled items.  An item that is certain was labelled, unless it
-    was set aside: no more water for it.
+    inclusion b, influence h, open_items (R, C): unlabelled items.  An item that is certain was labelled,
+    unless it was set aside: no more water for it.
     """
-    rest = np.maximum(1 - inclusion, 1e-12)
-    return waterfill(np.where(inclusion < 1, influence / rest, 0.0), left, size)
+    chance_to_miss = np.maximum(1 - inclusion, 1e-12)
+    return waterfill(np.where(inclusion < 1, influence / chance_to_miss, 0.0), open_items, size)
 
 
 def predicted_error(influence: Floats, items: Ints, inclusion: Floats) -> Floats:
@@ -423,8 +427,8 @@ def predicted_error(influence: Floats, items: Ints, inclusion: Floats) -> Floats
     influence h, items u, inclusion π: (R, C).  Infinite where an item with influence can never be drawn.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(items * influence > 0, influence**2 * (1 / inclusion - 1), 0.0)
-    return np.asarray((items * each).sum(axis=1))
+        error_of_item = np.where(items * influence > 0, influence**2 * (1 / inclusion - 1), 0.0)
+    return np.asarray((items * error_of_item).sum(axis=1))
 
 
 # Drawing without replacement at given inclusion probabilities, in batches of exactly the size asked for.
@@ -438,23 +442,23 @@ def predicted_error(influence: Floats, items: Ints, inclusion: Floats) -> Floats
 # two neighbours of small probability could never both be drawn, and every other cell could be missed
 # together.
 
-def systematic(left: Ints, inclusion: Floats, rng: np.random.Generator) -> Ints:
+def systematic(open_items: Ints, inclusion: Floats, rng: np.random.Generator) -> Ints:
     """Items drawn of each cell, (R, C): u π rounded up or down, Σ rounded to the nearest whole number.
 
-    left (R, C) unlabelled items; inclusion (R, C) their π.  The mean of every count is exactly u π when Σ u π
-    is whole.
+    open_items (R, C) unlabelled items; inclusion (R, C) their π.  The mean of every count is exactly u π when
+    Σ u π is whole.
     """
-    expected = left * inclusion
+    expected = open_items * inclusion
     certain = np.floor(expected + 1e-9)
-    order = np.argsort(rng.random(left.shape), axis=1)
+    order = np.argsort(rng.random(open_items.shape), axis=1)
     fraction = np.take_along_axis(np.maximum(expected - certain, 0.0), order, axis=1)
     reach = np.cumsum(fraction, axis=1)
     reach[:, -1] = np.round(reach[:, -1])                          # rounding must not win or lose an item
-    steps = np.floor(np.minimum(reach, reach[:, -1:]) + rng.random(len(left))[:, None])
+    steps = np.floor(np.minimum(reach, reach[:, -1:]) + rng.random(len(open_items))[:, None])
     extra = np.diff(steps, axis=1, prepend=0.0)
     counts = certain
     np.put_along_axis(counts, order, np.take_along_axis(counts, order, axis=1) + extra, axis=1)
-    return np.minimum(counts.astype(np.int64), left)
+    return np.minimum(counts.astype(np.int64), open_items)
 
 
 # Drawing without replacement with a coin for every item: Poisson sampling, which Yilmaz et al. (2021) call
@@ -470,25 +474,25 @@ def systematic(left: Ints, inclusion: Floats, rng: np.random.Generator) -> Ints:
 # which is the chance that designs record and estimates use, so nothing is biased.  P₀ is below e^(-Σ b): 4e-5
 # for a batch of 10 on average, and 1e-11 for one of 25.
 
-def inclusion(left: Ints, heads: Floats) -> Floats:
-    """π (R, C) of one item; left (R, C) unlabelled items, heads (R, C) b of each one's coin."""
+def inclusion(open_items: Ints, heads: Floats) -> Floats:
+    """π (R, C) of one item; open_items (R, C) unlabelled items, heads (R, C) b of each one's coin."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        none = np.exp(np.where(left > 0, left * np.log1p(-heads), 0.0).sum(axis=1, keepdims=True))
+        none = np.exp(np.where(open_items > 0, open_items * np.log1p(-heads), 0.0).sum(axis=1, keepdims=True))
         return np.where(heads > 0, np.minimum(heads / (1 - none), 1.0), 0.0)
 
 
-def coins(left: Ints, heads: Floats, rng: np.random.Generator) -> Ints:
-    """Items drawn of each cell (R, C), each of the `left` (R, C) items by its own coin; heads (R, C): b.
+def coins(open_items: Ints, heads: Floats, rng: np.random.Generator) -> Ints:
+    """Items drawn of each cell (R, C), each of the `open_items` (R, C) by its own coin; heads (R, C): b.
 
     At least one item in each repeat, unless no item has a chance.
     """
-    counts = np.asarray(rng.binomial(left, heads), dtype=np.int64)
-    possible = ((left > 0) & (heads > 0)).any(axis=1)
+    counts = np.asarray(rng.binomial(open_items, heads), dtype=np.int64)
+    possible = ((open_items > 0) & (heads > 0)).any(axis=1)
     while True:
-        again = np.flatnonzero(possible & (counts.sum(axis=1) == 0))
-        if not len(again):
+        empty_draws = np.flatnonzero(possible & (counts.sum(axis=1) == 0))
+        if not len(empty_draws):
             return counts
-        counts[again] = rng.binomial(left[again], heads[again])
+        counts[empty_draws] = rng.binomial(open_items[empty_draws], heads[empty_draws])
 
 
 # Draws with and without replacement compared: how many distinct items, and which has the smaller error.
@@ -520,9 +524,9 @@ def bernoulli_error(h: Floats, labels: float) -> float:
 
     While no b is 1 this is eq. 80, (Σ h)² / M - Σ h²; beyond it the paper has no formula.
     """
-    one = np.ones((1, len(h)), np.int64)
-    b = waterfill(h[None], one, np.array([labels]))
-    return float(predicted_error(h[None], one, b)[0])
+    single_items = np.ones((1, len(h)), np.int64)
+    b = waterfill(h[None], single_items, np.array([labels]))
+    return float(predicted_error(h[None], single_items, b)[0])
 
 
 def printed_bound(n_items: int, draws: int) -> float:

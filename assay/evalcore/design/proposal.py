@@ -49,14 +49,14 @@ _MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 
 
 def expected_risk(
-    measure: Measure, cells: Cells, labelled: Ints, left: Ints, positive_rate: Floats
+    measure: Measure, cells: Cells, labelled: Ints, open_items: Ints, positive_rate: Floats
 ) -> Floats:
     """The risk R (R, d) that a label model expects.
 
-    labelled (R, C, 2): items by cell and label; left (R, C): unlabelled items, positive at positive_rate
-    (R, C).
+    labelled (R, C, 2): items by cell and label; open_items (R, C): unlabelled items, positive at
+    positive_rate (R, C).
     """
-    counts = labelled + left[:, :, None] * np.stack([1 - positive_rate, positive_rate], axis=-1)
+    counts = labelled + open_items[:, :, None] * np.stack([1 - positive_rate, positive_rate], axis=-1)
     return np.asarray(np.einsum("rcy,cyd->rd", counts, measure.loss[cells.prediction]) / cells.n_items)
 
 
@@ -67,7 +67,7 @@ def pull(measure: Measure, risk: Floats) -> Floats:
 
 
 def total_pull(
-    measures: Sequence[Measure], cells: Cells, labelled: Ints, left: Ints, positive_rate: Floats
+    measures: Sequence[Measure], cells: Cells, labelled: Ints, open_items: Ints, positive_rate: Floats
 ) -> tuple[Floats, Floats]:
     """φ (R, C, 2) of an item of each cell by label, and what a label 1 instead of 0 changes, g (R, C).
 
@@ -75,7 +75,7 @@ def total_pull(
     are.  Of several measures both are roots of sums of squares; of one measure g has its sign.
     """
     rows = [
-        pull(m, expected_risk(m, cells, labelled, left, positive_rate))[:, cells.prediction]
+        pull(m, expected_risk(m, cells, labelled, open_items, positive_rate))[:, cells.prediction]
         for m in served(measures)
     ]
     slopes = [row[..., 1] - row[..., 0] for row in rows]
@@ -121,19 +121,21 @@ def variance_minimising(
     threshold = epsilon[:, None, None] * touched_cells(measures, cells)
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     if deterministic:
-        unknown, known = expected_reach(p, phi, threshold)
+        unknown, labelled_share = expected_reach(p, phi, threshold)
     else:
-        unknown, known = map(np.sqrt, expected_reach(p, phi**2, threshold))
-    wanted = RelativeProposal(unknown=unknown, known=known, positive_rate=positive_rate, gradient=slope)
-    return replacement_design(so_far, wanted, size, mixing=mixing, reuse=reuse)
+        unknown, labelled_share = map(np.sqrt, expected_reach(p, phi**2, threshold))
+    proposal = RelativeProposal(
+        unknown=unknown, known=labelled_share, positive_rate=positive_rate, gradient=slope
+    )
+    return replacement_design(so_far, proposal, size, mixing=mixing, reuse=reuse)
 
 
 def expected_reach(p: Floats, pull: Floats, threshold: Floats) -> tuple[Floats, Floats]:
     """What Proposition 2 takes of an item of each cell: Σ_y p(y|x) max(pull, threshold), (R, C), and the
     maximum for each of its K labels, (R, C, K).  All of them (R, C, K); pull: φ, or φ² of which roots are
     drawn."""
-    each = np.maximum(pull, threshold)
-    return np.asarray((p * each).sum(axis=-1)), each
+    reached = np.maximum(pull, threshold)
+    return np.asarray((p * reached).sum(axis=-1)), reached
 
 
 def replacement_design(
@@ -144,31 +146,33 @@ def replacement_design(
     size, mixing, reuse, and the rules that bound a round, are those of `variance_minimising`; reuse is mixed
     in after mixing.
     """
-    cells, labelled, left = so_far.cells, so_far.labelled, so_far.left
-    unknown, known = proposal.unknown, proposal.known
-    total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
+    cells, labelled, open_items = so_far.cells, so_far.labelled, so_far.left
+    unknown, labelled_share = proposal.unknown, proposal.known
+    total = (open_items * unknown).sum(axis=1) + (labelled * labelled_share).sum(axis=(1, 2))
     total = np.where(total > 0, total, 1.0)
-    unknown, known = unknown / total[:, None], known / total[:, None, None]
+    unknown, labelled_share = unknown / total[:, None], labelled_share / total[:, None, None]
 
     relevant = relevant_cells(so_far.measures, cells)
-    wanted = left * relevant
+    eligible = open_items * relevant
     if mixing > 0:
         even = 1 / max((cells.size * relevant).sum(), 1)
         unknown = (1 - mixing) * unknown + mixing * even * relevant
-        known = (1 - mixing) * known + mixing * even * relevant[None, :, None]
+        labelled_share = (1 - mixing) * labelled_share + mixing * even * relevant[None, :, None]
     if reuse > 0:
         unknown = (1 - reuse) * unknown + reuse / cells.n_items
-        known = (1 - reuse) * known + reuse / cells.n_items
-    unknown, known = keep_rounds_finite(unknown, known, left, labelled, wanted, size)
+        labelled_share = (1 - reuse) * labelled_share + reuse / cells.n_items
+    unknown, labelled_share = keep_rounds_finite(
+        unknown, labelled_share, open_items, labelled, eligible, size
+    )
     return CountedDesign(
         replacement=True,
-        size=np.broadcast_to(cells.size, left.shape),
-        left=left,
+        size=np.broadcast_to(cells.size, open_items.shape),
+        left=open_items,
         unlabelled=unknown,
-        labelled=known,
+        labelled=labelled_share,
         model=proposal.positive_rate,
         gradient=proposal.gradient,
-        census=wanted.sum(axis=1) <= size,
+        census=eligible.sum(axis=1) <= size,
     )
 
 
@@ -184,22 +188,23 @@ def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, desi
     p = np.stack([1 - design.model, design.model], axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         unknown = np.where(design.unlabelled > 0, (p * phi**2).sum(axis=-1) / design.unlabelled, 0.0)
-        known = np.where(design.labelled > 0, phi**2 / design.labelled, 0.0)
-    second = (design.left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
-    return np.asarray(np.maximum(second / cells.n_items**2 - centre**2, 0.0))
+        known_square = np.where(design.labelled > 0, phi**2 / design.labelled, 0.0)
+    mean_square = (design.left * unknown).sum(axis=1) + (labelled * known_square).sum(axis=(1, 2))
+    return np.asarray(np.maximum(mean_square / cells.n_items**2 - centre**2, 0.0))
 
 
 def keep_rounds_finite(
-    unknown: Floats, known: Floats, left: Ints, labelled: Ints, wanted: Ints, size: Ints
+    unknown: Floats, labelled_share: Floats, open_items: Ints, labelled: Ints, eligible: Ints, size: Ints
 ) -> tuple[Floats, Floats]:
     """The q (R, C) of an unlabelled item and that of labelled ones, by the rules of `variance_minimising`.
 
-    known, labelled: (R, C, K) by cell and label, or (R, n, 1) item by item; left, wanted (R, C): unlabelled
-    items, and those of them whose label can change a measure; size (R,): new items to be found.
+    labelled_share, labelled: (R, C, K) by cell and label, or (R, n, 1) item by item; open_items, eligible (R,
+    C): unlabelled items, and those of them whose label can change a measure; size (R,): new items to be
+    found.
     """
-    n_wanted = wanted.sum(axis=1)
-    even = np.where(wanted > 0, 1 / np.maximum(n_wanted, 1)[:, None], 0.0)      # (R, C) each item
-    new_mass = (left * unknown).sum(axis=1)
+    n_wanted = eligible.sum(axis=1)
+    even = np.where(eligible > 0, 1 / np.maximum(n_wanted, 1)[:, None], 0.0)      # (R, C) each item
+    new_mass = (open_items * unknown).sum(axis=1)
     share = np.divide(unknown, new_mass[:, None], out=even.copy(), where=new_mass[:, None] > 0)
     draws = (MAX_DRAWS_PER_ITEM // 2) * size[:, None]
     chosen = share
@@ -208,16 +213,16 @@ def keep_rounds_finite(
         mixed = (1 - mix) * share + mix * even
         with np.errstate(divide="ignore"):
             reached = -np.expm1(draws * np.log1p(-np.minimum(mixed, 1.0)))      # 1 - (1 - q)^draws
-        now = (left * reached).sum(axis=1) >= np.minimum(size, n_wanted) * 0.999
+        enough_now = (open_items * reached).sum(axis=1) >= np.minimum(size, n_wanted) * 0.999
         chosen = np.where(enough[:, None], chosen, mixed)
-        enough |= now
+        enough |= enough_now
         if enough.all():
             break
     mass = np.where(n_wanted > 0, np.maximum(new_mass, LEAST_NEW_MASS), 0.0)
-    known_mass = (labelled * known).sum(axis=(1, 2))
+    known_mass = (labelled * labelled_share).sum(axis=(1, 2))
     scale = np.divide(1 - mass, known_mass, out=np.zeros_like(mass), where=known_mass > 0)
     mass = np.where(known_mass > 0, mass, 1.0)                # nothing labelled pulls: every draw is new
-    return chosen * mass[:, None], known * scale[:, None, None]
+    return chosen * mass[:, None], labelled_share * scale[:, None, None]
 
 
 # Designs from the supplied probabilities alone.

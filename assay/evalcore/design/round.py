@@ -47,25 +47,25 @@ class Design:
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> "Design":
         """The inverse of `to_columns`, of either class of designs.  Raises KeyError."""
-        one = {name: np.asarray(values)[None] for name, values in columns.items()}
-        census = one["census"][:, 0].astype(np.bool_)
-        left = one["left"].astype(np.int64)
-        if "p_unlabelled" not in one:
+        arrays = {name: np.asarray(values)[None] for name, values in columns.items()}
+        census = arrays["census"][:, 0].astype(np.bool_)
+        open_items = arrays["left"].astype(np.int64)
+        if "p_unlabelled" not in arrays:
             return Design(
-                left=left, unlabelled=one["inclusion"].astype(np.float64), census=census,
-                model=one["model"].astype(np.float64) if "model" in one else None,
-                replacement=bool(one["replacement"][0, 0]) if "replacement" in one else False,
+                left=open_items, unlabelled=arrays["inclusion"].astype(np.float64), census=census,
+                model=arrays["model"].astype(np.float64) if "model" in arrays else None,
+                replacement=bool(arrays["replacement"][0, 0]) if "replacement" in arrays else False,
             )
         return CountedDesign(
-            replacement=bool(one["replacement"][0, 0]),
-            size=one["size"].astype(np.int64),
-            left=left,
-            unlabelled=one["p_unlabelled"].astype(np.float64),
-            labelled=np.stack([one["p_labelled_0"], one["p_labelled_1"]], axis=-1).astype(np.float64),
-            model=one["model"].astype(np.float64),
-            gradient=one["gradient"].astype(np.float64),
+            replacement=bool(arrays["replacement"][0, 0]),
+            size=arrays["size"].astype(np.int64),
+            left=open_items,
+            unlabelled=arrays["p_unlabelled"].astype(np.float64),
+            labelled=np.stack([arrays["p_labelled_0"], arrays["p_labelled_1"]], axis=-1).astype(np.float64),
+            model=arrays["model"].astype(np.float64),
+            gradient=arrays["gradient"].astype(np.float64),
             census=census,
-            stands_for=one["stands_for"].astype(np.float64) if "stands_for" in one else None,
+            stands_for=arrays["stands_for"].astype(np.float64) if "stands_for" in arrays else None,
         )
 
 
@@ -191,8 +191,8 @@ def round_labels(n_cells: int, answered: ClosedDraws) -> RoundLabels:
     if not np.isin(codes, (UNANSWERED, UNDECIDED, 0, 1)).all():
         raise BadInput(f"give one label for each of {plural(len(plan.cell), 'draw')}: 0, 1 or none")
     label, labelled = class_numbers(codes), is_outcome(codes)
-    newly, here = plan.ask & labelled, _asked_now(answered)
-    at_new, at_known = labelled & here, labelled & ~here
+    newly, now_labelled = plan.ask & labelled, _asked_now(answered)
+    at_new, at_known = labelled & now_labelled, labelled & ~now_labelled
     known_by_seen = np.zeros((1, n_cells, 2, 2), np.int64)
     before = label if answered.seen is None else class_numbers(answered.seen)
     np.add.at(known_by_seen[0], (plan.cell[at_known], before[at_known], label[at_known]), 1)

@@ -81,25 +81,27 @@ class Bets:
     gain: Floats      # (R, n) y (N - j)
     ahead: Floats     # (R, n) what this label and the later ones of its cell add up to
     cell: Ints        # (R, n)
-    most: Floats      # (R, C) of u
+    largest: Floats      # (R, C) of u
     spent: Floats     # (R, C) Σ y of the labels
 
     def logs(self, u: Floats) -> Floats:
         """(R, H) log E where the unlabelled items of the cells add up to u (R, C)."""
-        there = np.take_along_axis(u, self.cell, axis=1) + self.ahead
-        ratio = np.where(self.gain > 0, self.gain / np.where(there > 0, there, 1.0), 0.0)
+        unlabelled_sum = np.take_along_axis(u, self.cell, axis=1) + self.ahead
+        ratio = np.where(self.gain > 0, self.gain / np.where(unlabelled_sum > 0, unlabelled_sum, 1.0), 0.0)
         return np.asarray(np.log1p(self.share * (ratio[..., None] - 1)).sum(axis=1))
 
     def fall(self, u: Floats, p: Floats) -> tuple[Floats, Floats]:
         """(R, C) by how much Σ p log E falls as u (R, C) grows, and how fast that changes; p (R, H)."""
-        there = np.take_along_axis(u, self.cell, axis=1) + self.ahead
-        there = np.where(self.gain > 0, there, 1.0)[..., None]
+        unlabelled_sum = np.take_along_axis(u, self.cell, axis=1) + self.ahead
+        unlabelled_sum = np.where(self.gain > 0, unlabelled_sum, 1.0)[..., None]
         stake = self.share * self.gain[..., None]
-        rest = (1 - self.share) * there
-        each = p[:, None] * stake / (there * (rest + stake))
-        change = -each * (2 * rest + stake) / (there * (rest + stake))
-        first, second = (_by_cell(part.sum(axis=2), self.cell, self.most.shape) for part in (each, change))
-        return first, second
+        not_staked = (1 - self.share) * unlabelled_sum
+        slope_of_bet = p[:, None] * stake / (unlabelled_sum * (not_staked + stake))
+        change = -slope_of_bet * (2 * not_staked + stake) / (unlabelled_sum * (not_staked + stake))
+        fall, change_by_cell = (
+            _by_cell(part.sum(axis=2), self.cell, self.largest.shape) for part in (slope_of_bet, change)
+        )
+        return fall, change_by_cell
 
 
 def least_total(worth: Floats, cell: Ints, size: Ints, low: Floats, high: Floats, tail: Floats) -> Floats:
@@ -122,16 +124,16 @@ def _bets(y: Floats, cell: Ints, size: Ints, span: Floats, tail: Floats) -> Bets
     back = np.argsort(order, axis=1, kind="stable")
     sorted_cell = np.take_along_axis(cell, order, axis=1)
     new = np.diff(sorted_cell, axis=1, prepend=-1) > 0
-    first = np.maximum.accumulate(np.where(new, np.arange(n), 0), axis=1)
+    first_of_cell = np.maximum.accumulate(np.where(new, np.arange(n), 0), axis=1)
     running = _before(np.take_along_axis(y, order, axis=1))
-    before = running - np.take_along_axis(running, first, axis=1)
-    j = np.take_along_axis(np.arange(n) - first, back, axis=1)
+    before = running - np.take_along_axis(running, first_of_cell, axis=1)
+    j = np.take_along_axis(np.arange(n) - first_of_cell, back, axis=1)
     before = np.take_along_axis(before, back, axis=1)
     spent, labels = _by_cell(y, cell, size.shape), _by_cell(np.ones(y.shape), cell, size.shape)
     items = np.take_along_axis(size, cell, axis=1).astype(np.float64)
     wide: Floats = np.take_along_axis(span, cell, axis=1)
-    total, whole, t = _before(y), _before(wide), np.arange(n)
-    common = (total + wide / 2) / np.maximum(whole + wide, 1e-300)
+    total, total_span, t = _before(y), _before(wide), np.arange(n)
+    common = (total + wide / 2) / np.maximum(total_span + wide, 1e-300)
     mean = (before + _ALIKE * common * wide) / (j + _ALIKE)
     part = items / size.sum(axis=1, keepdims=True)
     stands = part * (t + _CALM) / (j + _CALM * part)
@@ -143,15 +145,15 @@ def _bets(y: Floats, cell: Ints, size: Ints, span: Floats, tail: Floats) -> Bets
     ahead = np.take_along_axis(spent, cell, axis=1) - before
     return Bets(
         share=bet / (1 + bet), gain=y * (items - j), ahead=np.maximum(ahead, y), cell=cell,
-        most=np.maximum(size - labels, 0) * span, spent=spent,
+        largest=np.maximum(size - labels, 0) * span, spent=spent,
     )
 
 
 def _by_cell(x: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
     """Sums (R, C) of x (R, n)."""
     flat = (np.arange(shape[0])[:, None] * shape[1] + cell).ravel()
-    found = np.bincount(flat, weights=x.ravel(), minlength=shape[0] * shape[1])
-    return np.asarray(found.reshape(shape), np.float64)
+    sums = np.bincount(flat, weights=x.ravel(), minlength=shape[0] * shape[1])
+    return np.asarray(sums.reshape(shape), np.float64)
 
 
 def _before(x: Floats) -> Floats:
@@ -161,14 +163,14 @@ def _before(x: Floats) -> Floats:
 
 def _alone(bets: Bets, tail: Floats) -> Floats:
     """(R,) the least u of one cell that the mixture does not rule out."""
-    least: Floats = np.zeros(len(tail))
-    most: Floats = bets.most[:, 0].copy()
+    lower: Floats = np.zeros(len(tail))
+    upper: Floats = bets.largest[:, 0].copy()
     for _ in range(_HALVINGS):
-        middle = (least + most) / 2
+        middle = (lower + upper) / 2
         logs = bets.logs(middle[:, None]) + np.log(_OF_HORIZONS)
         out = np.logaddexp.reduce(logs, axis=1) >= -np.log(tail)
-        least, most = np.where(out, middle, least), np.where(out, most, middle)
-    return np.where(bets.most[:, 0] > 0, least, 0.0)
+        lower, upper = np.where(out, middle, lower), np.where(out, upper, middle)
+    return np.where(bets.largest[:, 0] > 0, lower, 0.0)
 
 
 def _shared(bets: Bets, tail: Floats) -> Floats:
@@ -178,8 +180,8 @@ def _shared(bets: Bets, tail: Floats) -> Floats:
     """
     p: Floats = np.broadcast_to(_OF_HORIZONS, (len(tail), len(HORIZONS)))
     depth = -np.log(tail)
-    middle = 6.0 - np.log(np.maximum(bets.most.sum(axis=1), 1e-12))
-    found, u = np.zeros(len(tail)), bets.most / 2
+    middle = 6.0 - np.log(np.maximum(bets.largest.sum(axis=1), 1e-12))
+    least_sum, u = np.zeros(len(tail)), bets.largest / 2
 
     def over(multiplier: Floats) -> Floats:
         nonlocal u
@@ -189,10 +191,10 @@ def _shared(bets: Bets, tail: Floats) -> Floats:
     for reach, halvings, steps in _LOOKS:
         middle = crossing(over, middle - reach, middle + reach, halvings, steps)
         able = over(middle) >= 0
-        found = np.maximum(found, np.where(able, u.sum(axis=1), 0.0))
+        least_sum = np.maximum(least_sum, np.where(able, u.sum(axis=1), 0.0))
         logs = bets.logs(u) + np.log(_OF_HORIZONS)
         p = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
-    return found
+    return least_sum
 
 
 def crossing(
@@ -203,7 +205,7 @@ def crossing(
     By halving, then where a straight line ends (regula falsi with halved ends: Illinois).
     """
     below, above = over(low), over(high)
-    last: Floats = np.zeros(len(low))
+    last_side: Floats = np.zeros(len(low))
     high = np.where(below >= 0, low, high)
     for step in range(halvings + steps):
         line = (step >= halvings) & (above > 0) & (below < 0)
@@ -211,10 +213,10 @@ def crossing(
         middle = np.where(line, (low * above - high * below) / gap, (low + high) / 2)
         new = over(middle)
         out = new >= 0
-        below = np.where(out, np.where(last > 0, below / 2, below), new)
-        above = np.where(out, new, np.where(last < 0, above / 2, above))
+        below = np.where(out, np.where(last_side > 0, below / 2, below), new)
+        above = np.where(out, new, np.where(last_side < 0, above / 2, above))
         low, high = np.where(out, low, middle), np.where(out, middle, high)
-        last = np.where(out, 1.0, -1.0)
+        last_side = np.where(out, 1.0, -1.0)
     return high
 
 
@@ -229,15 +231,15 @@ def _at(bets: Bets, p: Floats, multiplier: Floats, u: Floats) -> Floats:
 
     By Newton's steps for the logarithm of the fall, which is convex; inside a bracket that halves.
     """
-    least, most, goal = np.zeros(bets.most.shape), bets.most, multiplier[:, None]
+    lower, upper, goal = np.zeros(bets.largest.shape), bets.largest, multiplier[:, None]
     for _ in range(_NEWTON):
         fall, change = bets.fall(u, p)
-        there = fall > 0
-        off = np.where(there, np.log(np.where(there, fall, 1.0)) - goal, -1.0)
-        least, most = np.where(off > 0, u, least), np.where(off > 0, most, u)
-        step = u - off * np.where(there, fall / np.where(change < 0, change, -1.0), 0.0)
-        inside = there & (step >= least) & (step <= most)
-        u = np.where(inside, step, np.where(off > 0, (least + most) / 2, least))
+        falling = fall > 0
+        off = np.where(falling, np.log(np.where(falling, fall, 1.0)) - goal, -1.0)
+        lower, upper = np.where(off > 0, u, lower), np.where(off > 0, upper, u)
+        step = u - off * np.where(falling, fall / np.where(change < 0, change, -1.0), 0.0)
+        inside = falling & (step >= lower) & (step <= upper)
+        u = np.where(inside, step, np.where(off > 0, (lower + upper) / 2, lower))
     return u
 
 
@@ -259,7 +261,9 @@ _SHIFTS = (
 _SLOPES = ((0.0, 0.2), (0.5, 0.3), (1.0, 0.5))
 _WORTH = ((1.0, 0.4), (10.0, 0.35), (100.0, 0.25))
 _LIKELY = 7.0      # no supplied probability is believed beyond these log odds
-_WITHIN = 40       # halvings
+_WITHIN = 40       # Newton's steps, of which seven are usual
+_SETTLED = 1e-12   # of a cell's items: what a last step may move
+_WITH_POSITIVES = np.array([1.0, 1.0, -1.0, -1.0])[:, None, None]
 _ROUNDS = 8        # of Dinkelbach's steps
 
 
@@ -272,25 +276,48 @@ class Counted:
     positives: Floats  # k
     depth: Floats      # (R,) K is ruled out where -log P(k | K) is deeper
 
-    def unlikely(self, there: Floats) -> Floats:
+    def unlikely(self, positives_of_cell: Floats) -> Floats:
         """(R, C) -log of the chance of the labels, in the order in which they came, at K (R, C)."""
-        missing, k, other = self.size - there, self.positives, self.labels - self.positives
-        hits = scipy.special.gammaln(there + 1) - scipy.special.gammaln(there - k + 1)
-        misses = scipy.special.gammaln(missing + 1) - scipy.special.gammaln(missing - other + 1)
-        whole = scipy.special.gammaln(self.size + 1) - scipy.special.gammaln(self.size - self.labels + 1)
-        return np.asarray(whole - hits - misses)
+        missing, k, negatives = self.size - positives_of_cell, self.positives, self.labels - self.positives
+        hits = scipy.special.gammaln(positives_of_cell + 1) - scipy.special.gammaln(positives_of_cell - k + 1)
+        misses = scipy.special.gammaln(missing + 1) - scipy.special.gammaln(missing - negatives + 1)
+        ways = scipy.special.gammaln(self.size + 1) - scipy.special.gammaln(self.size - self.labels + 1)
+        return np.asarray(ways - hits - misses)
 
     def at(self, slope: Floats) -> Floats:
-        """K (R, C) where -log P rises by the slope (R, C) for every positive."""
-        least, most = self.positives, self.size - self.labels + self.positives
-        k, other, psi = self.positives, self.labels - self.positives, scipy.special.psi
+        """K (R, C) where -log P rises by the slope (R, C) for every positive.
+
+        By Newton's steps in a bracket, from where it is so with the logarithm of x + 1/2 for ψ(x + 1).
+        """
+        fewest, largest = self.positives, self.size - self.labels + self.positives
+        tolerance = _SETTLED * self.size
+        # the four arguments of ψ in -log P's slope, first without K
+        begins = 1 + np.stack([-fewest, np.zeros_like(fewest), self.size, largest])
+        at, lower, upper = self._guess_at(slope), fewest, largest
         for _ in range(_WITHIN):
-            there = (least + most) / 2
-            missing = self.size - there
-            psi = scipy.special.psi
-            rises = psi(there - k + 1) - psi(there + 1) + psi(missing + 1) - psi(missing - other + 1)
-            least, most = np.where(rises < slope, there, least), np.where(rises < slope, most, there)
-        return np.asarray((least + most) / 2)
+            arguments = begins + _WITH_POSITIVES * at
+            values, bends = scipy.special.psi(arguments), _trigamma(arguments)
+            off = values[0] - values[1] + values[2] - values[3] - slope
+            bend = bends[0] - bends[1] - bends[2] + bends[3]
+            below = off < 0
+            lower, upper = np.where(below, at, lower), np.where(below, upper, at)
+            step = np.minimum(np.maximum(at - off / np.maximum(bend, 1e-100), fewest), largest)
+            previous, at = at, np.where((step >= lower) & (step <= upper), step, (lower + upper) / 2)
+            if (np.abs(at - previous) <= tolerance).all():
+                break
+        return np.where(self.labels > 0, at, np.where(slope > 0, largest, fewest))
+
+    def _guess_at(self, slope: Floats) -> Floats:
+        """The root of (K - k + 1/2)(N - K + 1/2) = exp(slope) (K + 1/2)(N - K - n + k + 1/2)."""
+        odds, fewest = np.exp(np.clip(slope, -30.0, 30.0)), self.positives
+        largest = self.size - self.labels + fewest
+        square, middle = odds - 1, self.size + fewest - odds * largest
+        constant = -((fewest - 0.5) * (self.size + 0.5) + odds * (largest + 0.5) / 2)
+        root = np.sqrt(np.maximum(middle**2 - 4 * square * constant, 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near_root, far_root = -2 * constant / (middle + root), -2 * constant / (middle - root)
+        guess = np.where((near_root >= fewest - 0.5) & (near_root <= largest + 0.5), near_root, far_root)
+        return np.clip(np.nan_to_num(guess), fewest, largest)
 
     def furthest(self, worth: Floats) -> Floats:
         """K (R, C) of the least Σ worth K that is not ruled out; worth (R, C)."""
@@ -300,8 +327,15 @@ class Counted:
         def at(multiplier: Floats) -> Floats:
             return self.at(-worth * np.exp(multiplier)[:, None])
 
-        far = np.full(len(worth), 30.0)
-        return at(crossing(over, -far, far, 14, 10))
+        bound = np.full(len(worth), 30.0)
+        return at(crossing(over, -bound, bound, 14, 10))
+
+
+def _trigamma(x: Floats) -> Floats:
+    """The derivative of ψ from 1 on, to 1%: how far a step goes, not where the steps end."""
+    inverse = 1 / x
+    square = inverse**2
+    return np.asarray(inverse + square * (0.5 + inverse * (1 / 6 - square / 30)))
 
 
 def open_counts(size: Ints, labelled: Ints, chance: Floats, confidence: float) -> Counted:
@@ -333,7 +367,7 @@ def refuse_without_mean(measures: Sequence[Measure]) -> None:
 
 def with_guarantee(
     measures: Sequence[Measure], cells: Cells, labelled: Ints, excluded: Ints,
-    found: Sequence[EstimateArrays], confidence: float, *, even: bool,
+    estimates: Sequence[EstimateArrays], confidence: float, *, even: bool,
 ) -> list[EstimateArrays]:
     """The estimates of the measures, in order, with guaranteed intervals.
 
@@ -342,16 +376,18 @@ def with_guarantee(
     """
     return [
         _ends(measure, cells, labelled, cells.size - excluded, estimate, confidence, even)
-        for measure, estimate in zip(measures, found, strict=True)
+        for measure, estimate in zip(measures, estimates, strict=True)
     ]
 
 
 def _ends(
-    measure: Measure, cells: Cells, labelled: Ints, size: Ints, found: EstimateArrays, confidence: float,
+    measure: Measure, cells: Cells, labelled: Ints, size: Ints, estimate: EstimateArrays, confidence: float,
     even: bool,
 ) -> EstimateArrays:
     matters = measure.label_matters()[cells.prediction]
-    rest = np.stack([(size * ~matters * (cells.prediction == f)).sum(axis=1) for f in (0, 1)], axis=1)
+    irrelevant_items = np.stack(
+        [(size * ~matters * (cells.prediction == f)).sum(axis=1) for f in (0, 1)], axis=1
+    )
     labelled, size, f = labelled[:, matters], size[:, matters], cells.prediction[matters]
     chance = cells.mean_probability[matters]
     if even and matters.all() and _is_share_of_all(measure):
@@ -364,8 +400,8 @@ def _ends(
         )
     else:
         region = open_counts(size, labelled, chance, confidence)
-        lower, upper = (_extreme(measure, region, f, rest, sign) for sign in (1.0, -1.0))
-    return replace(found, lower=np.fmin(lower, found.value), upper=np.fmax(upper, found.value),
+        lower, upper = (_extreme(measure, region, f, irrelevant_items, sign) for sign in (1.0, -1.0))
+    return replace(estimate, lower=np.fmin(lower, estimate.value), upper=np.fmax(upper, estimate.value),
                    interval=GUARANTEED)
 
 
@@ -378,16 +414,16 @@ def _is_share_of_all(measure: Measure) -> bool:
     return bool(np.isin(hit, (0.0, 1.0)).all() and np.allclose(hit - lost, 1.0))
 
 
-def _extreme(measure: Measure, region: Counted, f: Ints, rest: Ints, sign: float) -> Floats:
-    """(R,) the least (sign 1) or largest (-1) value over the region; f (C,) the cells' predictions, rest (R,
-    2): further items by prediction, whose labels do not matter."""
-    there = region.at(np.zeros(region.size.shape))
-    value = _value(measure, region, there, f, rest)
+def _extreme(measure: Measure, region: Counted, f: Ints, irrelevant_items: Ints, sign: float) -> Floats:
+    """(R,) the least (sign 1) or largest (-1) value over the region; f (C,) the cells' predictions,
+    irrelevant_items (R, 2): further items by prediction, whose labels do not matter."""
+    positives_of_cell = region.at(np.zeros(region.size.shape))
+    value = _value(measure, region, positives_of_cell, f, irrelevant_items)
     theta = np.where(np.isfinite(value), value, np.mean(measure.bounds))
     for _ in range(_ROUNDS):
         slope = np.stack([_by_label(measure, at) for at in theta.tolist()])[:, f]
-        there = region.furthest(sign * slope)
-        value = _value(measure, region, there, f, rest)
+        positives_of_cell = region.furthest(sign * slope)
+        value = _value(measure, region, positives_of_cell, f, irrelevant_items)
         theta = np.where(np.isfinite(value), value, theta)
     return np.where(np.isfinite(value), value, measure.bounds[0 if sign > 0 else 1])
 
@@ -398,11 +434,18 @@ def _by_label(measure: Measure, limit: float) -> Floats:
     return np.asarray(table[:, 1] - table[:, 0])
 
 
-def _value(measure: Measure, region: Counted, there: Floats, f: Ints, rest: Ints) -> Floats:
+def _value(
+    measure: Measure, region: Counted, positives_of_cell: Floats, f: Ints, irrelevant_items: Ints
+) -> Floats:
     """(R,) of the pool with so many positives (R, C)."""
     rows = [
-        np.stack([(region.size - there)[:, f == g].sum(axis=1) + rest[:, g], there[:, f == g].sum(axis=1)],
-                 axis=1)
+        np.stack(
+            [
+                (region.size - positives_of_cell)[:, f == g].sum(axis=1) + irrelevant_items[:, g],
+                positives_of_cell[:, f == g].sum(axis=1),
+            ],
+            axis=1,
+        )
         for g in (0, 1)
     ]
     return measure.of_confusion(np.stack(rows, axis=1))

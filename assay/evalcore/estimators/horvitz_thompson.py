@@ -47,28 +47,29 @@ class Totals:
             table=np.zeros((repeats, 2, 2)), moments=np.zeros((repeats, 2, 2, 2)), weight=np.zeros(repeats)
         )
 
-    def add(self, other: "Totals", weight: Floats) -> "Totals":
+    def add(self, added: "Totals", weight: Floats) -> "Totals":
         """The sum of these and `weight` (R,) times the other."""
         return Totals(
-            table=self.table + weight[:, None, None] * other.table,
-            moments=self.moments + weight[:, None, None, None] ** 2 * other.moments,
-            weight=self.weight + weight * other.weight,
+            table=self.table + weight[:, None, None] * added.table,
+            moments=self.moments + weight[:, None, None, None] ** 2 * added.moments,
+            weight=self.weight + weight * added.weight,
         )
 
 
 def one_round(
-    cells: Cells, known: Ints, left: Ints, drawn: Ints, inclusion: Floats, model: Floats | None = None
+    cells: Cells, labelled: Ints, open_items: Ints, drawn: Ints, inclusion: Floats,
+    model: Floats | None = None
 ) -> Totals:
     """The table that one round estimates, with weight 1.
 
-    known, drawn (R, C, 2): items labelled before the round and in it; left, inclusion (R, C): the unlabelled
-    items before it and the π of each; model (R, C, 2): m_y, or None for Horvitz-Thompson.
+    labelled, drawn (R, C, 2): items labelled before the round and in it; open_items, inclusion (R, C): the
+    unlabelled items before it and the π of each; model (R, C, 2): m_y, or None for Horvitz-Thompson.
     """
     m = np.zeros(drawn.shape) if model is None else model
     with np.errstate(divide="ignore"):
         expand = np.where(inclusion > 0, 1 / inclusion, 0.0)
     count = drawn.sum(axis=2)
-    table = known + left[..., None] * m + (drawn - count[..., None] * m) * expand[..., None]
+    table = labelled + open_items[..., None] * m + (drawn - count[..., None] * m) * expand[..., None]
     spread = np.maximum(1 - inclusion, 0.0) * expand**2
     moments = np.zeros((*drawn.shape, 2))
     for y in (0, 1):
@@ -110,14 +111,14 @@ def estimate_of_totals(
         with np.errstate(divide="ignore", invalid="ignore"):
             below = (totals.table * denominator(measure)).sum(axis=(1, 2))
             variance = variance + epsilon * totals.table.sum(axis=(1, 2)) / below**2
-    told = np.isfinite(value) & np.isfinite(variance) & (variance > (0.0 if epsilon else 1e-14))
+    has_variance = np.isfinite(value) & np.isfinite(variance) & (variance > (0.0 if epsilon else 1e-14))
     build = intervals.beta_fit if kind == "beta" else intervals.normal
-    ends = build(np.nan_to_num(value), np.nan_to_num(variance), told, confidence, measure.bounds)
+    ends = build(np.nan_to_num(value), np.nan_to_num(variance), has_variance, confidence, measure.bounds)
     return EstimateArrays(
         value=value,
         lower=ends.lower,
         upper=ends.upper,
-        variance=np.where(told, variance, 0.0),
+        variance=np.where(has_variance, variance, 0.0),
         diagnostics={},
     )
 
@@ -163,17 +164,18 @@ def confusion(cells: Cells, data: Reused) -> Floats:
     weighted = _divided(data.labelled.astype(np.float64), _found(data)[:, :, None])
     rows = []
     for f in (0, 1):
-        here = cells.prediction == f
-        mine = here & data.domain
-        size = data.size[:, mine].sum(axis=1).astype(np.float64)
-        known = data.labelled[:, mine].sum(axis=1)                    # (R, 2)
-        w = weighted[:, mine].sum(axis=1)
+        same_prediction = cells.prediction == f
+        in_domain = same_prediction & data.domain
+        size = data.size[:, in_domain].sum(axis=1).astype(np.float64)
+        known_labels = data.labelled[:, in_domain].sum(axis=1)                    # (R, 2)
+        w = weighted[:, in_domain].sum(axis=1)
         # nothing labelled in this group: what the label model expects of it
-        expected = (data.rate[:, mine] * data.size[:, mine]).sum(axis=1)
+        expected = (data.rate[:, in_domain] * data.size[:, in_domain]).sum(axis=1)
         share = np.where(w.sum(axis=1) > 0, size * _divided(w[:, 1], w.sum(axis=1)), expected)
-        below = data.labelled[:, here & ~data.domain, 1].sum(axis=1)  # positives found below the cut
-        positives = np.clip(share, known[:, 1], size - known[:, 0]) + below
-        rows.append(np.stack([data.size[:, here].sum(axis=1) - positives, positives], axis=-1))
+        # positives found below the cut
+        below = data.labelled[:, same_prediction & ~data.domain, 1].sum(axis=1)
+        positives = np.clip(share, known_labels[:, 1], size - known_labels[:, 0]) + below
+        rows.append(np.stack([data.size[:, same_prediction].sum(axis=1) - positives, positives], axis=-1))
     return np.stack(rows, axis=1)
 
 
@@ -198,8 +200,8 @@ def predicted_variance(measure: Measure, cells: Cells, data: Reused, counts: Flo
     with np.errstate(divide="ignore"):
         thinned = 1 / _found(data) - 1
     touched = data.domain & (n < data.size) & (expected > 0)
-    each = np.where(touched, data.size * expected, 0.0) * np.where(touched, thinned, 0.0)
-    return np.asarray(each.sum(axis=1) / total**2)
+    cell_variance = np.where(touched, data.size * expected, 0.0) * np.where(touched, thinned, 0.0)
+    return np.asarray(cell_variance.sum(axis=1) / total**2)
 
 
 def _found(data: Reused) -> Floats:

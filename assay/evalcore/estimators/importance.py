@@ -71,17 +71,19 @@ class WeightSums:
             w_known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
         drawn_new, drawn_known = labels.drawn_new * sampled, labels.drawn_known * sampled
         # weighed by the label the plan saw, counted under the label of now
-        seen = labels.known_by_seen() * sampled[..., None]
-        known, known_squared = (np.einsum("rcs,rcsy->rcy", w_known**power, seen) for power in (1, 2))
-        first = _by_prediction(cells, drawn_new * w_new + known)
-        second = _by_prediction(cells, drawn_new * w_new**2 + known_squared)
+        known_draws = labels.known_by_seen() * sampled[..., None]
+        known_weight, known_squared = (
+            np.einsum("rcs,rcsy->rcy", w_known**power, known_draws) for power in (1, 2)
+        )
+        weight_sum = _by_prediction(cells, drawn_new * w_new + known_weight)
+        square_sum = _by_prediction(cells, drawn_new * w_new**2 + known_squared)
         n = draws_of(design, labels)
         a = np.ones(len(n)) if say is None else say
-        each = a[:, None, None]
+        say_of_round = a[:, None, None]
         return WeightSums(
-            weight=self.weight + each * first,
-            squared=self.squared + each**2 * second,
-            crossed=self.crossed + each**2 * first,
+            weight=self.weight + say_of_round * weight_sum,
+            squared=self.squared + say_of_round**2 * square_sum,
+            crossed=self.crossed + say_of_round**2 * weight_sum,
             say=self.say + a * n,
             say_squared=self.say_squared + a**2 * n,
             # in whole draws: a draw with several answers is counted in parts
@@ -107,19 +109,19 @@ def weight_of_draws(cells: Cells, design: CountedDesign, labels: RoundLabels) ->
     """Σ w (R, C, 2) of the round's draws by cell and label of now; a census is no sample."""
     with np.errstate(divide="ignore"):
         new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
-        known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
-    weighted = labels.drawn_new * new + np.einsum("rcs,rcsy->rcy", known, labels.known_by_seen())
+        known_weight = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
+    weighted = labels.drawn_new * new + np.einsum("rcs,rcsy->rcy", known_weight, labels.known_by_seen())
     return np.asarray(weighted * ~design.census[:, None, None])
 
 
-def by_last_proposal(cells: Cells, weight: Floats, last: CountedDesign) -> Floats:
-    """Σ w / (M q_N) (R, 2, 2) by prediction and label, from the Σ w (R, C, 2) of all draws; last: q_N.
+def by_last_proposal(cells: Cells, weight: Floats, last_design: CountedDesign) -> Floats:
+    """Σ w / (M q_N) (R, 2, 2) by prediction and label, from the Σ w (R, C, 2) of all draws; last_design: q_N.
 
     Infinite where q_N is 0 for an item that was drawn.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(weight > 0, weight / (cells.n_items * last.labelled), 0.0)
-    return _by_prediction(cells, each)
+        weight_by_last = np.where(weight > 0, weight / (cells.n_items * last_design.labelled), 0.0)
+    return _by_prediction(cells, weight_by_last)
 
 
 def risk_of_draws(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
@@ -137,13 +139,14 @@ def estimate_of_draws(
     *,
     self_normalised: bool = False,
     interval: IntervalKind = "normal",
-    last: Floats | None = None,
+    weight_by_last: Floats | None = None,
     epsilon: float = 0.0,
 ) -> EstimateArrays:
     """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
 
-    last (R, 2, 2): what `by_last_proposal` gives, for the variance as printed by Marchant & Rubinstein, of
-    the importance-weighted estimate with draws that count alike; None for that of the draws made.
+    weight_by_last (R, 2, 2): what `by_last_proposal` gives, for the variance as printed by Marchant &
+    Rubinstein, of the importance-weighted estimate with draws that count alike; None for that of the draws
+    made.
 
     Fewer than two draws, or draws that are all alike, do not tell the variance: then the interval is the
     measure's whole range.  epsilon: ε, added to every h² of eq. 15 of Yilmaz et al. (2021), their footnote 3:
@@ -155,11 +158,11 @@ def estimate_of_draws(
     value = np.where(sums.draws > 0, measure.value(risk), np.nan)
     influence = measure.influence(risk)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if last is None:
-            second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
+        if weight_by_last is None:
+            mean_square, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
         else:
-            second, centre, total = _moments_by_last(measure, sums, risk, influence, last)
-        variance = np.maximum(second - centre, 0.0) / total**2
+            mean_square, centre, total = _moments_by_last(measure, sums, risk, influence, weight_by_last)
+        variance = np.maximum(mean_square - centre, 0.0) / total**2
         # a variance of 0 is not exactly 0 after rounding, least of all where the terms of J·ℓ cancel (a
         # recall of which no miss was drawn): it is compared with the size of the terms before they cancel
         terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
@@ -167,31 +170,33 @@ def estimate_of_draws(
         if epsilon:
             below = (sums.weight * denominator(measure)).sum(axis=(1, 2))
             variance = variance + epsilon * sums.squared.sum(axis=(1, 2)) / below**2
-        told = (sums.draws >= 2) & ((variance > 1e-12 * scale) | (epsilon > 0)) & np.isfinite(variance)
+        has_variance = (
+            (sums.draws >= 2) & ((variance > 1e-12 * scale) | (epsilon > 0)) & np.isfinite(variance)
+        )
         effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
     value = np.clip(value, *measure.bounds)
     match interval:
         case "normal":
-            ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+            ends = intervals.normal(value, variance, has_variance, confidence, measure.bounds)
         case "student":
-            ends = intervals.student(value, variance, told, confidence, measure.bounds, sums.draws)
+            ends = intervals.student(value, variance, has_variance, confidence, measure.bounds, sums.draws)
         case "beta":
-            ends = intervals.beta_fit(value, variance, told, confidence, measure.bounds)
+            ends = intervals.beta_fit(value, variance, has_variance, confidence, measure.bounds)
     return EstimateArrays(
         value=value,
         lower=ends.lower,
         upper=ends.upper,
-        variance=np.where(told, variance, 0.0),
+        variance=np.where(has_variance, variance, 0.0),
         diagnostics={"draws": sums.draws, "effective_draws": np.nan_to_num(effective)},
     )
 
 
 def _moments_by_last(
-    measure: Measure, sums: WeightSums, risk: Floats, influence: Floats, last: Floats
+    measure: Measure, sums: WeightSums, risk: Floats, influence: Floats, weight_by_last: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """The parts of the variance as printed, as `influence_moments` has them; 0 · ∞ counts as 0."""
     pull = (measure.gradient(risk) * risk).sum(axis=-1)
-    terms = np.where(influence != 0, last * influence**2, 0.0)
+    terms = np.where(influence != 0, weight_by_last * influence**2, 0.0)
     return terms.sum(axis=(1, 2)), sums.say * pull**2, sums.say
 
 
@@ -207,11 +212,11 @@ def influence_moments(
     pull = (measure.gradient(risk) * risk).sum(axis=-1)                        # J·R̂ (R,)
     if self_normalised:
         centred = influence - pull[:, None, None]
-        second = (sums.squared * centred**2).sum(axis=(1, 2))
-        return second, np.zeros_like(second), sums.weight.sum(axis=(1, 2))
-    second = (sums.squared * influence**2).sum(axis=(1, 2))
+        mean_square = (sums.squared * centred**2).sum(axis=(1, 2))
+        return mean_square, np.zeros_like(mean_square), sums.weight.sum(axis=(1, 2))
+    mean_square = (sums.squared * influence**2).sum(axis=(1, 2))
     centre = 2 * pull * (sums.crossed * influence).sum(axis=(1, 2)) - pull**2 * sums.say_squared
-    return second, centre, sums.say
+    return mean_square, centre, sums.say
 
 
 # The estimate of Poms et al. (2021) from one weighted sample, and the variance that the sample itself tells.

@@ -27,16 +27,16 @@ class Interval:
 
 
 def normal(
-    value: Floats, variance: Floats, told: Bools, confidence: float, bounds: tuple[float, float]
+    value: Floats, variance: Floats, has_variance: Bools, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
     """value ± z √variance; z the normal quantile of the confidence."""
-    return _symmetric(value, variance, told, float(scipy.special.ndtri(0.5 + confidence / 2)), bounds)
+    return _symmetric(value, variance, has_variance, float(scipy.special.ndtri(0.5 + confidence / 2)), bounds)
 
 
 def student(
     value: Floats,
     variance: Floats,
-    told: Bools,
+    has_variance: Bools,
     confidence: float,
     bounds: tuple[float, float],
     draws: Ints,
@@ -44,22 +44,24 @@ def student(
     """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010); draws (R,)."""
     freedom = np.maximum(draws - 1, 1)
     quantile = np.asarray(scipy.special.stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
-    return _symmetric(value, variance, told, quantile, bounds)
+    return _symmetric(value, variance, has_variance, quantile, bounds)
 
 
 def _symmetric(
-    value: Floats, variance: Floats, told: Bools, quantile: Floats | float, bounds: tuple[float, float]
+    value: Floats, variance: Floats, has_variance: Bools, quantile: Floats | float,
+    bounds: tuple[float, float]
 ) -> Interval:
-    half = quantile * np.sqrt(np.where(told, variance, 0.0))
+    half = quantile * np.sqrt(np.where(has_variance, variance, 0.0))
     lowest, highest = bounds
     return Interval(
-        lower=np.where(told, np.clip(value - half, lowest, highest), lowest),
-        upper=np.where(told, np.clip(value + half, lowest, highest), highest),
+        lower=np.where(has_variance, np.clip(value - half, lowest, highest), lowest),
+        upper=np.where(has_variance, np.clip(value + half, lowest, highest), highest),
     )
 
 
 def beta_fit(
-    value: Floats, variance: Floats, told: Bools, confidence: float | Floats, bounds: tuple[float, float]
+    value: Floats, variance: Floats, has_variance: Bools, confidence: float | Floats,
+    bounds: tuple[float, float]
 ) -> Interval:
     """Central quantiles of the beta distribution with this mean and variance (Yilmaz et al. 2021).
 
@@ -71,11 +73,11 @@ def beta_fit(
     """
     lowest, highest = bounds
     span = highest - lowest
-    mean = np.where(told, (value - lowest) / span, 0.5)
-    spread = np.where(told, variance / span**2, 1.0)
-    most = mean * (1 - mean)
-    fits = told & (most > 0) & (spread < most)
-    strength = np.where(fits, most / np.where(fits, spread, 1.0) - 1, 1.0)
+    mean = np.where(has_variance, (value - lowest) / span, 0.5)
+    spread = np.where(has_variance, variance / span**2, 1.0)
+    largest_variance = mean * (1 - mean)
+    fits = has_variance & (largest_variance > 0) & (spread < largest_variance)
+    strength = np.where(fits, largest_variance / np.where(fits, spread, 1.0) - 1, 1.0)
     safe = np.where(fits, mean, 0.5)
     tail = (1 - confidence) / 2
     low = scipy.special.betaincinv(safe * strength, (1 - safe) * strength, tail)
@@ -130,20 +132,20 @@ class Rated:
 
 
 def interval_of(
-    value: Floats, variance: Floats, labels: Ints, most: Floats, confidence: float,
+    value: Floats, variance: Floats, labels: Ints, largest_number: Floats, confidence: float,
     bounds: tuple[float, float],
 ) -> Rated:
     """The interval of a measure (R,) with these bounds, by its effective number of labels.
 
-    variance (R,), 0 or infinite where it is not known; labels (R,) that can change the measure; most (R,):
-    the largest effective number to believe.  With fewer than FEWEST labels, an effective number below
-    FEWEST_EFFECTIVE, or no variance, it is the whole range.
+    variance (R,), 0 or infinite where it is not known; labels (R,) that can change the measure;
+    largest_number (R,): the largest effective number to believe.  With fewer than FEWEST labels, an effective
+    number below FEWEST_EFFECTIVE, or no variance, it is the whole range.
     """
     lowest, highest = bounds
     span = highest - lowest
     safe = np.clip(np.nan_to_num((value - lowest) / span), 0.0, 1.0)
     spread = np.nan_to_num(variance, posinf=1e30) / span**2
-    number = np.minimum(effective_number(safe, spread, labels.astype(np.float64), confidence), most)
+    number = np.minimum(effective_number(safe, spread, labels.astype(np.float64), confidence), largest_number)
     unknown = ~np.isfinite(value) | is_nothing(np.sqrt(np.maximum(variance, 0.0)), span)
     too_few = np.asarray((labels < FEWEST) | (number < FEWEST_EFFECTIVE) | unknown)
     ends = clopper_pearson(safe, np.where(too_few, 1.0, number), confidence)
@@ -233,8 +235,8 @@ def depths(tail: Floats) -> Floats:
 def furthest(moved: Floats, error: Floats, tail: Floats) -> Floats:
     """(R,) max over t of G(t) + s z(1 - tail e^t); moved (R, T): G at `depths`, error (R,): s, tail (R,)."""
     beyond = np.minimum(tail[:, None] * np.exp(depths(tail)), 1.0)
-    rest = np.maximum(scipy.special.ndtri(1 - beyond), -FURTHEST)
-    return np.asarray((moved + error[:, None] * rest).max(axis=1))
+    normal_quantile = np.maximum(scipy.special.ndtri(1 - beyond), -FURTHEST)
+    return np.asarray((moved + error[:, None] * normal_quantile).max(axis=1))
 
 
 def hidden_items(gain: Floats, caught: Floats, unlabelled: Floats, depth: Floats) -> Floats:
@@ -255,10 +257,10 @@ def exact_share(hits: Ints, labels: Ints, items: Ints, tail: Floats) -> tuple[Fl
 
     hits (R,) among so many labels (R,), items (R,) of the pool, tail (R,): α/2.
     """
-    asked, back = np.unique(
+    distinct, back = np.unique(
         np.stack([hits, labels, items, tail], axis=1).astype(np.float64), axis=0, return_inverse=True
     )
-    k, n, n_items, at = asked.T
+    k, n, n_items, at = distinct.T
     upper = most_hits(k, n, n_items, at) / n_items
     lower = (n_items - most_hits(n - k, n, n_items, at)) / n_items
     back = back.ravel()
@@ -270,23 +272,25 @@ def most_hits(hits: Floats, labels: Floats, items: Floats, tail: Floats) -> Floa
     low, high = hits.copy(), items - labels + hits
     while (high > low).any():
         middle = np.ceil((low + high) / 2)
-        more = _at_most(hits, labels, items, middle) > tail
-        low, high = np.where(more, middle, low), np.where(more, high, middle - 1)
+        still_likely = _at_most(hits, labels, items, middle) > tail
+        low, high = np.where(still_likely, middle, low), np.where(still_likely, high, middle - 1)
     return low
 
 
-def _at_most(hits: Floats, labels: Floats, items: Floats, there: Floats) -> Floats:
+def _at_most(hits: Floats, labels: Floats, items: Floats, positives: Floats) -> Floats:
     """P(X ≤ hits) (M,) of the hypergeometric distribution, by the shorter of its two sums."""
-    most = hits > labels / 2
-    k = np.where(most, labels - hits - 1, hits)
-    there = np.where(most, items - there, there)
+    upper_tail = hits > labels / 2
+    k = np.where(upper_tail, labels - hits - 1, hits)
+    positives = np.where(upper_tail, items - positives, positives)
     hit = np.arange(max(int(k.max()), 0) + 1.0)[None]
-    other = labels[:, None] - hit
-    inside = (hit <= np.minimum(k, there)[:, None]) & (other <= (items - there)[:, None]) & (other >= 0)
-    ways = _choose(there[:, None], np.where(inside, hit, 0.0))
-    ways = ways + _choose((items - there)[:, None], np.where(inside, other, 0.0))
+    misses = labels[:, None] - hit
+    inside = (
+        (hit <= np.minimum(k, positives)[:, None]) & (misses <= (items - positives)[:, None]) & (misses >= 0)
+    )
+    ways = _choose(positives[:, None], np.where(inside, hit, 0.0))
+    ways = ways + _choose((items - positives)[:, None], np.where(inside, misses, 0.0))
     total = np.exp(np.where(inside, ways, -np.inf) - _choose(items, labels)[:, None]).sum(axis=1)
-    return np.where(most, 1 - total, total)
+    return np.where(upper_tail, 1 - total, total)
 
 
 def _choose(n: Floats, k: Floats) -> Floats:

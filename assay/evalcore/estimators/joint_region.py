@@ -120,12 +120,12 @@ def confidence_region(
     repeat: int = 0,
     *,
     quantile: Quantile = "chi-squared",
-    last: Floats | None = None,
+    weight_by_last: Floats | None = None,
 ) -> Region:
     """The region of these measures from the draws of one repeat.
 
-    last (R, 2, 2): what `importance.by_last_proposal` gives, for Σ as printed; None for that of the draws
-    made.
+    weight_by_last (R, 2, 2): what `importance.by_last_proposal` gives, for Σ as printed; None for that of the
+    draws made.
 
     Raises NoRegion with fewer than two draws (for F: not more draws than measures), or when a measure is
     undefined among the labels so far.
@@ -142,12 +142,12 @@ def confidence_region(
         influences.append(m.influence(risk))
         pulls.append(float((m.gradient(risk) * risk).sum()))
     phi, pull = np.stack(influences), np.array(pulls)                          # (M, 2, 2), (M,)
-    if last is None:
+    if weight_by_last is None:
         covariance = _covariance(phi, pull, sums, repeat)
     else:
-        terms = np.where((phi != 0).any(axis=0), last[repeat], 0.0)
-        second = np.einsum("lfy,mfy,fy->lm", phi, phi, terms) / sums.say[repeat]
-        covariance = (second - np.outer(pull, pull)) / sums.say[repeat]
+        terms = np.where((phi != 0).any(axis=0), weight_by_last[repeat], 0.0)
+        mean_product = np.einsum("lfy,mfy,fy->lm", phi, phi, terms) / sums.say[repeat]
+        covariance = (mean_product - np.outer(pull, pull)) / sums.say[repeat]
     if not np.isfinite(covariance).all():
         raise NoRegion("no joint region: the last proposal gives an item that was drawn no chance")
     return replace(
@@ -155,7 +155,7 @@ def confidence_region(
             [m.name for m in measures], np.array(values), covariance, confidence, quantile,
             int(sums.draws[repeat]),
         ),
-        variance="corrected" if last is None else "printed",
+        variance="corrected" if weight_by_last is None else "printed",
     )
 
 

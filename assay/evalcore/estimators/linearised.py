@@ -20,33 +20,33 @@ FURTHEST = 3.0   # log odds from the estimate: beyond it the normal interval alo
 WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
-def mean_of_items(each: Floats, items: Ints | Floats) -> Floats:
+def mean_of_items(per_item: Floats, items: Ints | Floats) -> Floats:
     """The mean (..., 1) over items (..., C) of what one item of each cell has, (..., C); 0 of no items."""
     count = np.maximum(items.sum(axis=-1, keepdims=True), 1)
-    return np.asarray((each * items).sum(axis=-1, keepdims=True) / count)
+    return np.asarray((per_item * items).sum(axis=-1, keepdims=True) / count)
 
 
-def grouped(labelled: Ints, least: float) -> Ints:
-    """The group (R, C) of each cell: neighbours in order, with about `least` labels together.
+def grouped(labelled: Ints, labels_of_group: float) -> Ints:
+    """The group (R, C) of each cell: neighbours in order, with about `labels_of_group` labels together.
 
     A cell without labels goes with the cell before it, or with the first that has some.
     """
     running = np.cumsum(labelled, axis=1)
-    number = np.floor((running - labelled / 2) / least).astype(np.int64)
+    number = np.floor((running - labelled / 2) / labels_of_group).astype(np.int64)
     with_labels = np.where(labelled > 0, number, -1)
     filled = np.maximum.accumulate(with_labels, axis=1)
-    first = np.where(labelled > 0, number, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    filled = np.where(filled < 0, np.where(first == np.iinfo(np.int64).max, 0, first), filled)
+    first_group = np.where(labelled > 0, number, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    filled = np.where(filled < 0, np.where(first_group == np.iinfo(np.int64).max, 0, first_group), filled)
     steps = np.diff(filled, axis=1, prepend=filled[:, :1]) > 0
     return np.asarray(np.cumsum(steps, axis=1))
 
 
 def freedom(total: Floats, fourth: Floats, labels: int) -> Floats:
     """The same of the sum of the terms, and that of their squares, each (R, Q)."""
-    second, most = total**2, max(labels - 1.0, LEAST_DF)
-    excess = np.maximum(fourth - second / max(labels, 1), 2 * second / most)
-    df = 2 * second / np.where(excess > 0, excess, 1.0)
-    return np.clip(np.where(excess > 0, df, most), LEAST_DF, most)
+    square, largest_df = total**2, max(labels - 1.0, LEAST_DF)
+    excess = np.maximum(fourth - square / max(labels, 1), 2 * square / largest_df)
+    df = 2 * square / np.where(excess > 0, excess, 1.0)
+    return np.clip(np.where(excess > 0, df, largest_df), LEAST_DF, largest_df)
 
 
 def interval_ends(
@@ -67,16 +67,16 @@ def interval_ends(
 
 
 def _one_bound(
-    value: Floats, lower: Floats, upper: Floats, low: Floats, here: Bools
+    value: Floats, lower: Floats, upper: Floats, low: Floats, applies: Bools
 ) -> tuple[Floats, Floats]:
-    """The interval of the logarithm of value - low, where `here`."""
+    """The interval of the logarithm of value - low, where `applies`."""
     # a value that is at its bound but for rounding has no logarithm either
-    apply = here & (value > low) & ~is_nothing(value - low, upper - lower)
+    apply = applies & (value > low) & ~is_nothing(value - low, upper - lower)
     distance = np.where(apply, value - low, 1.0)
     down = np.exp(-np.minimum((value - lower) / distance, FURTHEST))
     up = np.exp(np.minimum((upper - value) / distance, FURTHEST))
-    first, last = value - distance * (1 - down), value + distance * (up - 1)
-    return np.where(apply, first, lower), np.where(apply, last, upper)
+    lower_end, upper_end = value - distance * (1 - down), value + distance * (up - 1)
+    return np.where(apply, lower_end, lower), np.where(apply, upper_end, upper)
 
 
 def _log_odds(
@@ -89,5 +89,7 @@ def _log_odds(
     inside = np.where(near, share, 0.5)
     odds = inside / (1 - inside)
     factor = np.exp(np.minimum(half / np.where(near, span, 1.0) / (inside * (1 - inside)), FURTHEST))
-    first, last = (low + span * ratio / (1 + ratio) for ratio in (odds / factor, odds * factor))
-    return np.where(near, np.minimum(lower, first), lower), np.where(near, np.maximum(upper, last), upper)
+    lower_end, upper_end = (low + span * ratio / (1 + ratio) for ratio in (odds / factor, odds * factor))
+    return np.where(near, np.minimum(lower, lower_end), lower), np.where(
+        near, np.maximum(upper, upper_end), upper
+    )

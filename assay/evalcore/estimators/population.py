@@ -97,8 +97,9 @@ class Pulls:
         for part in self.of_class:
             with_unseen, without = part._reach(level, part._differ), part._reach(level, np.zeros(len(level)))
             down, up = (
-                np.hypot(whole, np.sqrt(np.maximum(most**2 - least**2, 0.0)))
-                for whole, most, least in zip((down, up), with_unseen, without, strict=True)
+                np.hypot(reach_of_weights, np.sqrt(np.maximum(unseen_reach**2 - seen_reach**2, 0.0)))
+                for reach_of_weights, unseen_reach,
+                seen_reach in zip((down, up), with_unseen, without, strict=True)
             )
         return down, up
 
@@ -118,15 +119,15 @@ class Pulls:
         return few * np.minimum(share, 1.0) * self.most_down, few * np.minimum(share, 1.0) * self.most_up
 
     def _one_side(
-        self, side: Floats, most: Floats, tail: Floats, differ: Floats
+        self, side: Floats, possible: Floats, tail: Floats, differ: Floats
     ) -> tuple[Floats, Floats]:
         """How far the mean of one part of the pulls may be above and below what was seen (Q,)."""
         n = self.items.sum()
         y, v = self.items @ side / n, self._few * (self.items @ side**2) / n**2
         typical = np.divide(v * n, y, out=np.zeros_like(y), where=y > 0)
-        largest = np.maximum(most, side.max(axis=0, initial=0.0))
-        one = (typical + differ * np.maximum(largest - typical, 0.0)) / n
-        return _gamma(1 - tail, y + one, v + one**2) - y, y - _gamma(tail, y, v)
+        largest = np.maximum(possible, side.max(axis=0, initial=0.0))
+        unseen_term = (typical + differ * np.maximum(largest - typical, 0.0)) / n
+        return _gamma(1 - tail, y + unseen_term, v + unseen_term**2) - y, y - _gamma(tail, y, v)
 
     @property
     def _few(self) -> float:
@@ -146,31 +147,32 @@ class Pulls:
 def _few_differ(z: Floats, items: Floats, labels: float) -> Floats:
     """(Q,) 1 while few of so many labels differ from most, falling to 0."""
     off, n = np.abs(z - _medians(z, items)), float(items.sum())
-    whole = items @ off
-    k = (items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (labels / n if n > 0 else 0.0)
+    total = items @ off
+    k = (items @ np.sqrt(off)) ** 2 / np.where(total > 0, total, 1.0) * (labels / n if n > 0 else 0.0)
     return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
 
 
 def in_strata(pulls: Pulls, stratum: Floats) -> Pulls:
     """The pulls of a pool that was drawn in strata; stratum (n,): NaN of rows that stand for items of
     several, which stay as they are."""
-    there = np.isfinite(stratum)
-    _, number = np.unique(np.where(there, stratum, -1.0), return_inverse=True)
-    count, items = int(number.max(initial=0)) + 1, pulls.items * there
+    has_stratum = np.isfinite(stratum)
+    _, number = np.unique(np.where(has_stratum, stratum, -1.0), return_inverse=True)
+    count, items = int(number.max(initial=0)) + 1, pulls.items * has_stratum
     labels = _labels_of(number, items, count)
     few = labels[number] < LEAST_OF_STRATUM
     number = np.where(few, count, number)
     labels = _labels_of(number, items, count + 1)
-    told = labels >= LEAST_OF_STRATUM
+    enough_labels = labels >= LEAST_OF_STRATUM
     total = np.bincount(number, items, count + 1)
-    mean = np.stack([np.bincount(number, items * one, count + 1) for one in pulls.z.T], axis=1)
-    mean = np.where(told[:, None], mean / np.where(total > 0, total, 1.0)[:, None], 0.0)
-    wider = np.sqrt(np.where(told, labels / np.maximum(labels - 1, 1.0), 1.0))
+    mean = np.stack([np.bincount(number, items * pull, count + 1) for pull in pulls.z.T], axis=1)
+    mean = np.where(enough_labels[:, None], mean / np.where(total > 0, total, 1.0)[:, None], 0.0)
+    wider = np.sqrt(np.where(enough_labels, labels / np.maximum(labels - 1, 1.0), 1.0))
     within = (pulls.z - mean[number]) * wider[number][:, None]
     within = np.where(is_nothing(within, np.abs(pulls.z).max(axis=0, initial=0.0)), 0.0, within)
     return replace(
-        pulls, within=np.where(there[:, None], within, pulls.z), stratum=np.where(there, number, -1),
-        strata=max(int(told.sum()), 1),
+        pulls, within=np.where(has_stratum[:, None], within, pulls.z),
+        stratum=np.where(has_stratum, number, -1),
+        strata=max(int(enough_labels.sum()), 1),
         # from the mean of its stratum an item may be taken further than from that of all by their distance
         most_down=pulls.most_down + np.maximum(mean, 0.0).max(axis=0),
         most_up=pulls.most_up + np.maximum(-mean, 0.0).max(axis=0),
@@ -191,9 +193,9 @@ def _labels_of(number: Ints, items: Floats, count: int) -> Floats:
 
 def _gamma(p: Floats, mean: Floats, variance: Floats) -> Floats:
     """Quantiles of the gamma distributions of these means and variances; 0 where the mean is."""
-    there = (mean > 0) & (variance > 0)
-    m, v = np.where(there, mean, 1.0), np.where(there, variance, 1.0)
-    return np.where(there, scipy.special.gammaincinv(m**2 / v, p) * v / m, 0.0)
+    positive = (mean > 0) & (variance > 0)
+    m, v = np.where(positive, mean, 1.0), np.where(positive, variance, 1.0)
+    return np.where(positive, scipy.special.gammaincinv(m**2 / v, p) * v / m, 0.0)
 
 
 def _medians(z: Floats, items: Floats) -> Floats:
@@ -221,34 +223,36 @@ def ends_for_population(
 
 
 def for_population(
-    found: list[EstimateArrays], pulls: Pulls, bounds: list[Bounds], confidence: float
+    estimates: list[EstimateArrays], pulls: Pulls, bounds: list[Bounds], confidence: float
 ) -> list[EstimateArrays]:
     """The estimates of the pool (R = 1), with the intervals of the population."""
     low, high = (np.array(ends, np.float64) for ends in zip(*bounds, strict=True))
-    value = np.concatenate([one.value for one in found])[None]
-    level = np.full(len(found), confidence)
+    value = np.concatenate([estimate.value for estimate in estimates])[None]
+    level = np.full(len(estimates), confidence)
     lower, upper = ends_for_population(
-        value, (_row(found, "lower"), _row(found, "upper")), pulls.sampling_reach(level), (low, high)
+        value, (_row(estimates, "lower"), _row(estimates, "upper")), pulls.sampling_reach(level), (low, high)
     )
-    inner = found[0].ends
-    kinds: Bools = np.array([one.exact is not None and bool(one.exact[0]) for one in found])
+    inner = estimates[0].ends
+    kinds: Bools = np.array([
+        estimate.exact is not None and bool(estimate.exact[0]) for estimate in estimates
+    ])
 
     def ends(levels: Floats) -> tuple[Floats, Floats]:
         if inner is None:
             raise ValueError("there are no other ends")
         return ends_for_population(value, inner(levels), pulls.sampling_reach(levels[0]), (low, high))
 
-    band = pulls.sampling_reach(np.full(len(found), 1 - (1 - confidence) / max(len(found), 1)))
+    band = pulls.sampling_reach(np.full(len(estimates), 1 - (1 - confidence) / max(len(estimates), 1)))
     return [
         replace(
-            one, lower=lower[:, q], upper=upper[:, q], variance=one.variance + pulls.variance[q],
+            estimate, lower=lower[:, q], upper=upper[:, q], variance=estimate.variance + pulls.variance[q],
             exact=np.zeros(1, np.bool_), ends=None if inner is None else ends,
-            interval=SAMPLING if kinds[q] and one.lower[0] == one.upper[0] else one.interval,
-            band=None if one.band is None else ends_for_population(
-                one.value, one.band, (band[0][q : q + 1], band[1][q : q + 1]), (low[q], high[q])
+            interval=SAMPLING if kinds[q] and estimate.lower[0] == estimate.upper[0] else estimate.interval,
+            band=None if estimate.band is None else ends_for_population(
+                estimate.value, estimate.band, (band[0][q : q + 1], band[1][q : q + 1]), (low[q], high[q])
             ),
         )
-        for q, one in enumerate(found)
+        for q, estimate in enumerate(estimates)
     ]
 
 
@@ -280,5 +284,5 @@ def apart(
     return Apart(lower=float(lower[0]), upper=float(upper[0]), variance=float(pulls.variance[q]))
 
 
-def _row(found: list[EstimateArrays], name: str) -> Floats:
-    return np.asarray(np.concatenate([getattr(one, name) for one in found])[None])
+def _row(estimates: list[EstimateArrays], name: str) -> Floats:
+    return np.asarray(np.concatenate([getattr(estimate, name) for estimate in estimates])[None])

@@ -37,7 +37,7 @@ class BestSystem:
     @property
     def contenders(self) -> list[str]:
         """Those that are still in."""
-        return [one.system for one in self.systems if not one.out]
+        return [contender.system for contender in self.systems if not contender.out]
 
 
 def best_system(question: Question, state: State) -> BestSystem | None:
@@ -49,18 +49,25 @@ def best_system(question: Question, state: State) -> BestSystem | None:
 
     race, pairs = stack.race, pairs_of(stack.measures)
     ranking = race_look(question.method, state.inner)
-    found = question.method.estimate(state.inner, race.confidence)
+    race_estimates = question.method.estimate(state.inner, race.confidence)
     counts = not race.rounds or state.round in race.rounds or state.exhausted
     winner = int(ranking.winner[0]) if counts else -1
     k = len(pairs.values)
-    level = np.full(found.value.shape, race.confidence)
+    level = np.full(race_estimates.value.shape, race.confidence)
     level[:, pairs.values] = 1 - (1 - race.confidence) / k
-    lower, upper = (found.lower, found.upper) if found.ends is None else found.ends(level)
-    known = upper - lower < _KNOWN
-    lower, upper = np.where(known, found.value, lower), np.where(known, found.value, upper)
+    lower, upper = (
+        (race_estimates.lower, race_estimates.upper)
+        if race_estimates.ends is None
+        else race_estimates.ends(level)
+    )
+    settled = upper - lower < _KNOWN
+    lower, upper = (
+        np.where(settled, race_estimates.value, lower),
+        np.where(settled, race_estimates.value, upper),
+    )
     rows = [
         RankedSystem(
-            system=question.systems[s], value=_number(found.value[0, q]), lower=_number(lower[0, q]),
+            system=question.systems[s], value=_number(race_estimates.value[0, q]), lower=_number(lower[0, q]),
             upper=_number(upper[0, q]), out=bool(ranking.out[0, s]),
         )
         for s, q in enumerate(pairs.values.tolist())

@@ -148,8 +148,8 @@ class MeasureEstimate:
         if self.price_tag is not None:
             return self.price_tag
         what = "a segment" if self.segment else "a further system" if self.system else None
-        why = f"for {what}" if what else "with other labels than a positive and a negative class"
-        return PriceTag(random_labels=None, random_labels_reason=f"not computed {why}")
+        reason = f"for {what}" if what else "with other labels than a positive and a negative class"
+        return PriceTag(random_labels=None, random_labels_reason=f"not computed {reason}")
 
     @property
     def warning(self) -> Fragility | None:
@@ -197,12 +197,14 @@ class MeasureEstimate:
 
     def same(self, other: "MeasureEstimate") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
-        mine, theirs = (
-            (one.measure, one.question, one.system, one.versus, one.class_name, one.at, one.curve,
-             one.segment)
-            for one in (self, other)
+        own_key, compared_key = (
+            (
+                estimate.measure, estimate.question, estimate.system, estimate.versus, estimate.class_name,
+                estimate.at, estimate.curve, estimate.segment,
+            )
+            for estimate in (self, other)
         )
-        return mine == theirs
+        return own_key == compared_key
 
 
 def why_undefined(undefined_when: str, *, exact: bool) -> str:
@@ -230,8 +232,8 @@ def withheld(estimate: MeasureEstimate, positives: int) -> MeasureEstimate:
     if estimate.value not in named(estimate.measure).bounds:
         return estimate
     bound = estimate.not_excluded.unseen_bound if estimate.not_excluded else None
-    most = None if bound is None else plural(bound, "positive")
-    unseen = f"; at most {most} among the unlabelled items" if most else ""
+    largest = None if bound is None else plural(bound, "positive")
+    unseen = f"; at most {largest} among the unlabelled items" if largest else ""
     return replace(
         estimate,
         value=None,

@@ -53,47 +53,53 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
     several questions one after the other."""
     if asks_several(question):
         return [
-            replace(row, question=one.name)
-            for one in each_question(question, state) for row in estimates(one.question, one.state)
+            replace(row, question=exact_value.name)
+            for exact_value in each_question(question, state)
+            for row in estimates(exact_value.question, exact_value.state)
         ]
-    known = exact_values(question, state)
-    if known is not None and no_label_matters(known):
+    exact = exact_values(question, state)
+    if exact is not None and no_label_matters(exact):
         return [
-            _present(question, state, asked, _known_arrays(one), exact=True, about="pool")
-            for asked, one in zip(_asked(question), known, strict=True)
+            _present(question, state, number, _known_arrays(exact_value), exact=True, about="pool")
+            for number, exact_value in zip(_asked(question), exact, strict=True)
         ]
-    found, others = both_estimates(question, state)
-    if known is not None:
-        found = [
-            arrays if one.value is None else _known_arrays(one)
-            for arrays, one in zip(found, known, strict=True)
+    arrays_of_numbers, arrays_about_other = both_estimates(question, state)
+    if exact is not None:
+        arrays_of_numbers = [
+            arrays if exact_value.value is None else _known_arrays(exact_value)
+            for arrays, exact_value in zip(arrays_of_numbers, exact, strict=True)
         ]
-    compared, price = comparisons(question, state, found), pricing(question, state)
+    compared, price = comparisons(question, state, arrays_of_numbers), pricing(question, state)
     rows = []
-    for q, (asked, arrays) in enumerate(zip(_asked(question), found, strict=True)):
-        row = _present(question, state, asked, arrays, _is_settled(arrays) or _all_known(question, arrays),
+    for q, (number, arrays) in enumerate(zip(_asked(question), arrays_of_numbers, strict=True)):
+        row = _present(question, state, number, arrays, _is_settled(arrays) or _all_known(question, arrays),
                        compared.get(q))
         row = replace(row, price_tag=price(q, row, arrays))
-        row = replace(row, also=None if others is None else _also(question, state, asked, others[q]))
-        rows.append(_on_curve(row, asked, arrays))
-    return _together(question, found, rows)
+        row = replace(
+            row,
+            also=None
+            if arrays_about_other is None
+            else _also(question, state, number, arrays_about_other[q]),
+        )
+        rows.append(_on_curve(row, number, arrays))
+    return _together(question, arrays_of_numbers, rows)
 
 
-def _known_arrays(known: WhereAlike) -> EstimateArrays:
+def _known_arrays(exact_value: WhereAlike) -> EstimateArrays:
     """A value that follows from the predictions alone; NaN where the measure does not exist."""
-    value = np.array([nan if known.value is None else known.value])
+    value = np.array([nan if exact_value.value is None else exact_value.value])
     return EstimateArrays(
         value=value, lower=value, upper=value, variance=np.zeros(1), diagnostics={}, exact=np.array([True]),
     )
 
 
 def _together(
-    question: Question, found: Sequence[EstimateArrays], rows: list[MeasureEstimate]
+    question: Question, arrays_of_numbers: Sequence[EstimateArrays], rows: list[MeasureEstimate]
 ) -> list[MeasureEstimate]:
     """The rows; values of systems whose rows the pool has get intervals that hold together (Bonferroni)."""
     stack = question.measures
     contenders = getattr(stack, "contenders", 0)
-    ends = found[0].ends if contenders else None
+    ends = arrays_of_numbers[0].ends if contenders else None
     if ends is None:
         return rows
     level: Floats = np.full((1, len(rows)), 1 - (1 - question.confidence) / contenders)
@@ -108,8 +114,8 @@ def _together(
 def _all_known(question: Question, arrays: EstimateArrays) -> bool:
     """Where rows are of one system each, whether all of a system's are labelled: its interval has closed,
     while others are open."""
-    own = bool(getattr(question.measures, "contenders", 0)) and bool(np.isfinite(arrays.value[0]))
-    return own and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
+    of_contenders = bool(getattr(question.measures, "contenders", 0)) and bool(np.isfinite(arrays.value[0]))
+    return of_contenders and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
 
 
 def _is_settled(arrays: EstimateArrays) -> bool:
@@ -117,13 +123,13 @@ def _is_settled(arrays: EstimateArrays) -> bool:
     return arrays.exact is not None and bool(arrays.exact[0])
 
 
-def _also(question: Question, state: State, asked: _Asked, arrays: EstimateArrays) -> AlsoAbout | None:
+def _also(question: Question, state: State, number: _Asked, arrays: EstimateArrays) -> AlsoAbout | None:
     """The interval about the other; None where there is no value."""
     if not np.isfinite(arrays.value[0]):
         return None
-    other: About = "population" if about_of(question, state) == "pool" else "pool"
-    row = _present(question, state, asked, arrays, _is_settled(arrays), about=other)
-    return AlsoAbout(about=other, lower=row.lower, upper=row.upper, interval=row.interval)
+    other_about: About = "population" if about_of(question, state) == "pool" else "pool"
+    row = _present(question, state, number, arrays, _is_settled(arrays), about=other_about)
+    return AlsoAbout(about=other_about, lower=row.lower, upper=row.upper, interval=row.interval)
 
 
 def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
@@ -140,8 +146,8 @@ def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
         # a further system is settled where its own interval has closed
         _present(question, state, _Asked(measure=measure, of_class=question.of_class, system=name), arrays,
                  bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0]))
-        for name, found in zip(question.systems, by_system, strict=bool(by_system))
-        for measure, arrays in zip(question.measures, found, strict=True)
+        for name, arrays_of_system in zip(question.systems, by_system, strict=bool(by_system))
+        for measure, arrays in zip(question.measures, arrays_of_system, strict=True)
     ]
 
 
@@ -150,14 +156,14 @@ def _asked(question: Question) -> list[_Asked]:
         return None if system is None or not question.systems else question.systems[system]
 
     return [
-        _Asked(measure=one, part=part, of_class=one.parts[part] or question.of_class,
-               system=name(one.system), versus=name(one.versus))
-        for one, part in each_number(question.measures)
+        _Asked(measure=measure, part=part, of_class=measure.parts[part] or question.of_class,
+               system=name(measure.system), versus=name(measure.versus))
+        for measure, part in each_number(question.measures)
     ]
 
 
 def _present(
-    question: Question, state: State, asked: _Asked, arrays: EstimateArrays, exact: bool,
+    question: Question, state: State, number: _Asked, arrays: EstimateArrays, exact: bool,
     comparison: Comparison | None = None, about: About | None = None,
 ) -> MeasureEstimate:
     about = about or about_of(question, state)
@@ -167,12 +173,12 @@ def _present(
         diagnostics["undecided"] = state.undecided
     lower, upper = (
         None if value is None and exact else _number(end[0], _number(bound))
-        for end, bound in zip((arrays.lower, arrays.upper), asked.measure.bounds, strict=True)
+        for end, bound in zip((arrays.lower, arrays.upper), number.measure.bounds, strict=True)
     )
     return MeasureEstimate(
-        measure=asked.measure.name,
+        measure=number.measure.name,
         value=value,
-        undefined_reason=why_undefined(asked.measure.undefined_when, exact=exact) if value is None else None,
+        undefined_reason=why_undefined(number.measure.undefined_when, exact=exact) if value is None else None,
         lower=lower,
         upper=upper,
         confidence=question.confidence,
@@ -183,9 +189,9 @@ def _present(
         about=about,
         variance=_number(arrays.variance[0]) if value is not None else None,
         diagnostics=diagnostics,
-        system=asked.system,
-        versus=asked.versus,
-        class_name=asked.of_class,
+        system=number.system,
+        versus=number.versus,
+        class_name=number.of_class,
         comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )
@@ -201,16 +207,16 @@ def _kind(question: Question, state: State, arrays: EstimateArrays, about: About
     return f"{kind}, over clusters" if state.inner.clustered else f"{kind}, and {SAMPLING}"
 
 
-def _on_curve(row: MeasureEstimate, asked: _Asked, arrays: EstimateArrays) -> MeasureEstimate:
+def _on_curve(row: MeasureEstimate, number: _Asked, arrays: EstimateArrays) -> MeasureEstimate:
     """The row of a point of a curve: what the predictions of its threshold come to."""
-    if not asked.measure.points:
+    if not number.measure.points:
         return row
-    point, band = asked.measure.points[asked.part], None
+    point, band = number.measure.points[number.part], None
     if row.lower is not None and row.upper is not None and arrays.band is not None:
         lower, upper = (float(end[0]) for end in arrays.band)
         band = Band(lower=lower, upper=upper) if np.isfinite(lower) and np.isfinite(upper) \
             else Band(lower=row.lower, upper=row.upper)
-    return replace(row, measure=point.measure, at=point.at, curve=asked.measure.name, band=band)
+    return replace(row, measure=point.measure, at=point.at, curve=number.measure.name, band=band)
 
 
 def _number(x: float, instead: float | None = None) -> float | None:
@@ -255,8 +261,11 @@ class EstimatedDifference:
         return self.upper - self.lower < _SETTLED
 
 
-def comparisons(question: Question, state: State, found: Sequence[EstimateArrays]) -> dict[int, Comparison]:
-    """What every difference says, by its place among the numbers asked for; found: the estimates."""
+def comparisons(
+    question: Question, state: State, arrays_of_numbers: Sequence[EstimateArrays]
+) -> dict[int, Comparison]:
+    """What every difference says, by its place among the numbers asked for; arrays_of_numbers: the
+    estimates."""
     families: dict[tuple[str, tuple[str | None, ...]], list[int]] = {}
     for q, (measure, _) in enumerate(each_number(question.measures)):
         if measure.versus is not None:
@@ -264,25 +273,25 @@ def comparisons(question: Question, state: State, found: Sequence[EstimateArrays
     return {
         q: comparison_of(difference, len(family), state.labels, question.cells.n_items)
         for family in families.values()
-        for q, difference in zip(family, _differences(question, found, family), strict=True)
+        for q, difference in zip(family, _differences(question, arrays_of_numbers, family), strict=True)
     }
 
 
 def _differences(
-    question: Question, found: Sequence[EstimateArrays], family: Sequence[int]
+    question: Question, arrays_of_numbers: Sequence[EstimateArrays], family: Sequence[int]
 ) -> list[EstimatedDifference]:
     """The differences of one measure, with intervals that hold together."""
     stack = question.measures
     measures = [stack.measures[stack.parts[q][0]] for q in family]
-    at = found[0].ends
+    at = arrays_of_numbers[0].ends
     if at is None:
         return [EstimatedDifference(measure=measure) for measure in measures]
-    value = np.stack([found[q].value for q in family], axis=1)
+    value = np.stack([arrays_of_numbers[q].value for q in family], axis=1)
 
     def interval(confidence: Floats) -> tuple[Floats, Floats]:
-        whole: Floats = np.full((len(value), len(found)), question.confidence)
-        whole[:, family] = confidence
-        lower, upper = at(whole)
+        confidence_by_number: Floats = np.full((len(value), len(arrays_of_numbers)), question.confidence)
+        confidence_by_number[:, family] = confidence
+        lower, upper = at(confidence_by_number)
         return lower[:, family], upper[:, family]
 
     lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
@@ -299,13 +308,13 @@ def _differences(
 def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
     """(R, Q) the chance that a difference is above 0: bisects the confidence at which it ends at 0."""
     value = np.where(np.abs(value) < _SETTLED, 0.0, value)
-    least, most = np.zeros(value.shape), np.ones(value.shape)
+    low, high = np.zeros(value.shape), np.ones(value.shape)
     for _ in range(_HALVINGS):
-        middle = (least + most) / 2
+        middle = (low + high) / 2
         lower, upper = interval(middle)
         beside = np.where(value > 0, lower > 0, upper < 0)
-        least, most = np.where(beside, middle, least), np.where(beside, most, middle)
-    return np.asarray(0.5 + np.sign(value) * (least + most) / 4)
+        low, high = np.where(beside, middle, low), np.where(beside, high, middle)
+    return np.asarray(0.5 + np.sign(value) * (low + high) / 4)
 
 
 def comparison_of(d: EstimatedDifference, together: int, labels: int, pool: int) -> Comparison:
@@ -317,12 +326,12 @@ def comparison_of(d: EstimatedDifference, together: int, labels: int, pool: int)
         return Comparison(verdict="open", lower=None, upper=None, together=together, chance_better=None,
                           more_labels=None)
     verdict = _verdict(d)
-    more = None if verdict != "open" else labels_to_decide(
+    more_labels = None if verdict != "open" else labels_to_decide(
         d.value, d.lower, d.upper, edges=[0.0], labels=labels, pool=pool
     )
     return Comparison(
         verdict=verdict, lower=d.lower, upper=d.upper, together=together, chance_better=_chance_better(d),
-        more_labels=more,
+        more_labels=more_labels,
     )
 
 
@@ -365,11 +374,11 @@ def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list
     reachable = method.reachable(question.measures, question.cells)
     for m in measures:
         if (relevant_cells([m], question.cells) & ~reachable).any():
-            asked = ", ".join(q.name for q in question.measures)
+            measure_names = ", ".join(q.name for q in question.measures)
             raise BadInput(
-                f"{m.name} depends on items that {asked} never looks at, and none could be drawn; ask "
-                "for both measures from the start, or use a Dirichlet method with a share for reuse, as in "
-                "dirichlet-tree:reuse=0.1"
+                f"{m.name} depends on items that {measure_names} never looks at, and none could be drawn; "
+                "ask for both measures from the start, or use a Dirichlet method with a share for reuse, as "
+                "in dirichlet-tree:reuse=0.1"
             )
     inner = replace(state.inner, measures=tuple(measures))
     return estimates(replace(question, measures=tuple(measures)), replace(state, inner=inner))
@@ -380,8 +389,8 @@ def joint_region(question: Question, state: State) -> Region:
 
     Raises BadInput for a method without one, and `NoRegion` while there is nothing to say.
     """
-    found: Region = question.method.region(state.inner, question.confidence)
-    return found
+    region: Region = question.method.region(state.inner, question.confidence)
+    return region
 
 
 def reported_region(question: Question, state: State) -> JointRegion | None:
@@ -390,14 +399,14 @@ def reported_region(question: Question, state: State) -> JointRegion | None:
     None for one measure, for a method without a region, before the draws determine one, and once every value
     is exact.
     """
-    asked = question.measures
-    if len(asked.measures if isinstance(asked, Stack) else asked) < 2:
+    measures = question.measures
+    if len(measures.measures if isinstance(measures, Stack) else measures) < 2:
         return None
     if not question.method.capabilities.joint_region:
         return None
     if question.about == "population":
         return None      # the region is of the pool
-    if not isinstance(asked, Stack) and all(bool(is_exact(state.inner, m)[0]) for m in asked):
+    if not isinstance(measures, Stack) and all(bool(is_exact(state.inner, m)[0]) for m in measures):
         return None
     try:
         return joint_region(question, state).in_plain_numbers()

@@ -40,8 +40,8 @@ def values_without_labels(measures: Any, cells: Any, systems: Sequence[str] = ()
 
 def no_label_matters(values: Sequence[WhereAlike]) -> bool:
     """Whether no label can change any of the measures where it exists, and one of them at least may exist."""
-    return any(one.exists for one in values) and all(
-        not one.exists or one.value is not None for one in values
+    return any(alike.exists for alike in values) and all(
+        not alike.exists or alike.value is not None for alike in values
     )
 
 
@@ -65,6 +65,8 @@ def chance_of_none(evidence: Floats, sizes: Ints, label: int) -> float:
     0.00023
     """
     a, b = evidence[:, label], evidence[:, 1 - label] + 1 / len(evidence)
-    told = a > 0
-    logs = scipy.special.betaln(a[told], b[told] + sizes[told]) - scipy.special.betaln(a[told], b[told])
+    has_evidence = a > 0
+    logs = scipy.special.betaln(
+        a[has_evidence], b[has_evidence] + sizes[has_evidence]
+    ) - scipy.special.betaln(a[has_evidence], b[has_evidence])
     return float(np.exp(logs.sum()))

@@ -99,13 +99,13 @@ def _collapse(cells: Ints, n: Ints, m: Ints, joined: Ints) -> None:
     if len(classes) > 1 and n[classes[-1]].sum() < LEAST_ASKED:
         short = classes.pop()
         classes[-1].extend(short)
-    heard = [i for i, one in enumerate(classes) if m[one].sum()]
-    for i, one in enumerate(classes):
-        nearest = min((abs(j - i), j) for j in heard)[1]
-        joined[one] = classes[nearest][0]
+    answering = [i for i, class_cells in enumerate(classes) if m[class_cells].sum()]
+    for i, class_cells in enumerate(classes):
+        nearest = min((abs(j - i), j) for j in answering)[1]
+        joined[class_cells] = classes[nearest][0]
 
 
-def adjusted(design: CountedDesign, cells: Cells, found: Response, certain: Bools) -> CountedDesign:
+def adjusted(design: CountedDesign, cells: Cells, round_response: Response, certain: Bools) -> CountedDesign:
     """The design (R = 1) as the answered items came out of it.
 
     certain (C,): cells whose every open item was asked, in a census.  A census with gaps is a sample again,
@@ -113,12 +113,15 @@ def adjusted(design: CountedDesign, cells: Cells, found: Response, certain: Bool
     keep the census: its labels are known, and as a sample they add nothing.
     """
     if not bool(design.census[0]):
-        told = None if design.stands_for is None else design.stands_for / found.rate
-        return replace(design, unlabelled=design.unlabelled * found.rate, stands_for=told)
+        weights_of_draws = None if design.stands_for is None else design.stands_for / round_response.rate
+        return replace(
+            design, unlabelled=design.unlabelled * round_response.rate, stands_for=weights_of_draws
+        )
     if design.replacement:
         return design
     return replace(
-        design, census=np.zeros_like(design.census), unlabelled=np.where(certain, found.rate, 0.0)[None],
+        design, census=np.zeros_like(design.census),
+        unlabelled=np.where(certain, round_response.rate, 0.0)[None],
         stands_for=None,
     )
 
@@ -144,13 +147,13 @@ class Nonresponse:
     cells: int = 0         # cells, summed over those rounds, whose answers stand for unanswered items
     collapsed: int = 0     # of all cells asked, those that were collapsed with others
 
-    def plus(self, found: Response) -> "Nonresponse":
+    def plus(self, round_response: Response) -> "Nonresponse":
         """The record with one more round."""
         return Nonresponse(
             rounds=self.rounds + 1,
-            unanswered=self.unanswered + int((found.asked - found.answered).sum()),
-            cells=self.cells + found.adjusted,
-            collapsed=self.collapsed + found.collapsed,
+            unanswered=self.unanswered + int((round_response.asked - round_response.answered).sum()),
+            cells=self.cells + round_response.adjusted,
+            collapsed=self.collapsed + round_response.collapsed,
         )
 
     def rate(self, answered: int) -> ResponseRate | None:
@@ -177,21 +180,23 @@ def after_gaps(
     plan = answered.plan
     if not answered.gaps:
         return plan.design, before
-    cell, heard = plan.cell[plan.ask], answered.code[plan.ask] != UNANSWERED
+    cell, has_answer = plan.cell[plan.ask], answered.code[plan.ask] != UNANSWERED
     if cells.prediction is not None:
-        found = response(cells, cell, heard)
-        return adjusted(plan.design, cells, found, relevant_cells(measures, cells)), before.plus(found)
+        round_response = response(cells, cell, has_answer)
+        return adjusted(plan.design, cells, round_response, relevant_cells(measures, cells)), before.plus(
+            round_response
+        )
     return plan.design, Nonresponse(
         rounds=before.rounds + 1,
-        unanswered=before.unanswered + int((~heard).sum()),
-        cells=before.cells + len(np.unique(cell[~heard])),
+        unanswered=before.unanswered + int((~has_answer).sum()),
+        cells=before.cells + len(np.unique(cell[~has_answer])),
         collapsed=before.collapsed,
     )
 
 
-def refuse_gaps(cells: Any, plan: RoundPlan, heard: Bools) -> None:
+def refuse_gaps(cells: Any, plan: RoundPlan, has_answer: Bools) -> None:
     """Raise NothingToStandFor where the answered ones (n,) of the items asked cannot stand for the rest."""
     if cells.prediction is not None:
-        response(cells, plan.cell[plan.ask], heard)
-    elif len(heard) and not heard.any():
+        response(cells, plan.cell[plan.ask], has_answer)
+    elif len(has_answer) and not has_answer.any():
         raise NothingToStandFor("no item of the round was answered: nothing can stand for it")

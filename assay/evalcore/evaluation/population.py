@@ -50,55 +50,56 @@ def both_estimates(
     question: Question, state: State
 ) -> tuple[list[EstimateArrays], list[EstimateArrays] | None]:
     """The estimates (R = 1) of what is asked about, and of the other, where it is told too."""
-    asked = about_of(question, state)
-    other: About = "pool" if asked == "population" else "population"
-    mine = _estimates_about(question, state, asked)
+    asked_about = about_of(question, state)
+    other_about: About = "pool" if asked_about == "population" else "population"
+    main_estimates = _estimates_about(question, state, asked_about)
     if not question.beside or not state.labels:
-        return mine, None
-    if asked == "pool" and not state.inner.clustered:
-        return mine, sampled_from(question, state, mine)
-    return mine, _estimates_about(question, state, other)
+        return main_estimates, None
+    if asked_about == "pool" and not state.inner.clustered:
+        return main_estimates, sampled_from(question, state, main_estimates)
+    return main_estimates, _estimates_about(question, state, other_about)
 
 
 def _estimates_about(question: Question, state: State, about: About) -> list[EstimateArrays]:
-    def numbers(inner: object) -> list[EstimateArrays]:
+    def estimates_in(inner: object) -> list[EstimateArrays]:
         rng = stream(question.seed, question.evaluation, state.round, "estimate")
-        found: list[EstimateArrays] = question.method.numbers(inner, question.confidence, rng)
-        return found
+        estimates: list[EstimateArrays] = question.method.numbers(inner, question.confidence, rng)
+        return estimates
 
     if about == "pool":
-        return numbers(state.inner.of_the_pool)
-    found = numbers(state.inner)
+        return estimates_in(state.inner.of_the_pool)
+    estimates = estimates_in(state.inner)
     if not state.labels or (state.inner.clustered and question.about is None):
-        return found
-    return sampled_from(question, state, found)
+        return estimates
+    return sampled_from(question, state, estimates)
 
 
-def sampled_from(question: Question, state: State, found: list[EstimateArrays]) -> list[EstimateArrays]:
-    """The estimates of the population, from those of its pool; found: over clusters, where there are any."""
+def sampled_from(question: Question, state: State, estimates: list[EstimateArrays]) -> list[EstimateArrays]:
+    """The estimates of the population, from those of its pool; estimates: over clusters, where there are
+    any."""
     bounds = [measure.bounds for measure, _ in each_number(question.measures)]
     if not isinstance(question.measures, Stack):
         return [
-            _of_two_classes(one, measure, question, state)
-            for one, measure in zip(found, question.measures, strict=True)
+            _of_two_classes(estimate, measure, question, state)
+            for estimate, measure in zip(estimates, question.measures, strict=True)
         ]
     pulls = pulls_of_labels(question, state)
     if not state.inner.clustered:
-        return for_population(found, pulls, bounds, question.confidence)
-    return _never_closed(found, pulls, bounds, question.confidence)
+        return for_population(estimates, pulls, bounds, question.confidence)
+    return _never_closed(estimates, pulls, bounds, question.confidence)
 
 
 def _never_closed(
-    found: list[EstimateArrays], pulls: Pulls, bounds: list[tuple[float, float]], confidence: float
+    estimates: list[EstimateArrays], pulls: Pulls, bounds: list[tuple[float, float]], confidence: float
 ) -> list[EstimateArrays]:
     """Intervals over clusters, no nearer than what no cluster has shown may reach."""
-    down, up = pulls.unseen_cluster(np.full(len(found), confidence))
+    down, up = pulls.unseen_cluster(np.full(len(estimates), confidence))
     return [
         replace(
-            one, lower=np.fmin(one.lower, np.maximum(one.value - down[q], bounds[q][0])),
-            upper=np.fmax(one.upper, np.minimum(one.value + up[q], bounds[q][1])),
+            estimate, lower=np.fmin(estimate.lower, np.maximum(estimate.value - down[q], bounds[q][0])),
+            upper=np.fmax(estimate.upper, np.minimum(estimate.value + up[q], bounds[q][1])),
         )
-        for q, one in enumerate(found)
+        for q, estimate in enumerate(estimates)
     ]
 
 
@@ -118,25 +119,28 @@ class IntervalsAbout:
 
 
 def row_about(
-    row: MeasureEstimate, told: IntervalsAbout, pulls: Callable[[], Pulls], q: int,
+    row: MeasureEstimate, subject: IntervalsAbout, pulls: Callable[[], Pulls], q: int,
     bounds: tuple[float, float], labels: float | None = None,
 ) -> MeasureEstimate:
     """An estimate whose interval is for the pool, as it is asked for; labels: see `apart`."""
-    if row.value is None or row.lower is None or row.upper is None or told.of_pool_alone:
+    if row.value is None or row.lower is None or row.upper is None or subject.of_pool_alone:
         return row
-    found = apart(row.value, (row.lower, row.upper), pulls(), q, bounds, row.confidence, labels=labels)
+    sampling_interval = apart(
+        row.value, (row.lower, row.upper), pulls(), q, bounds, row.confidence, labels=labels
+    )
     kind = SAMPLING if row.interval == "exact" else f"{row.interval}, and {SAMPLING}"
     sampled = AlsoAbout(
-        about="population", lower=number_or_none(found.lower), upper=number_or_none(found.upper),
+        about="population", lower=number_or_none(sampling_interval.lower),
+        upper=number_or_none(sampling_interval.upper),
         interval=kind,
     )
-    if told.about != "population":
+    if subject.about != "population":
         return replace(row, also=sampled)
     beside = AlsoAbout(about="pool", lower=row.lower, upper=row.upper, interval=row.interval)
     return replace(
         row, about="population", lower=sampled.lower, upper=sampled.upper, interval=kind,
-        variance=None if row.variance is None else row.variance + found.variance,
-        also=beside if told.beside else None,
+        variance=None if row.variance is None else row.variance + sampling_interval.variance,
+        also=beside if subject.beside else None,
     )
 
 
@@ -150,24 +154,25 @@ def rows_about(
     rows: Sequence[MeasureEstimate],
 ) -> tuple[MeasureEstimate, ...]:
     """The estimates by segment of two classes, as they are asked for."""
-    told = IntervalsAbout(about=about_of(question, state), beside=question.beside)
-    if told.of_pool_alone:
+    subject = IntervalsAbout(about=about_of(question, state), beside=question.beside)
+    if subject.of_pool_alone:
         return tuple(rows)
-    measures = {one.name: one for one in question.measures}
+    measures = {asked_measure.name: asked_measure for asked_measure in question.measures}
     tables = {
-        f"{column}={value}": found
+        f"{column}={value}": table_and_labels
         for column, values in segments.items()
-        for value, found in zip(values, _segment_tables(state, rounds, column, values), strict=True)
+        for value,
+        table_and_labels in zip(values, _segment_tables(state, rounds, column, values), strict=True)
     }
     even = chances_of(rounds) == "equal"
 
     def converted(row: MeasureEstimate) -> MeasureEstimate:
         counts, labels = tables[str(row.segment)]
         if not labels > 0:      # the interval is the whole range already
-            return row if told.about != "population" else replace(row, about="population")
+            return row if subject.about != "population" else replace(row, about="population")
         measure = measures[row.measure]
         return row_about(
-            row, told, lambda: pulls_of_table(measure, counts, labels), 0, measure.bounds,
+            row, subject, lambda: pulls_of_table(measure, counts, labels), 0, measure.bounds,
             labels if even else None,
         )
 
@@ -179,12 +184,12 @@ def _segment_tables(
 ) -> list[tuple[Floats, float]]:
     """Items by prediction and label that the labels of each segment suggest, and what those are worth."""
     chance = -np.expm1(-state.reached)
-    each = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
+    item_weight = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
     weight, square = np.zeros((len(values), 2, 2)), np.zeros(len(values))
-    for one in rounds:
-        at = one.plan.ask & (one.label >= 0)
-        w, segment = each[one.plan.cell[at]], one.segment[column][at]
-        np.add.at(weight, (segment, one.prediction[at], one.label[at]), w)
+    for labelled_round in rounds:
+        at = labelled_round.plan.ask & (labelled_round.label >= 0)
+        w, segment = item_weight[labelled_round.plan.cell[at]], labelled_round.segment[column][at]
+        np.add.at(weight, (segment, labelled_round.prediction[at], labelled_round.label[at]), w)
         np.add.at(square, segment, w**2)
     total = weight.sum(axis=(1, 2))
     scale = np.array(list(values.values())) / np.where(total > 0, total, 1.0)
@@ -196,19 +201,19 @@ def _segment_tables(
 # Two classes.
 
 def _of_two_classes(
-    one: EstimateArrays, measure: Measure, question: Question, state: State
+    estimate: EstimateArrays, measure: Measure, question: Question, state: State
 ) -> EstimateArrays:
     """Labels of an even sample are a sample of the population too, whatever the pool: then the interval is no
     nearer than theirs.  (The normal interval of few labels covered F1 in 92 of 100 runs.)"""
     pulls = pulls_of_confusion(measure, question, state)
-    (wide,) = for_population([one], pulls, [measure.bounds], question.confidence)
+    (wide,) = for_population([estimate], pulls, [measure.bounds], question.confidence)
     share = _even_share(measure, state)
     if not share or question.known is not None:      # none of the labels may matter
         return wide
-    ends = float(one.lower[0]), float(one.upper[0])
-    found = apart(float(one.value[0]), ends, pulls, 0, measure.bounds, question.confidence,
+    ends = float(estimate.lower[0]), float(estimate.upper[0])
+    sampling_interval = apart(float(estimate.value[0]), ends, pulls, 0, measure.bounds, question.confidence,
                   labels=share * float(pulls.items.sum()))
-    return replace(wide, lower=np.array([found.lower]), upper=np.array([found.upper]))
+    return replace(wide, lower=np.array([sampling_interval.lower]), upper=np.array([sampling_interval.upper]))
 
 
 def _even_share(measure: Measure, state: State) -> float | None:
@@ -224,47 +229,47 @@ def _even_share(measure: Measure, state: State) -> float | None:
 
 def pulls_of_confusion(measure: Measure, question: Question, state: State) -> Pulls:
     """By prediction and label.  A prediction of which no label is known counts as right."""
-    found = FoundLabels(
+    labels_of_cells = FoundLabels(
         cells=question.cells, labelled=state.inner.labelled[0], left=state.inner.left[0],
         reached=state.reached,
     )
-    counts = weighted_confusion(found)
+    counts = weighted_confusion(labels_of_cells)
     for f in (0, 1):
         if np.isnan(counts[f]).any():
-            counts[f] = np.eye(2)[f] * found.cells.size[found.cells.prediction == f].sum()
-    return pulls_of_table(measure, counts, effective_labels(found), question.known)
+            counts[f] = np.eye(2)[f] * labels_of_cells.cells.size[labels_of_cells.cells.prediction == f].sum()
+    return pulls_of_table(measure, counts, effective_labels(labels_of_cells), question.known)
 
 
-def effective_labels(found: FoundLabels) -> float:
+def effective_labels(found_labels: FoundLabels) -> float:
     """(Σω)²/Σω²: how many labels of a simple random sample the labels tell as much as."""
-    chance = -np.expm1(-found.reached)
-    each = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
-    labels = found.labelled.sum(axis=1)
-    return float((labels @ each) ** 2 / max(float(labels @ each**2), 1e-12))
+    chance = -np.expm1(-found_labels.reached)
+    item_weight = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
+    labels = found_labels.labelled.sum(axis=1)
+    return float((labels @ item_weight) ** 2 / max(float(labels @ item_weight**2), 1e-12))
 
 
 def pulls_of_table(
-    measure: Measure, counts: Floats, labels: float, known: Ints | None = None
+    measure: Measure, counts: Floats, labels: float, known_items: Ints | None = None
 ) -> Pulls:
     """Of items by prediction and label, counts (2, 2), which labels worth so many suggest.
 
-    known (2, 2): others that the measure takes account of (`measures.two_classes.with_known_items`).
+    known_items (2, 2): others that the measure takes account of (`measures.two_classes.with_known_items`).
     """
-    others = max(float(counts.sum()), 1.0)
-    gradient = measure.gradient(np.einsum("fy,fyd->d", counts / others, measure.loss))
-    if known is not None:
-        counts, labels = counts + known, labels + float(known.sum())
+    n_others = max(float(counts.sum()), 1.0)
+    gradient = measure.gradient(np.einsum("fy,fyd->d", counts / n_others, measure.loss))
+    if known_items is not None:
+        counts, labels = counts + known_items, labels + float(known_items.sum())
     total = max(float(counts.sum()), 1.0)
-    gradient = np.nan_to_num(gradient * (total / others), nan=0.0, posinf=0.0, neginf=0.0)
+    gradient = np.nan_to_num(gradient * (total / n_others), nan=0.0, posinf=0.0, neginf=0.0)
     risk = np.einsum("fy,fyd->d", counts / total, measure.loss)
     z = ((measure.loss - risk) @ gradient).reshape(4, 1)
     size = ((np.abs(measure.loss) + np.abs(risk)) @ np.abs(gradient)).reshape(4, 1)
     z = np.where(is_nothing(z, size), 0.0, z)
-    there = np.repeat(counts.sum(axis=1) > 0, 2)
+    has_items = np.repeat(counts.sum(axis=1) > 0, 2)
     return Pulls(
         z=z, items=counts.reshape(4), labels=labels,
-        most_down=np.maximum(-z[there], 0.0).max(axis=0, initial=0.0),
-        most_up=np.maximum(z[there], 0.0).max(axis=0, initial=0.0),
+        most_down=np.maximum(-z[has_items], 0.0).max(axis=0, initial=0.0),
+        most_up=np.maximum(z[has_items], 0.0).max(axis=0, initial=0.0),
     )
 
 
@@ -278,28 +283,31 @@ def pulls_by_class(
 
     rows (n, D + D_k): what labels tell, each of so many items (n,); risk (D + D_k,), slopes (Q, D + D_k).
     """
-    found, at, after = [], 0, stack.size
+    pulls, at, after = [], 0, stack.size
     for loss, width in zip(stack.losses, known_sizes, strict=False):
-        first, told = at, after
+        start, known_column = at, after
         at, after = at + loss.size, after + width
         if stack.weights is not None or not isinstance(loss, Counts) or width <= 1:
             continue
-        columns = np.arange(width)[:, None] + np.array([first, first + width, told])    # (K, 3)
-        several = (np.abs(slopes[:, columns]).max(axis=2, initial=0.0) > 0).sum(axis=1) > 1
-        for k in columns if several.any() else ():
-            by_hit, by_label, by_prediction = (slopes[:, k] * several[:, None]).T
-            mean = (slopes[:, k] * several[:, None]) @ risk[k]                           # (Q,)
-            z = rows[:, k] @ (slopes[:, k] * several[:, None]).T - mean
-            own = np.stack([by_hit + by_label + by_prediction, by_prediction]) if risk[k[2]] > 0 else \
-                np.zeros((0, len(mean)))
-            pull = np.concatenate([own, [by_label, np.zeros(len(mean))]]) - mean         # of what may be
+        columns = np.arange(width)[:, None] + np.array([start, start + width, known_column])    # (K, 3)
+        in_several = (np.abs(slopes[:, columns]).max(axis=2, initial=0.0) > 0).sum(axis=1) > 1
+        for k in columns if in_several.any() else ():
+            by_hit, by_label, by_prediction = (slopes[:, k] * in_several[:, None]).T
+            mean = (slopes[:, k] * in_several[:, None]) @ risk[k]                           # (Q,)
+            z = rows[:, k] @ (slopes[:, k] * in_several[:, None]).T - mean
+            hit_and_miss = (
+                np.stack([by_hit + by_label + by_prediction, by_prediction])
+                if risk[k[2]] > 0
+                else np.zeros((0, len(mean)))
+            )
+            pull = np.concatenate([hit_and_miss, [by_label, np.zeros(len(mean))]]) - mean  # of what may be
             size = np.abs(rows[:, k]) @ np.abs(slopes[:, k]).T + np.abs(mean)
-            found.append(Pulls(
+            pulls.append(Pulls(
                 z=np.where(is_nothing(z, _BY_DIFFERENCES * size), 0.0, z), items=items,
                 labels=float(items.sum() ** 2 / (items @ items)),
                 most_down=np.maximum(-pull, 0.0).max(axis=0), most_up=np.maximum(pull, 0.0).max(axis=0),
             ))
-    return tuple(found)
+    return tuple(pulls)
 
 
 def pulls_of_labels(question: Question, state: State) -> Pulls:
@@ -311,12 +319,12 @@ def pulls_of_labels(question: Question, state: State) -> Pulls:
     weight = question.method.weights(inner).weight
     sizes = (cells.size - inner.excluded[0]).astype(np.float64)
     weight = weight * (sizes @ cells.relevant) / weight.sum()
-    loss, known = inner.table.loss[inner.item[0]], inner.table.known[inner.item[0]]
+    loss, known_losses = inner.table.loss[inner.item[0]], inner.table.known[inner.item[0]]
     idle = ~cells.relevant & (sizes > 0)
-    told = cells.told[idle] / cells.size[idle, None]
+    known_of_idle = cells.told[idle] / cells.size[idle, None]
     expected = np.einsum("b,cbd->cd", cells.first, cells.guess[idle]) / cells.size[idle, None]
     items = np.concatenate([weight, sizes[idle]])
-    rows = np.concatenate([np.hstack([loss, known]), np.hstack([expected, told])])
+    rows = np.concatenate([np.hstack([loss, known_losses]), np.hstack([expected, known_of_idle])])
     risk = items @ rows / items.sum()
     risk[stack.size :] = (cells.known - inner.excluded_known[0]) / sizes.sum()
     known_sizes = cells.known_sizes.tolist()
@@ -329,14 +337,14 @@ def pulls_of_labels(question: Question, state: State) -> Pulls:
     z = np.where(is_nothing(z, _BY_DIFFERENCES * size), 0.0, z)
     scaled = slopes[None, :, : stack.size] * loss_scale(stack, loss[None])[:, None]
     (low, high), _ = possible_pulls(inner, scaled)
-    there = sizes > 0
-    known_pull = (cells.told[there] / cells.size[there, None]) @ slopes[:, stack.size :].T
+    occupied = sizes > 0
+    known_pull = (cells.told[occupied] / cells.size[occupied, None]) @ slopes[:, stack.size :].T
     apart = known_pull - slopes @ risk      # (C, Q) of an item that no outcome pulls
     clusters = None if inner.table.cluster is None else len(np.unique(inner.table.cluster[inner.item[0]]))
     pulls = Pulls(
         z=z, items=items, labels=float(weight.sum() ** 2 / (weight @ weight)), clusters=clusters,
-        most_down=np.maximum((low[0][:, there] - apart.T).max(axis=1), 0.0),
-        most_up=np.maximum((high[0][:, there] + apart.T).max(axis=1), 0.0),
+        most_down=np.maximum((low[0][:, occupied] - apart.T).max(axis=1), 0.0),
+        most_up=np.maximum((high[0][:, occupied] + apart.T).max(axis=1), 0.0),
         of_class=pulls_by_class(stack, known_sizes, rows, risk, slopes, items),
     )
     if inner.table.stratum is None:

@@ -67,13 +67,13 @@ def pricing(question: Question, state: State) -> Pricing:
     if isinstance(question.measures, Stack):
         return _by_pulls(question, state)
 
-    found = FoundLabels(
+    found_labels = FoundLabels(
         cells=question.cells, labelled=state.inner.labelled[0], left=state.inner.left[0],
         reached=state.reached,
     )
 
     def by_confusion(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag:
-        return _if_of_pool(row, price_tag(question.measures[q], found, row))
+        return _if_of_pool(row, price_tag(question.measures[q], found_labels, row))
 
     return by_confusion
 
@@ -97,15 +97,15 @@ def _by_pulls(question: Question, state: State) -> Pricing:
             return PriceTag(random_labels=items, random_labels_reason=None)   # only all of them give width 0
         ends = float(arrays.lower[0]), float(arrays.upper[0])
         if ends == measure.bounds:
-            return told(row, None, "the interval is still the measure's whole range")
+            return tag_of_number(row, None, "the interval is still the measure's whole range")
         half_width = (ends[1] - ends[0]) / 2
         nothing = bool(is_nothing(half_width, abs(ends[0]) + abs(ends[1])))
         labels, reason = random_labels(
             0.0 if nothing else float(variances[q]), half_width, items, question.confidence
         )
-        return told(row, labels, reason)
+        return tag_of_number(row, labels, reason)
 
-    def told(row: MeasureEstimate, labels: int | None, reason: str | None) -> PriceTag:
+    def tag_of_number(row: MeasureEstimate, labels: int | None, reason: str | None) -> PriceTag:
         """With what a model of the labels says, where the method has one."""
         nothing_found = _said(row.diagnostics, "no_positive_found", bool)
         share = _said(row.diagnostics, "unlabelled_share", float) or 0.0
@@ -117,16 +117,16 @@ def _by_pulls(question: Question, state: State) -> Pricing:
     return price
 
 
-def price_tag(measure: Measure, found: FoundLabels, row: MeasureEstimate) -> PriceTag:
+def price_tag(measure: Measure, found_labels: FoundLabels, row: MeasureEstimate) -> PriceTag:
     """What stands beside the estimate of `measure`, which is `row` without it."""
-    matters, cells = measure.label_matters(), found.cells
-    labels, reason = _random_labels(measure, found, row)
-    untouched = (found.labelled.sum(axis=1) == 0) & matters[cells.prediction]
-    bound = unseen_bound(found, row.confidence, matters)
+    matters, cells = measure.label_matters(), found_labels.cells
+    labels, reason = _random_labels(measure, found_labels, row)
+    untouched = (found_labels.labelled.sum(axis=1) == 0) & matters[cells.prediction]
+    bound = unseen_bound(found_labels, row.confidence, matters)
     beside = {} if row.interval in ("exact", SAMPLING) else row.diagnostics     # rests on no model
     return _tag(labels, reason, beside, NotExcluded(
-        no_positive_found=found.positives == 0,
-        unlabelled_share=float(found.left[untouched].sum() / cells.n_items),
+        no_positive_found=found_labels.positives == 0,
+        unlabelled_share=float(found_labels.left[untouched].sum() / cells.n_items),
         unseen_bound=bound.positives,
         unseen_items=bound.items,
         unseen_bound_reason=bound.reason,
@@ -163,13 +163,13 @@ def pull_variances(question: Question, state: State) -> Floats:
         return np.zeros(len(stack.parts))
     weight = question.method.weights(inner).weight
     loss = inner.table.loss[inner.item[0]]
-    own = np.ones((1, 1)) if stack.weights is None else inner.table.known[inner.item[0], -1:]
-    mean = weight @ loss / (weight @ np.broadcast_to(own[:, 0], weight.shape))
-    known = question.cells.known / question.cells.n_items
-    slopes = stack.slopes(np.concatenate([mean, known]), question.cells.known_sizes.tolist())
+    item_weights = np.ones((1, 1)) if stack.weights is None else inner.table.known[inner.item[0], -1:]
+    mean = weight @ loss / (weight @ np.broadcast_to(item_weights[:, 0], weight.shape))
+    known_means = question.cells.known / question.cells.n_items
+    slopes = stack.slopes(np.concatenate([mean, known_means]), question.cells.known_sizes.tolist())
     slopes = np.where(is_nothing(slopes, np.abs(slopes).max(initial=0.0)), 0.0, slopes)
-    pull = (loss - own * mean) @ slopes.T
-    size = (np.abs(loss) + np.abs(own * mean)) @ np.abs(slopes).T
+    pull = (loss - item_weights * mean) @ slopes.T
+    size = (np.abs(loss) + np.abs(item_weights * mean)) @ np.abs(slopes).T
     pull = np.where(is_nothing(pull, size), 0.0, pull)
     return np.asarray(weight @ pull**2 / weight.sum())
 
@@ -186,41 +186,44 @@ def random_labels(
     return min(ceil(n_items * z2 / (n_items * half_width**2 + z2)), n_items), None
 
 
-def weighted_confusion(found: FoundLabels) -> Floats:
+def weighted_confusion(found_labels: FoundLabels) -> Floats:
     """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label."""
-    cells, chance = found.cells, -np.expm1(-found.reached)
+    cells, chance = found_labels.cells, -np.expm1(-found_labels.reached)
     # an item that was found for certain, or in a census, stands for itself
     weight = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
     counts = np.full((2, 2), np.nan)
     for f in (0, 1):
-        here = cells.prediction == f
-        known, size = found.labelled[here].sum(axis=0), float(cells.size[here].sum())
-        if size == 0 or found.left[here].sum() == 0:
-            counts[f] = known
+        same_prediction = cells.prediction == f
+        known_labels, size = (
+            found_labels.labelled[same_prediction].sum(axis=0),
+            float(cells.size[same_prediction].sum()),
+        )
+        if size == 0 or found_labels.left[same_prediction].sum() == 0:
+            counts[f] = known_labels
             continue
-        weighted = (found.labelled[here] * weight[here][:, None]).sum(axis=0)
+        weighted = (found_labels.labelled[same_prediction] * weight[same_prediction][:, None]).sum(axis=0)
         if weighted.sum() > 0:
             counts[f] = size * weighted / weighted.sum()
     return counts
 
 
 def _random_labels(
-    measure: Measure, found: FoundLabels, row: MeasureEstimate
+    measure: Measure, found_labels: FoundLabels, row: MeasureEstimate
 ) -> tuple[int | None, str | None]:
-    cells, lower, upper = found.cells, row.lower, row.upper
+    cells, lower, upper = found_labels.cells, row.lower, row.upper
     if row.interval == "exact":
         return cells.n_items, None               # only all of them give width 0
     if lower is None or upper is None:
         return None, "there is no interval to match"
     if (lower, upper) == measure.bounds:
         return None, "the interval is still the measure's whole range"
-    if found.positives == 0:
+    if found_labels.positives == 0:
         return None, "no positive was found yet, so the error of random sampling cannot be told"
     half_width = (upper - lower) / 2
     known_better = _said(row.diagnostics, "random_labels", float)
     if known_better is not None and isfinite(known_better) and known_better >= 1:
         return min(round(known_better), cells.n_items), None
-    counts = weighted_confusion(found)
+    counts = weighted_confusion(found_labels)
     matters = measure.label_matters()
     if np.isnan(counts[matters]).any():
         return None, "no item of one of the two predictions was labelled yet"
@@ -269,27 +272,27 @@ class UnseenBound:
     reason: str | None         # why there is no bound
 
 
-def unseen_bound(found: FoundLabels, confidence: float, matters: Bools) -> UnseenBound:
+def unseen_bound(found_labels: FoundLabels, confidence: float, matters: Bools) -> UnseenBound:
     """The bound for a measure whose labels matter where the prediction is f with matters[f]; matters (2,).
 
     Before the first positive it speaks of every unlabelled item that matters; afterwards of those predicted
     negative, until one of them turns out positive.
     """
-    positives, left = found.labelled[:, 1], found.left
-    where = matters[found.cells.prediction]
-    if positives[where].sum() > 0:
-        where = where & (found.cells.prediction == 0)
-        missed = int(positives[where].sum())
+    positives, open_items = found_labels.labelled[:, 1], found_labels.left
+    in_scope = matters[found_labels.cells.prediction]
+    if positives[in_scope].sum() > 0:
+        in_scope = in_scope & (found_labels.cells.prediction == 0)
+        missed = int(positives[in_scope].sum())
         if missed:
             return UnseenBound(
-                positives=None, items=int(left[where].sum()),
+                positives=None, items=int(open_items[in_scope].sum()),
                 reason=f"{plural(missed, 'item')} predicted negative turned out positive",
             )
-    items = int(left[where].sum())
+    items = int(open_items[in_scope].sum())
     if items == 0:
         return UnseenBound(positives=0, items=0, reason=None)
-    least = float(found.reached[where & (left > 0)].min())
-    bound = floor(-log(1 - confidence) / least) if least > 0 else items
+    least_reached = float(found_labels.reached[in_scope & (open_items > 0)].min())
+    bound = floor(-log(1 - confidence) / least_reached) if least_reached > 0 else items
     if bound >= items:
         return UnseenBound(
             positives=None, items=items,

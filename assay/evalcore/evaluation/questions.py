@@ -32,11 +32,15 @@ class AskedQuestion:
         """The closed rounds with this question's answers, and what was known of it before each."""
         return [
             replace(
-                one, code=self.kind.packing.unpack(one.code)[:, self.number],
-                items=self.kind.view(self.number, one.items), read=is_outcome(one.code),
-                before=None if one.before is None else one.before.questions[self.number],
+                labelled_round,
+                code=self.kind.packing.unpack(labelled_round.code)[:, self.number],
+                items=self.kind.view(self.number, labelled_round.items),
+                read=is_outcome(labelled_round.code),
+                before=None
+                if labelled_round.before is None
+                else labelled_round.before.questions[self.number],
             )
-            for one in rounds
+            for labelled_round in rounds
         ]
 
 
@@ -50,10 +54,10 @@ def each_question(question: Question, state: State) -> Iterator[AskedQuestion]:
     stack = question.measures
     if not isinstance(stack, StackOfQuestions):
         return
-    for number, one in enumerate(stack.questions.each):
+    for number, question_of_stack in enumerate(stack.questions.each):
         inner = state.inner.questions[number]
         yield AskedQuestion(
-            name=one.name, number=number, drives=stack.drives[number], kind=stack.questions,
+            name=question_of_stack.name, number=number, drives=stack.drives[number], kind=stack.questions,
             question=replace(
                 question, method=question.method.of_one, measures=stack.each[number],
                 cells=question.cells.each[number],
@@ -67,14 +71,16 @@ def each_question(question: Question, state: State) -> Iterator[AskedQuestion]:
         )
 
 
-def _asked(kind: SeveralQuestions, number: int, asked: Mapping[int, Asked]) -> dict[int, Asked]:
+def _asked(kind: SeveralQuestions, number: int, asked_items: Mapping[int, Asked]) -> dict[int, Asked]:
     """What was answered to one of the questions."""
-    found: dict[int, Asked] = {}
-    for cell, one in asked.items():
-        codes: Any = kind.packing.unpack(np.array(one.code, np.float64))[:, number].tolist()
-        there = [(rank, code) for rank, code in zip(one.rank, codes, strict=True) if code > UNANSWERED]
-        found[cell] = Asked(rank=tuple(r for r, _ in there), code=tuple(c for _, c in there))
-    return found
+    answers_by_cell: dict[int, Asked] = {}
+    for cell, cell_items in asked_items.items():
+        codes: Any = kind.packing.unpack(np.array(cell_items.code, np.float64))[:, number].tolist()
+        answered = [
+            (rank, code) for rank, code in zip(cell_items.rank, codes, strict=True) if code > UNANSWERED
+        ]
+        answers_by_cell[cell] = Asked(rank=tuple(r for r, _ in answered), code=tuple(c for _, c in answered))
+    return answers_by_cell
 
 
 def leading_places(question: Question) -> tuple[int, ...]:
@@ -83,17 +89,17 @@ def leading_places(question: Question) -> tuple[int, ...]:
     stack = question.measures
     if not isinstance(stack, StackOfQuestions):
         return ()
-    found: list[int] = []
+    places: list[int] = []
     at = 0
-    for one, drives in zip(stack.each, stack.drives, strict=True):
-        found += range(at, at + len(one.measures[0].parts)) if drives else ()
-        at += len(one.parts)
-    return tuple(found)
+    for stack_of_one, drives in zip(stack.each, stack.drives, strict=True):
+        places += range(at, at + len(stack_of_one.measures[0].parts)) if drives else ()
+        at += len(stack_of_one.parts)
+    return tuple(places)
 
 
 def outcomes_of_questions_seen(question: Question, state: State) -> bool:
     """Of every question that drives, two different answers at least (`outcomes_seen`)."""
     return all(
-        bool(outcomes_seen(one.question, one.state))
-        for one in each_question(question, state) if one.drives
+        bool(outcomes_seen(asked_question.question, asked_question.state))
+        for asked_question in each_question(question, state) if asked_question.drives
     )

@@ -121,16 +121,16 @@ def counted(kind: OutcomeKind, before: tuple[int, ...], labels: Sequence[float])
     """Labels by class or tag, with these codes; () of numbers."""
     if not before or not labels:
         return before
-    more = kind.phi(np.array(labels, np.float64)).sum(axis=0).astype(np.int64).tolist()
-    return tuple(n + m for n, m in zip(before, more, strict=True))
+    new_counts = kind.phi(np.array(labels, np.float64)).sum(axis=0).astype(np.int64).tolist()
+    return tuple(n + m for n, m in zip(before, new_counts, strict=True))
 
 
 def known_labels(state: State) -> dict[tuple[int, int], int]:
     """(cell, rank) -> class of every item labelled so far: those of two classes may be drawn again."""
     return {
         (cell, rank): int(code)
-        for cell, asked in state.asked.items()
-        for rank, code in zip(asked.rank, asked.code, strict=True)
+        for cell, cell_items in state.asked.items()
+        for rank, code in zip(cell_items.rank, cell_items.code, strict=True)
         if code > UNDECIDED
     }
 
@@ -143,12 +143,18 @@ def outcomes_seen(question: Question, state: State) -> bool | None:
     stack = question.measures
     if not isinstance(stack, Stack):
         return None
-    codes = np.array([code for asked in state.asked.values() for code in asked.code], np.float64)
-    seen = np.unique(codes[is_outcome(codes)])
-    first, kind = stack.measures[0].parts, stack.kind
-    asked = [kind.parts.index(part) for part in first if part in kind.parts and len(first) == 1]
-    there = kind.phi(seen) > 0
-    return len(seen) > 1 and all(0 < int(there[:, k].sum()) < len(seen) for k in asked)
+    codes = np.array(
+        [code for class_numbers in state.asked.values() for code in class_numbers.code], np.float64
+    )
+    codes_seen = np.unique(codes[is_outcome(codes)])
+    driving_parts, kind = stack.measures[0].parts, stack.kind
+    class_numbers = [
+        kind.parts.index(part) for part in driving_parts if part in kind.parts and len(driving_parts) == 1
+    ]
+    has_class = kind.phi(codes_seen) > 0
+    return len(codes_seen) > 1 and all(
+        0 < int(has_class[:, k].sum()) < len(codes_seen) for k in class_numbers
+    )
 
 
 def leading_numbers(question: Question) -> int:
@@ -201,13 +207,13 @@ def with_one_more(entries: Sequence[T], entry: T) -> Sequence[T]:
     return (*entries, entry)
 
 
-def with_last(entries: Sequence[T], last: T | None) -> Sequence[T]:
-    """The entries with this one in place of the last; None: as they are."""
-    if last is None:
+def with_last(entries: Sequence[T], replacement: T | None) -> Sequence[T]:
+    """The entries with the replacement in place of the last; None: as they are."""
+    if replacement is None:
         return entries
     if isinstance(entries, History):
-        return History(entries.runs, (*entries.rest[:-1], last))
-    return (*entries[:-1], last)
+        return History(entries.runs, (*entries.rest[:-1], replacement))
+    return (*entries[:-1], replacement)
 
 
 def in_brief(entries: Sequence[T], shorten: Callable[[T], T]) -> Sequence[T]:
@@ -243,9 +249,11 @@ def exact_values(question: Question, state: State) -> list[WhereAlike] | None:
     values = values_without_labels(question.measures, question.cells, question.systems)
     if values is None:
         return None
-    seen = {int(code) for asked in state.asked.values() for code in asked.code if code > UNDECIDED}
-    there = both_classes_are_there(seen, question.evidence, question.cells.size)
-    return values if there else None
+    classes_seen = {
+        int(code) for cell_items in state.asked.values() for code in cell_items.code if code > UNDECIDED
+    }
+    both_exist = both_classes_are_there(classes_seen, question.evidence, question.cells.size)
+    return values if both_exist else None
 
 
 def is_settled(question: Question, state: State) -> bool:
@@ -276,14 +284,14 @@ def _address(
     rank = np.zeros(len(cell), np.int64)
     ask = np.zeros(len(cell), np.bool_)
     for c in np.unique(cell):
-        here = np.flatnonzero(cell == c)
-        asked = state.asked.get(int(c), Asked())
-        taken = asked.undecided if anew else asked.rank
+        draws_of_cell = np.flatnonzero(cell == c)
+        cell_items = state.asked.get(int(c), Asked())
+        taken = cell_items.undecided if anew else cell_items.rank
         # as many distinct ranks as the ordinals need
-        fresh = free_ranks(int(sizes[c]), taken, int(ordinal[here].max()) + 1, rng)
-        rank[here] = fresh[ordinal[here]]
-        _, first = np.unique(ordinal[here], return_index=True)
-        ask[here[first]] = True
+        fresh = free_ranks(int(sizes[c]), taken, int(ordinal[draws_of_cell].max()) + 1, rng)
+        rank[draws_of_cell] = fresh[ordinal[draws_of_cell]]
+        _, first_draws = np.unique(ordinal[draws_of_cell], return_index=True)
+        ask[draws_of_cell[first_draws]] = True
     probability = design.unlabelled[0, cell]
     if bool(design.census[0]):
         probability = np.ones(len(cell))
@@ -309,8 +317,10 @@ def _known_items(
     ranks: list[Ints] = []
     probabilities: list[Floats] = []
     for c, y in np.argwhere(draws.known[0] > 0):
-        asked = state.asked[int(c)]
-        candidates = np.array([r for r, code in zip(asked.rank, asked.code, strict=True) if code == y])
+        cell_items = state.asked[int(c)]
+        candidates = np.array([
+            r for r, code in zip(cell_items.rank, cell_items.code, strict=True) if code == y
+        ])
         chosen = rng.choice(candidates, size=int(draws.known[0, c, y]), replace=True)
         cells.append(np.full(len(chosen), c, np.int64))
         ranks.append(chosen.astype(np.int64))
@@ -359,19 +369,19 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
         raise BadInput(f"give one label for each of {plural(len(plan.cell), 'draw')}, got {len(codes)}")
     if not len(codes):
         return replace(state, round=state.round + 1)    # nobody was asked
-    heard = question.method.heard(state.inner, closed)
+    labels = question.method.heard(state.inner, closed)
     design, nonresponse = after_gaps(question.measures, cells, closed, state.nonresponse)
     excluded = np.bincount(plan.cell[plan.ask & (codes == UNDECIDED)], minlength=cells.n_cells)[None]
     brought = np.bincount(plan.cell[plan.ask & (codes != UNANSWERED)], minlength=cells.n_cells)
     associated = question.method.capabilities.negatively_associated
     past = state.past
     if question.method.capabilities.forecast_worlds:
-        past = with_one_more(past, Past(design=design, labels=heard, excluded=excluded))
+        past = with_one_more(past, Past(design=design, labels=labels, excluded=excluded))
     return State(
         round=state.round + 1,
         labels=state.labels + int((plan.ask & is_outcome(codes)).sum()),
         undecided=state.undecided + int(excluded.sum()),
-        inner=question.method.observe(state.inner, design, heard, excluded),
+        inner=question.method.observe(state.inner, design, labels, excluded),
         reached=state.reached + reach(design, brought, negatively_associated=associated),
         asked=_with_answers(state.asked, plan, codes),
         past=past,
@@ -379,14 +389,17 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
     )
 
 
-def _with_answers(asked: Mapping[int, Asked], plan: RoundPlan, codes: Floats) -> dict[int, Asked]:
+def _with_answers(asked_items: Mapping[int, Asked], plan: RoundPlan, codes: Floats) -> dict[int, Asked]:
     """The answered items by cell, those of this round included."""
     answered = plan.ask & (codes != UNANSWERED)
     cell, rank, code = plan.cell[answered], plan.rank[answered], codes[answered]
-    after = dict(asked)
+    after = dict(asked_items)
     for c in np.unique(cell).tolist():
-        here, before = cell == c, after.get(c, Asked())
-        after[c] = Asked(rank=(*before.rank, *rank[here].tolist()), code=(*before.code, *code[here].tolist()))
+        answers_of_cell, before = cell == c, after.get(c, Asked())
+        after[c] = Asked(
+            rank=(*before.rank, *rank[answers_of_cell].tolist()),
+            code=(*before.code, *code[answers_of_cell].tolist()),
+        )
     return after
 
 
@@ -410,20 +423,20 @@ def _with_answers(asked: Mapping[int, Asked], plan: RoundPlan, codes: Floats) ->
 def revised_state(question: Question, rounds: Sequence[ClosedDraws]) -> State:
     """The state after these rounds: `code` is of now, `seen` as the plan and the closing had it."""
     state, method = before_any_label(question), question.method
-    known: dict[tuple[int, int], float] = {}   # items out of the later plans' reach -> code of now
+    earlier_codes: dict[tuple[int, int], float] = {}   # items out of the later plans' reach -> code of now
     late: dict[tuple[int, int], float] = {}    # items that had no answer then
-    for one in rounds:
-        state = replace(state, inner=method.with_known(state.inner, known))
-        state = close_round(question, state, one)
-        then = one.code if one.seen is None else one.seen
-        for t in np.flatnonzero(one.plan.ask):
-            item = int(one.plan.cell[t]), int(one.plan.rank[t])
+    for closed in rounds:
+        state = replace(state, inner=method.with_known(state.inner, earlier_codes))
+        state = close_round(question, state, closed)
+        then = closed.code if closed.seen is None else closed.seen
+        for t in np.flatnonzero(closed.plan.ask):
+            item = int(closed.plan.cell[t]), int(closed.plan.rank[t])
             late.pop(item, None)
             if then[t] != UNANSWERED:
-                known[item] = float(one.code[t])
-            elif one.code[t] != UNANSWERED:
-                late[item] = float(one.code[t])
-    return replace(state, inner=method.refit(method.with_known(state.inner, late | known)))
+                earlier_codes[item] = float(closed.code[t])
+            elif closed.code[t] != UNANSWERED:
+                late[item] = float(closed.code[t])
+    return replace(state, inner=method.refit(method.with_known(state.inner, late | earlier_codes)))
 
 
 def as_if_decided(answered: ClosedDraws, code: float) -> ClosedDraws:
@@ -499,8 +512,8 @@ class LabelledRound:
         plan = self.plan
         rate = np.ones(len(self.code))
         if self.gaps:
-            found = response(cells, plan.cell[plan.ask], self.code[plan.ask] != UNANSWERED)
-            rate[self.new] = found.rate[plan.cell[self.new]]
+            round_response = response(cells, plan.cell[plan.ask], self.code[plan.ask] != UNANSWERED)
+            rate[self.new] = round_response.rate[plan.cell[self.new]]
         return rate
 
 
@@ -519,21 +532,22 @@ def chances_of(rounds: Sequence[LabelledRound]) -> Chances | None:
     return "weighted" if any(r.gaps for r in rounds) else "equal"
 
 
-def reach(design: CountedDesign, asked: Ints, *, negatively_associated: bool) -> Floats:
-    """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
+def reach(design: CountedDesign, answered_items: Ints, *, negatively_associated: bool) -> Floats:
+    """h (C,) of one round.  design: of one repeat; answered_items (C,): items asked and answered in each
+    cell.
 
     negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method
     says so (`evalcore.methods.method`).  A census leaves nothing unlabelled that it wanted: 0.
     """
-    left = design.left[0].astype(np.float64)
+    open_items = design.left[0].astype(np.float64)
     if bool(design.census[0]):
-        return np.zeros(len(left))
+        return np.zeros(len(open_items))
     if design.replacement:
-        mass = float((left * design.unlabelled[0]).sum())
-        q = design.unlabelled[0] / mass if mass > 0 else np.zeros(len(left))
-        return np.asarray(asked.sum() * q, dtype=np.float64)
+        mass = float((open_items * design.unlabelled[0]).sum())
+        q = design.unlabelled[0] / mass if mass > 0 else np.zeros(len(open_items))
+        return np.asarray(answered_items.sum() * q, dtype=np.float64)
     if negatively_associated:
         share = design.unlabelled[0]
     else:
-        share = np.divide(asked, left, out=np.zeros(len(left)), where=left > 0)
+        share = np.divide(answered_items, open_items, out=np.zeros(len(open_items)), where=open_items > 0)
     return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-12)), dtype=np.float64)

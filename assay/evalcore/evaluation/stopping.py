@@ -2,10 +2,12 @@
 
 A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, and the target
 met at two looks in a row, because looking after every round and stopping at the first lucky one breaks
-coverage.  An evaluation may say otherwise (`least_labels`, `looks`); what that costs was measured
-(docs/measured/stopping.md).  A target is a number for the first measure, a number for each of several
-measures, or of a variance a bound on the trace of the covariance of all of them (Marchant & Rubinstein 2021,
-Proposition 1).
+coverage.  A method whose intervals were measured to cover at the stop with less asks for less
+(`Method.least_labels`, `looks_in_a_row`; docs/measured/at-the-stop.md), and an evaluation may say otherwise
+(`least_labels`, `looks`; docs/measured/stopping.md).
+
+A target is a number for the first measure, a number for each of several measures, or of a variance a bound on
+the trace of the covariance of all of them (Marchant & Rubinstein 2021, Proposition 1).
 
 While no label shows an error the variance is zero, and says only that the error is unknown: then
 the interval is as wide as the errors that the draws may have missed (`evalcore.estimators.intervals`), and a
@@ -24,9 +26,8 @@ import scipy
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS
 
-MIN_LABELS = 100
-LOOKS_IN_A_ROW = 2
 MUCH_WIDER = 2.0   # than the normal interval of the variance asked for
 
 TRACE = "trace"    # the key of a variance that is the sum over all measures
@@ -45,8 +46,6 @@ def rule_in_words(least_labels: int = MIN_LABELS, looks: int = LOOKS_IN_A_ROW) -
     times = {2: "two", 3: "three"}.get(looks, str(looks))
     return f"a target is met at {times} looks in a row, with {plural(least_labels, 'label')} or more at each"
 
-
-RULE = rule_in_words()
 
 StopReason = Literal["half_width", "variance", "best_of", "budget", "pool"]
 Verdict = Literal["ok", "breach", "inconclusive"]
@@ -82,18 +81,18 @@ class StoppingRule:
     def of_first(self, measure: str) -> tuple[float | None, float | None]:
         """Half-width and variance asked of the first measure, of this full name; None each where it has
         none of its own."""
-        both = self.half_width, self.variance
-        half_width, variance = (own_target(one, measure, first=True) for one in both)
+        own_targets = self.half_width, self.variance
+        half_width, variance = (own_target(target, measure, of_driving=True) for target in own_targets)
         return half_width, variance
 
 
-def own_target(target: float | Mapping[str, float] | None, measure: str, *, first: bool) -> float | None:
-    """What is asked of one measure; first: a plain number is of it.
+def own_target(target: float | Mapping[str, float] | None, measure: str, *, of_driving: bool) -> float | None:
+    """What is asked of one measure; of_driving: a plain number is of it.
 
     measure: with its class or setting, as in recall(cat); a target of `recall` is of every class.
     """
     if not isinstance(target, Mapping):
-        return target if first else None
+        return target if of_driving else None
     return target.get(measure, target.get(measure.partition("(")[0]))
 
 
@@ -140,15 +139,15 @@ def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
     """
     if not looks:
         return None
-    last = looks[-1]
-    if rule.best_of is not None and last.named:
+    latest = looks[-1]
+    if rule.best_of is not None and latest.named:
         return "best_of"
-    if last.exhausted:
+    if latest.exhausted:
         return "pool"
     recent = looks[-rule.looks:]
     aimed = rule.half_width is not None or rule.variance is not None
-    known = aimed and last.estimate.versus is not None and last.estimate.interval == "exact"
-    if known or (len(recent) == rule.looks and all(_meets(rule, look) for look in recent)):
+    settled_difference = aimed and latest.estimate.versus is not None and latest.estimate.interval == "exact"
+    if settled_difference or (len(recent) == rule.looks and all(_meets(rule, look) for look in recent)):
         return "half_width" if rule.half_width is not None else "variance"
     return "budget" if looks[-1].labels >= rule.budget else None
 
@@ -300,5 +299,5 @@ def confidence_after(confidence: float, extensions: int) -> float:
 
 def widening(confidence: float, extensions: int) -> float:
     """How many times wider an interval of normal estimates is after one more extension, with equal labels."""
-    now, then = (confidence_after(confidence, k) for k in (extensions, extensions + 1))
-    return float(scipy.special.ndtri(0.5 + then / 2) / scipy.special.ndtri(0.5 + now / 2))
+    current, then = (confidence_after(confidence, k) for k in (extensions, extensions + 1))
+    return float(scipy.special.ndtri(0.5 + then / 2) / scipy.special.ndtri(0.5 + current / 2))

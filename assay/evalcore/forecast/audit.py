@@ -75,27 +75,27 @@ def audit_price(question: Question, state: State) -> AuditPrice | None:
         return None
     if not state.labels or state.exhausted:
         return None
-    now = estimates(question, state)[0]
-    if not now.diagnostics.get("wide_announced") or now.lower is None or now.upper is None:
+    present = estimates(question, state)[0]
+    if not present.diagnostics.get("wide_announced") or present.lower is None or present.upper is None:
         return None
     drawn = _drawn(question, state)
     items = round(float(drawn.audited.sum()))
     if not items:
         return None
-    before = _ends(drawn, now.confidence, 0)
+    before = _ends(drawn, present.confidence, 0)
     steps: list[AuditStep] = []
     size = min(FIRST, items)
     while True:
-        step, settled = _step(drawn, now, before, size)
+        step, settled = _step(drawn, present, before, size)
         steps.append(step)
         if settled or size >= items:
             break
         size = min(round(size * GROWTH), items)
     return AuditPrice(
-        measure=now.measure,
-        confidence=now.confidence,
-        lower=float(now.diagnostics["wide_lower"] or 0.0),
-        upper=float(now.diagnostics["wide_upper"] or 0.0),
+        measure=present.measure,
+        confidence=present.confidence,
+        lower=float(present.diagnostics["wide_lower"] or 0.0),
+        upper=float(present.diagnostics["wide_upper"] or 0.0),
         items=items,
         steps=tuple(steps),
         settled_by=steps[-1].labels if settled and steps[-1].labels < items else None,
@@ -123,14 +123,14 @@ def hidden_that_move(measure: Measure, counts: Floats, by: float) -> int | None:
     counts (2, 2) by [prediction, label].  None where not even all of them would move it so far.
     """
     counts = np.round(counts)
-    now, most = float(measure.of_confusion(counts)), int(counts[0, 0])
+    present, n_negatives = float(measure.of_confusion(counts)), int(counts[0, 0])
 
     def moves(hidden: int) -> bool:
-        other = counts + np.array([[-hidden, hidden], [0, 0]])
-        return bool(abs(float(measure.of_confusion(other)) - now) >= by)
+        moved = counts + np.array([[-hidden, hidden], [0, 0]])
+        return bool(abs(float(measure.of_confusion(moved)) - present) >= by)
 
-    first = bisect_left(range(most + 1), True, key=moves)
-    return first if first <= most else None
+    fewest = bisect_left(range(n_negatives + 1), True, key=moves)
+    return fewest if fewest <= n_negatives else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -174,35 +174,38 @@ def _drawn(question: Question, state: State) -> _Drawn:
     )
 
 
-def _step(drawn: _Drawn, now: MeasureEstimate, before: Ends, size: int) -> tuple[AuditStep, bool]:
+def _step(drawn: _Drawn, present: MeasureEstimate, before: Ends, size: int) -> tuple[AuditStep, bool]:
     """An audit of this size, and whether it brings the wide interval down; before: `_ends` of none."""
-    after, main = _ends(drawn, now.confidence, size), (np.array([now.lower]), np.array([now.upper]))
+    after, main = (
+        _ends(drawn, present.confidence, size),
+        (np.array([present.lower]), np.array([present.upper])),
+    )
     # the interval as reported, its ends moved as far as those of the posterior, inwards alone
-    lower = float(now.diagnostics["wide_lower"] or 0.0) + np.maximum(after[0] - before[0], 0.0)
-    upper = float(now.diagnostics["wide_upper"] or 0.0) + np.minimum(after[1] - before[1], 0.0)
+    lower = float(present.diagnostics["wide_lower"] or 0.0) + np.maximum(after[0] - before[0], 0.0)
+    upper = float(present.diagnostics["wide_upper"] or 0.0) + np.minimum(after[1] - before[1], 0.0)
     wide = np.fmin(lower, main[0]), np.fmax(upper, main[1])
     beyond = main[0] - wide[0] + wide[1] - main[1]
     return AuditStep(
         labels=size,
         lower=float(wide[0][0]),
         upper=float(wide[1][0]),
-        excludes=excluded(size, round(float(drawn.audited.sum())), now.confidence),
+        excludes=excluded(size, round(float(drawn.audited.sum())), present.confidence),
         chance_found=float((drawn.wide.weight[0] * -np.expm1(size * np.log1p(-drawn.hidden))).sum()),
     ), bool(beyond[0] <= SETTLED * (main[1] - main[0])[0])
 
 
 def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
     """Ends (1,) of the posterior that allows for hidden positives, after an audit of this size."""
-    more = size * drawn.audited / float(drawn.audited.sum())                  # (1, C)
-    found = more * drawn.expected
-    known = by_prediction(drawn.k + found, drawn.predicted)
+    audited_items = size * drawn.audited / float(drawn.audited.sum())                  # (1, C)
+    new_positives = audited_items * drawn.expected
+    known_positives = by_prediction(drawn.k + new_positives, drawn.predicted)
     rng = stream(drawn.seed, "audit")
     groups = np.stack([1 - drawn.predicted, drawn.predicted])
-    positives = known[:, None] + finite_counts(drawn.wide, drawn.left - more, groups, rng)
+    positives = known_positives[:, None] + finite_counts(drawn.wide, drawn.left - audited_items, groups, rng)
     missed, hits = positives[..., 0], positives[..., 1]
     items = by_prediction(drawn.n + drawn.left, drawn.predicted)
     value = two_classes.of_totals(drawn.measure, hits, missed, items)
-    log_weight = drawn.log_found @ found[0] + drawn.log_clear @ (more - found)[0]
+    log_weight = drawn.log_found @ new_positives[0] + drawn.log_clear @ (audited_items - new_positives)[0]
     weight = drawn.wide.weight[0] * np.exp(log_weight - log_weight.max())
     labels = drawn.n.sum(axis=1) + size
     return quantiles(value, np.asarray(weight / weight.sum())[None], labels, confidence).early

@@ -64,14 +64,15 @@ def forecast(
     took = np.empty((len(goals), 0))
     while took.shape[1] < at_most:
         count = min(AT_ONCE, at_most - took.shape[1])
-        more = _took(question, state, goals, horizon, batch_size, count, took.shape[1] // AT_ONCE)
-        took = np.sort(np.concatenate([took, more], axis=1), axis=1)
+        more_worlds = _took(question, state, goals, horizon, batch_size, count, took.shape[1] // AT_ONCE)
+        took = np.sort(np.concatenate([took, more_worlds], axis=1), axis=1)
         if played is not None:
             played(took.shape[1], at_most)
-        if worlds is None and all(simulation_error(one).small for one in took):
+        if worlds is None and all(simulation_error(took_of_goal).small for took_of_goal in took):
             break
     return [
-        _summary(goal, one, horizon, state.labels) for goal, one in zip(goals, took, strict=True)
+        _summary(goal, took_of_goal, horizon, state.labels) for goal,
+        took_of_goal in zip(goals, took, strict=True)
     ]
 
 
@@ -94,16 +95,16 @@ def _took(
     )
     looks = play(question, state, by_label, goals, horizon, batch_size, rng)
     # with all items known any goal is met; those that are asked anew never are
-    most = np.inf if anew else question.cells.n_items - state.undecided
+    n_items = np.inf if anew else question.cells.n_items - state.undecided
     needed = np.array([
         [_first(looks.labels[:n, k], looks.off[:n, j, k], goal, batch_size) for k in range(count)]
         for j, (goal, n) in enumerate(zip(goals, looks.until, strict=True))
     ])
-    needed = np.where(np.isfinite(needed), np.minimum(needed, most), needed)
+    needed = np.where(np.isfinite(needed), np.minimum(needed, n_items), needed)
     return np.where(needed > horizon, np.inf, needed)
 
 
-def _summary(goal: Goal, ordered: Floats, horizon: int, now: int) -> Forecast:
+def _summary(goal: Goal, ordered: Floats, horizon: int, labels_now: int) -> Forecast:
     """The forecast of a goal from what each world took, in order (K,)."""
     tail, error = (1 - RANGE) / 2, simulation_error(ordered)
     return Forecast(
@@ -113,7 +114,7 @@ def _summary(goal: Goal, ordered: Floats, horizon: int, now: int) -> Forecast:
         high=_quantile(ordered, 1 - tail),
         horizon=horizon,
         share=float(np.isfinite(ordered).mean()),
-        labels_now=now,
+        labels_now=labels_now,
         worlds=len(ordered),
         least=_whole(error.lower),
         most=_whole(error.upper),
@@ -221,71 +222,82 @@ def forecasts_by_shape(
     several questions a target is met when the last one meets it; a verdict is on the first.
     """
     if asks_several(question):
-        each = [
-            forecasts_by_shape(one.question, one.state, goals, budget, batch_size)
-            for one in each_question(question, state) if one.drives or not one.number
+        by_question = [
+            forecasts_by_shape(asked_question.question, asked_question.state, goals, budget, batch_size)
+            for asked_question in each_question(question, state)
+            if asked_question.drives or not asked_question.number
         ]
         return [
-            found[0] if goal.threshold is not None else _last(found)
-            for goal, *found in zip(goals, *each, strict=True)
+            of_goal[0] if goal.threshold is not None else _last(of_goal)
+            for goal, *of_goal in zip(goals, *by_question, strict=True)
         ]
-    known = state.labels or question.measures.kind.label_model.shared
+    has_basis = state.labels or question.measures.kind.label_model.shared
     return [
         _forecast(question, state, goal, budget, batch_size)
-        if known and (goal.threshold is None or state.labels) else None
+        if has_basis and (goal.threshold is None or state.labels) else None
         for goal in goals
     ]
 
 
-def _last(found: Sequence[Forecast | None]) -> Forecast | None:
+def _last(forecasts: Sequence[Forecast | None]) -> Forecast | None:
     """The one that takes most labels; None where nothing can be said of one."""
-    there = [one for one in found if one is not None]
-    if len(there) < len(found):
+    available = [available_forecast for available_forecast in forecasts if available_forecast is not None]
+    if len(available) < len(forecasts):
         return None
-    return max(there, key=lambda one: (one.labels or np.inf, one.high or np.inf))
+    return max(
+        available,
+        key=lambda available_forecast: (
+            available_forecast.labels or np.inf,
+            available_forecast.high or np.inf,
+        ),
+    )
 
 
 def half_widths(question: Question, state: State, labels: Floats) -> tuple[Floats, Floats]:
     """Half-width and variance (L, Q') of the leading numbers after so many labels (L,)."""
     measures = question.measures.measures
-    q = sum(len(one.parts) for one, first in zip(measures, leading(measures), strict=True) if first)
+    q = sum(len(measure.parts) for measure, leads in zip(measures, leading(measures), strict=True) if leads)
     ahead = np.stack([_shape(question, state, n)[:q] for n in labels.tolist()])
     t = scipy.special.stdtrit(np.maximum(labels - 1, 3.0), 0.5 + question.confidence / 2)[:, None]
     if not state.labels:
-        return WIDER * t * np.sqrt(ahead), ahead
-    now = _shape(question, state, float(state.labels))[:q]
-    found = question.method.estimate(state.inner, question.confidence)
-    half = (found.upper - found.lower)[0, :q] / 2
-    ratio = ahead / np.maximum(now, 1e-300)
+        return (WIDER if state.inner.fits_guesses else 1.0) * t * np.sqrt(ahead), ahead
+    present_shape = _shape(question, state, float(state.labels))[:q]
+    estimates = question.method.estimate(state.inner, question.confidence)
+    half = (estimates.upper - estimates.lower)[0, :q] / 2
+    ratio = ahead / np.maximum(present_shape, 1e-300)
     t_now = float(scipy.special.stdtrit(max(state.labels - 1, 3.0), 0.5 + question.confidence / 2))
-    return half * np.sqrt(ratio) * t / t_now, found.variance[0, :q] * ratio
+    return half * np.sqrt(ratio) * t / t_now, estimates.variance[0, :q] * ratio
 
 
 def _shape(question: Question, state: State, labels: float) -> Floats:
     """(Q,) Σ U (U/a + 1) s² / N² once so many labels are there."""
     inner, cells = state.inner, question.cells
     items = np.maximum((cells.size - inner.excluded[0]) * cells.relevant, 0).astype(np.float64)
-    given = question.method.allocation(inner, round(labels))[0]
-    left = items if question.method.asks_anew else np.maximum(items - given, 0.0)
-    each = np.divide(left * (left + given), given, out=np.zeros_like(left), where=given > 0)
-    spent = spent_on_fit(question.measures, cells)
-    return np.asarray(each @ cells.spread / items.sum() ** 2 * labels / max(labels - spent, labels / 2))
+    allocated = question.method.allocation(inner, round(labels))[0]
+    open_items = items if question.method.asks_anew else np.maximum(items - allocated, 0.0)
+    item_factor = np.divide(
+        open_items * (open_items + allocated), allocated, out=np.zeros_like(open_items), where=allocated > 0
+    )
+    spent = spent_on_fit(question.measures, cells) if inner.fits_guesses else 0.0
+    return np.asarray(
+        item_factor @ cells.spread / items.sum() ** 2 * labels / max(labels - spent, labels / 2)
+    )
 
 
 def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_size: int) -> Forecast:
     anew = question.method.asks_anew     # then no number of answers is all there are
     pool = MOST if anew else question.cells.n_items - state.undecided
     horizon = min(max(budget, state.labels), MOST if anew else question.cells.n_items, MOST)
-    least = float(min(max(state.labels, goal.least_labels), horizon))
-    labels = np.asarray(np.unique(np.round(np.geomspace(least, horizon, _LOOKS))), np.float64)
+    fewest = float(min(max(state.labels, goal.least_labels), horizon))
+    labels = np.asarray(np.unique(np.round(np.geomspace(fewest, horizon, _LOOKS))), np.float64)
     half, variance = half_widths(question, state, labels)
     share = (np.arange(WORLDS) + 0.5) / WORLDS
     df = DOUBT + _OWN * state.labels
     scale = np.asarray(df / scipy.special.chdtri(df, share), np.float64)     # (W,)
     met = _met(question, state, goal, half, variance, scale)                # (L, W)
-    first = np.where(met[-1], np.argmax(np.logical_and.accumulate(met[::-1], axis=0)[::-1], axis=0), -1)
-    more = batch_size * (goal.looks - 1) * (goal.threshold is None)
-    needed = np.where(first >= 0, np.minimum(labels[first] + more, pool), np.inf)
+    first_met = np.where(met[-1], np.argmax(np.logical_and.accumulate(met[::-1], axis=0)[::-1], axis=0), -1)
+    further_labels = batch_size * (goal.looks - 1) * (goal.threshold is None)
+    needed = np.where(first_met >= 0, np.minimum(labels[first_met] + further_labels, pool), np.inf)
     ordered = np.sort(np.where(needed > horizon, np.inf, needed))
     low, middle, high = (
         ordered[int(np.ceil(at * WORLDS)) - 1] for at in ((1 - RANGE) / 2, 0.5, (1 + RANGE) / 2)
@@ -305,10 +317,10 @@ def _met(
         return np.asarray(widest <= goal.half_width)
     if goal.variance is not None:
         return np.asarray(largest <= goal.variance)
-    found = question.method.estimate(state.inner, question.confidence)
+    estimates = question.method.estimate(state.inner, question.confidence)
     # a world's value: worlds of large and of small variance alike see both sides
     at = scipy.special.ndtri(((np.arange(len(scale)) * 17) % len(scale) + 0.5) / len(scale))
-    value = found.value[0, 0] + np.sqrt(found.variance[0, 0]) * at
+    value = estimates.value[0, 0] + np.sqrt(estimates.variance[0, 0]) * at
     low, high = goal.threshold or (None, None)
     ends = [np.abs(value - end) for end in (low, high) if end is not None]
     return np.asarray(widest <= np.min(ends, axis=0))
@@ -316,8 +328,8 @@ def _met(
 
 def _first_name(question: Question) -> str:
     """The first measure, with the class or setting that it is of."""
-    first = next(iter(question.measures))
-    return str(getattr(first, "full_name", first.name))
+    first_measure = next(iter(question.measures))
+    return str(getattr(first_measure, "full_name", first_measure.name))
 
 
 # What an evaluation waits for, how many labels that is likely to take, and the price of an audit.
@@ -362,21 +374,21 @@ def outlook(
     goals = [goal for goal in (target, verdict) if goal is not None]
     if not goals:
         return None
-    found: list[Forecast | None]
+    forecasts: list[Forecast | None]
     audit = None
     if not question.method.capabilities.forecast_worlds:
-        found = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
-        if not any(found):
+        forecasts = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
+        if not any(forecasts):
             return None
     else:
         try:
-            found = [*forecast(
+            forecasts = [*forecast(
                 question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
             )]
             audit = audit_price(question, state)
         except np.linalg.LinAlgError:
             return None
-    by_goal = dict(zip(goals, found, strict=True))
+    by_goal = dict(zip(goals, forecasts, strict=True))
     return Outlook(
         budget=rule.budget,
         target=None if target is None else by_goal[target],

@@ -12,8 +12,8 @@ import numpy as np
 from assay.evalcore.design.draws import simulate_anew, simulate_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Past, Question, State
-from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, with_exact_values
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.label_model import CONFIGURATIONS, fit, label_model, pool_shape, warmed
@@ -37,9 +37,9 @@ class Goal:
     looks: int = LOOKS_IN_A_ROW      # at which it has to be met
 
     def __post_init__(self) -> None:
-        given = [x for x in (self.half_width, self.variance, self.threshold) if x is not None]
-        if len(given) != 1:
-            raise BadInput(f"a goal is one of half_width, variance and threshold, got {len(given)} of them")
+        targets = [x for x in (self.half_width, self.variance, self.threshold) if x is not None]
+        if len(targets) != 1:
+            raise BadInput(f"a goal is one of half_width, variance and threshold, got {len(targets)} of them")
 
     def distance(self, measure: Measure, lower: Floats, upper: Floats, variance: Floats) -> Floats:
         """How far (K,) from the goal: the log of width or variance over the target; 1 or -1 for a verdict.
@@ -100,29 +100,34 @@ MOST_CELLS = 256    # beyond which neighbouring cells share their rates
 def plausible_worlds(
     cells: Cells,
     labelled: Ints,
-    left: Ints,
+    open_items: Ints,
     count: int,
     rng: np.random.Generator,
     evidence: Floats | None = None,
 ) -> Ints:
     """`count` worlds: items by their label (count, C, 2), what is labelled as it is.
 
-    labelled (C, 2); left (C,) unlabelled items that can be asked; evidence (C, 2): the pseudo-labels of an
-    earlier window, where the evaluation starts from them.
+    labelled (C, 2); open_items (C,) unlabelled items that can be asked; evidence (C, 2): the pseudo-labels of
+    an earlier window, where the evaluation starts from them.
     """
     group = _groups(cells)
     model = label_model(pool_shape(_merged(cells, group)), CONFIGURATIONS)
     if evidence is not None:
-        model = warmed(model, np.stack([np.bincount(group, weights=one) for one in evidence.T], axis=1))
+        model = warmed(
+            model,
+            np.stack(
+                [np.bincount(group, weights=evidence_of_label) for evidence_of_label in evidence.T], axis=1
+            ),
+        )
 
     def summed(by_cell: Ints) -> Floats:
         return np.asarray(np.bincount(group, weights=by_cell)[None], dtype=np.float64)
 
     n, k = summed(labelled.sum(axis=1)), summed(labelled[:, 1])
-    post = posterior(model, fit(model, n, k), n, k, summed(left), noise(model, DRAWS, rng))
+    post = posterior(model, fit(model, n, k), n, k, summed(open_items), noise(model, DRAWS, rng))
     rate = post.rate[0][_by_weight(post.weight[0], count, rng)][:, group]
-    positive = rng.binomial(left, np.clip(rate, 0.0, 1.0))
-    return np.asarray(labelled + np.stack([left - positive, positive], axis=-1), dtype=np.int64)
+    positive = rng.binomial(open_items, np.clip(rate, 0.0, 1.0))
+    return np.asarray(labelled + np.stack([open_items - positive, positive], axis=-1), dtype=np.int64)
 
 
 def _groups(cells: Cells) -> Ints:
@@ -141,14 +146,14 @@ def _groups(cells: Cells) -> Ints:
 def _merged(cells: Cells, group: Ints) -> Cells:
     """The cells of the groups, their means weighted by size."""
     size = np.bincount(group, weights=cells.size)
-    first = np.unique(group, return_index=True)[1]
+    first_cells = np.unique(group, return_index=True)[1]
 
     def mean(by_cell: Floats) -> Floats:
         return np.asarray(np.bincount(group, weights=cells.size * by_cell) / size)
 
     return Cells(
-        stratum=cells.stratum[first],
-        prediction=cells.prediction[first],
+        stratum=cells.stratum[first_cells],
+        prediction=cells.prediction[first_cells],
         size=size.astype(np.int64),
         mean_score=mean(cells.mean_score),
         mean_probability=mean(cells.mean_probability),
@@ -181,7 +186,7 @@ class WorldLooks:
         """Looks (G) of each goal alone: up to the second in a row at which all worlds met it."""
         met: Bools = np.asarray((self.off <= 0).all(axis=2))
         over = met[1:] & met[:-1] & (self.labels[1:].max(axis=1, keepdims=True) >= MIN_LABELS)
-        return [int(np.argmax(one)) + 2 if one.any() else len(met) for one in over.T]
+        return [int(np.argmax(over_goal)) + 2 if over_goal.any() else len(met) for over_goal in over.T]
 
 
 def play(
@@ -211,14 +216,14 @@ def play(
                 break
         if n >= horizon or not inner.wanted.any():
             break
-        wanted = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
-        size = method.round_size(inner, np.full(count, wanted))
+        step = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
+        size = method.round_size(inner, np.full(count, step))
         design, draws = method.next_round(inner, size, rng)
         if method.asks_anew:
-            found = simulate_anew(draws, by_label[..., 1] / by_label.sum(axis=2), rng)
+            round_labels = simulate_anew(draws, by_label[..., 1] / by_label.sum(axis=2), rng)
         else:
-            found = simulate_labels(draws, by_label - inner.labelled, rng)
-        inner = method.observe(inner, design, found, np.zeros_like(inner.excluded))
+            round_labels = simulate_labels(draws, by_label - inner.labelled, rng)
+        inner = method.observe(inner, design, round_labels, np.zeros_like(inner.excluded))
         n += int(size.max())
     return WorldLooks(labels=np.stack(labels), off=np.stack(off))
 
@@ -239,7 +244,7 @@ def _distances(
     """How far off (G, K) each goal is by the first measure; -1 where every label that matters is known."""
     estimate = with_exact_values(inner, method.bare_estimate(inner, confidence, rng))[0]
     done = ~inner.wanted.any(axis=1)
-    usable = _both_labels(inner.told) & np.isfinite(estimate.value) & (estimate.variance > 0)
+    usable = _both_labels(inner.answers_by_label) & np.isfinite(estimate.value) & (estimate.variance > 0)
     measure = inner.measures[0]
     return np.stack([
         np.where(done, -1.0, np.where(

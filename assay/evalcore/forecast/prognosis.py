@@ -18,6 +18,7 @@ import numpy as np
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
 from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.stopping import rule_in_words
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
 from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds
@@ -57,18 +58,20 @@ def suitabilities(
     part = (score[::step], probability[::step], prediction[::step])
     rare = bool(prediction.mean() < _RARE)
     result = []
-    for name, how in METHODS.items():
-        against = _against(how.capabilities, supplied=supplied, rare=rare)
+    for name, candidate in METHODS.items():
+        against = _against(candidate.capabilities, supplied=supplied, rare=rare)
         try:
-            partition, _ = build_partition(how, *part)
-            how.start(partition.cells, measures, 1)
+            partition, _ = build_partition(candidate, *part)
+            candidate.start(partition.cells, measures, 1)
         except AssayError as error:
-            found = Suitability(name=name, verdict="refused", why=str(error))
+            suitability = Suitability(name=name, verdict="refused", why=str(error))
         else:
-            found = Suitability(name=name, verdict="not advised" if against else "possible", why=against)
+            suitability = Suitability(
+                name=name, verdict="not advised" if against else "possible", why=against
+            )
         if name == chosen.partition(":")[0]:
-            found = Suitability(name=name, verdict="chosen", why="")
-        result.append(found)
+            suitability = Suitability(name=name, verdict="chosen", why="")
+        result.append(suitability)
     return result
 
 
@@ -150,6 +153,12 @@ class Prognosis:
     hidden: HiddenPrice | None = None   # None where hidden positives cannot move the measure so far
 
     @property
+    def rule(self) -> str:
+        """When a target counts as met, in words."""
+        chosen = method(self.method.method)
+        return rule_in_words(chosen.least_labels, chosen.looks_in_a_row)
+
+    @property
     def random_does_as_well(self) -> bool:
         """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class."""
         return bool(self.costs) and self.method.method != "passive" and all(
@@ -159,39 +168,45 @@ class Prognosis:
 
 
 def prognosis(
-    pool: PoolColumns, chosen: Choice, wanted: Wanted, *, worlds: int = AT_ONCE, played: Played | None = None
+    pool: PoolColumns, chosen: Choice, request: Wanted, *, worlds: int = AT_ONCE, played: Played | None = None
 ) -> Prognosis:
     """What the half-widths will take, played in so many worlds.  Deterministic.
 
     Raises what the chosen method raises for a pool that it cannot be used on.
     """
-    confidence = wanted.confidence
-    asked = tuple(wanted.measures) or (measure("f1" if pool.prediction.any() else "accuracy"),)
-    how = method(chosen.method)
-    partition, _ = build_partition(how, pool.score, pool.probability, pool.prediction)
+    confidence = request.confidence
+    measures = tuple(request.measures) or (measure("f1" if pool.prediction.any() else "accuracy"),)
+    chosen_method = method(chosen.method)
+    partition, _ = build_partition(chosen_method, pool.score, pool.probability, pool.prediction)
     question = Question(
-        method=how, cells=partition.cells, measures=asked, confidence=confidence, seed=0, evaluation="doctor"
+        method=chosen_method, cells=partition.cells, measures=measures, confidence=confidence, seed=0,
+        evaluation="doctor"
     )
-    goals = [Goal(half_width=half_width) for half_width in wanted.half_widths]
-    found: list[Forecast] = []
+    goals = [
+        Goal(
+            half_width=half_width, least_labels=chosen_method.least_labels, looks=chosen_method.looks_in_a_row
+        )
+        for half_width in request.half_widths
+    ]
+    forecasts: list[Forecast] = []
     if goals:
-        found = forecast(
-            question, before_any_label(question), goals, wanted.budget, batch_size=wanted.batch_size,
+        forecasts = forecast(
+            question, before_any_label(question), goals, request.budget, batch_size=request.batch_size,
             worlds=worlds, played=played,
         )
     tables = _tables(pool, partition.cells)
     return Prognosis(
         method=chosen,
-        measure=asked[0].name,
+        measure=measures[0].name,
         costs=tuple(
-            Cost(forecast=ahead, random_labels=_random_labels(asked[0], tables, half_width, confidence))
-            for ahead, half_width in zip(found, wanted.half_widths, strict=True)
+            Cost(forecast=ahead, random_labels=_random_labels(measures[0], tables, half_width, confidence))
+            for ahead, half_width in zip(forecasts, request.half_widths, strict=True)
         ),
-        undefined_at_100=_chance_undefined(asked[0], tables),
+        undefined_at_100=_chance_undefined(measures[0], tables),
         methods=tuple(suitabilities(
-            pool.score, pool.probability, pool.prediction, asked, chosen.method, supplied=pool.supplied
+            pool.score, pool.probability, pool.prediction, measures, chosen.method, supplied=pool.supplied
         )),
-        hidden=_hidden_price(asked[0], tables, confidence),
+        hidden=_hidden_price(measures[0], tables, confidence),
     )
 
 
@@ -219,22 +234,22 @@ def _random_labels(
     needed = []
     for table in tables:
         try:
-            found = random_sampling_equivalent(
+            equivalent = random_sampling_equivalent(
                 chosen, table, int(table.sum()), 1, confidence, half_width
             ).labels_needed
         except BadInput:
             continue
-        needed.append(found or 0)
+        needed.append(equivalent or 0)
     return int(np.median(needed)) if len(needed) > len(tables) / 2 else None
 
 
 def _hidden_price(chosen: Measure, tables: Sequence[Floats], confidence: float) -> HiddenPrice | None:
     """The median over the tables in which hidden positives can move the measure; None for fewer than half."""
-    found = [hidden_that_move(chosen, table, _MOVED) for table in tables]
-    told = [h for h in found if h is not None]
-    if len(told) <= len(tables) / 2:
+    hidden = [hidden_that_move(chosen, table, _MOVED) for table in tables]
+    movable = [h for h in hidden if h is not None]
+    if len(movable) <= len(tables) / 2:
         return None
-    positives, items = int(np.median(told)), round(tables[0][0].sum())
+    positives, items = int(np.median(movable)), round(tables[0][0].sum())
     return HiddenPrice(
         moved=_MOVED, positives=positives, items=items, labels=labels_to_exclude(positives, items, confidence)
     )

@@ -23,6 +23,11 @@ class Hit(Loss):
     """1 where the predicted class is the label."""
 
     @property
+    def zero_or_one(self) -> bool:
+        """It is."""
+        return True
+
+    @property
     def size(self) -> int:
         """1."""
         return 1
@@ -45,9 +50,9 @@ class Hit(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]))
 
-    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """It is 1 for some item where the class is predicted, and 0 for some where another one is."""
-        predicted = said[:, self.system, : self.kind.width] > 0
+        predicted = support[:, self.system, : self.kind.width] > 0
         count = predicted.sum(axis=1, keepdims=True)
         another = (count > predicted) | (count == 0)
         best = np.maximum(np.where(predicted, slope[0], -np.inf), np.where(another, 0.0, -np.inf))
@@ -81,25 +86,25 @@ class AgreementLoss(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * (self.known(items) @ self._weight()) + slope[1:])
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """The best label of each predicted class, and the best class of the cell."""
-        best = (slope[0] * self._weight() + slope[1:]).max(axis=1) + told
-        predicted = said[:, self.system, : self.kind.width] > 0
+        best = (slope[0] * self._weight() + slope[1:]).max(axis=1) + known_slope
+        predicted = support[:, self.system, : self.kind.width] > 0
         return np.asarray(np.where(predicted, best, -np.inf).max(axis=1))
 
 
-def _accuracy(asked: AskedMeasure) -> OutcomeMeasure:
+def _accuracy(request: AskedMeasure) -> OutcomeMeasure:
     return OutcomeMeasure(
         name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
-        undefined_when="the pool is empty", bounds=(0.0, 1.0), losses=(Hit(asked.kind, asked.system),),
+        undefined_when="the pool is empty", bounds=(0.0, 1.0), losses=(Hit(request.kind, request.system),),
         value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
-        system=asked.system, margin=margin_of_mean,
+        system=request.system, margin=margin_of_mean,
     )
 
 
-def _kappa(asked: AskedMeasure) -> OutcomeMeasure:
-    k = asked.kind.width
-    weight = _weights(asked)
+def _kappa(request: AskedMeasure) -> OutcomeMeasure:
+    k = request.kind.width
+    weight = _weights(request)
 
     def value(risk: Floats) -> Floats:
         o, y, f = risk[..., 0], risk[..., 1 : 1 + k], risk[..., 1 + k :]
@@ -114,29 +119,29 @@ def _kappa(asked: AskedMeasure) -> OutcomeMeasure:
         by_y = by_chance * (value(risk) - 1) / below
         return np.asarray(np.concatenate([1 / below, by_y], axis=-1)[..., None, :])
 
-    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    def margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
         """o - e - limit (1 - e), which is linear in o and y: the shares of predictions are known."""
-        slope = np.concatenate([[1.0], (limit - 1) * (known @ weight)])
-        return Margin(constant=-limit, slope=slope, told=np.zeros(k))
+        slope = np.concatenate([[1.0], (limit - 1) * (known_means @ weight)])
+        return Margin(constant=-limit, slope=slope, known_slope=np.zeros(k))
 
-    written = asked.options.get("weights")
+    written = request.options.get("weights")
     return OutcomeMeasure(
         name="cohen_kappa" if written is None else f"cohen_kappa({written})", title="Cohen's kappa",
         meaning="agreement beyond what chance would give",
         undefined_when="one class is all there is among predictions and labels", bounds=(-1.0, 1.0),
-        losses=(AgreementLoss(asked.kind, asked.system, tuple(map(tuple, weight.tolist()))),),
-        value=value, gradient=gradient, system=asked.system, range_of=2.0, margin=margin,
+        losses=(AgreementLoss(request.kind, request.system, tuple(map(tuple, weight.tolist()))),),
+        value=value, gradient=gradient, system=request.system, range_of=2.0, margin=margin,
     )
 
 
-def _weights(asked: AskedMeasure) -> Floats:
+def _weights(request: AskedMeasure) -> Floats:
     """(K, K) 1 - distance/largest distance between the values of two grades; the identity without weights."""
-    written = asked.options.get("weights")
+    written = request.options.get("weights")
     if written is None:
-        return np.eye(asked.kind.width)
+        return np.eye(request.kind.width)
     if written not in ("linear", "quadratic"):
         raise BadInput(f"weights of cohen_kappa are linear or quadratic, got {written!r}")
-    kind = asked.kind
+    kind = request.kind
     if kind.grades is None:
         raise BadInput("weighted kappa needs grades: classes with numeric values")
     values = np.array(kind.grades)
@@ -144,7 +149,7 @@ def _weights(asked: AskedMeasure) -> Floats:
     return np.asarray(1 - distance / distance.max())
 
 
-def _mcc(asked: AskedMeasure) -> OutcomeMeasure:
+def _mcc(request: AskedMeasure) -> OutcomeMeasure:
     def value(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
         above = t.sum(axis=-1) - (y * f).sum(axis=-1)
@@ -161,7 +166,7 @@ def _mcc(asked: AskedMeasure) -> OutcomeMeasure:
     return OutcomeMeasure(
         name="mcc", title="MCC", meaning="correlation of predicted and true class",
         undefined_when="one class is all there is among predictions or among labels", bounds=(-1.0, 1.0),
-        losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
+        losses=(Counts(request.kind, request.system),), value=value, gradient=gradient, system=request.system,
         range_of=2.0,
     )
 
@@ -200,25 +205,25 @@ class Pairs(Loss):
         predicted = self.kind.phi(items.prediction[:, self.system])
         return predicted @ slope.reshape(self.kind.width, -1)
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """One pair is there."""
-        return np.full(len(said), slope.max())
+        return np.full(len(support), slope.max())
 
 
-def _confusion(asked: AskedMeasure) -> OutcomeMeasure:
-    k = asked.kind.width
+def _confusion(request: AskedMeasure) -> OutcomeMeasure:
+    k = request.kind.width
     if k > MOST_CLASSES:
         raise BadInput(
             f"a confusion matrix is for at most {MOST_CLASSES} classes, not {k}; ask for recall by class"
         )
-    names = asked.kind.parts
+    names = request.kind.parts
     return OutcomeMeasure(
         name="confusion_matrix", title="Confusion matrix",
         meaning="share of items by predicted class and label", undefined_when="the pool is empty",
-        bounds=(0.0, 1.0), losses=(Pairs(asked.kind, asked.system),), value=lambda risk: risk,
+        bounds=(0.0, 1.0), losses=(Pairs(request.kind, request.system),), value=lambda risk: risk,
         gradient=lambda risk: np.broadcast_to(np.eye(k * k), (*risk.shape[:-1], k * k, k * k)),
         parts=tuple(f"{predicted} → {label}" for predicted in names for label in names),
-        system=asked.system,
+        system=request.system,
     )
 
 

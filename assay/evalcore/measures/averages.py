@@ -44,26 +44,26 @@ from assay.evalcore.types import Bools, Floats
 There = Callable[[Floats, Floats], Bools]
 
 
-def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+def _macro(rate: Rate, class_counts: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     def value(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
-        here = there(y, f)
-        return _mean(_defined(rate(t, y, f)[0]), here)
+        counted = class_counts(y, f)
+        return _mean(_defined(rate(t, y, f)[0]), counted)
 
     def gradient(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
-        here = there(y, f)
+        counted = class_counts(y, f)
         _, by_t, by_y = rate(t, y, f)
-        count = np.maximum(here.sum(axis=-1, keepdims=True), 1)
-        slopes = [np.where(here, _defined(slope), 0.0) / count for slope in (by_t, by_y)]
+        count = np.maximum(counted.sum(axis=-1, keepdims=True), 1)
+        slopes = [np.where(counted, _defined(slope), 0.0) / count for slope in (by_t, by_y)]
         return np.asarray(np.concatenate(slopes, axis=-1)[..., None, :])
 
     return value, gradient
 
 
-def _of_means(there: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+def _of_means(class_counts: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     """The harmonic mean of the macro precision and the macro recall; 0 where nothing is hit."""
-    (mean_p, slope_p), (mean_r, slope_r) = _macro(precision, there), _macro(recall, there)
+    (mean_p, slope_p), (mean_r, slope_r) = _macro(precision, class_counts), _macro(recall, class_counts)
 
     def value(risk: Floats) -> Floats:
         p, r = mean_p(risk), mean_r(risk)
@@ -93,9 +93,9 @@ def _defined(rates: Floats) -> Floats:
     return np.where(np.isnan(rates), 0.0, rates)
 
 
-def _mean(values: Floats, here: Bools) -> Floats:
-    count = here.sum(axis=-1)
-    total = np.where(here, values, 0.0).sum(axis=-1)
+def _mean(values: Floats, counted: Bools) -> Floats:
+    count = counted.sum(axis=-1)
+    total = np.where(counted, values, 0.0).sum(axis=-1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)[..., None]
 
 
@@ -139,13 +139,15 @@ class TagTotals(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1])
 
-    def highest_mean(self, known: Floats) -> Floats:
+    def highest_mean(self, known_means: Floats) -> Floats:
         """Tags are hit as often as they are predicted, at most."""
-        return np.concatenate([known, np.full_like(known, np.inf)], axis=-1)
+        return np.concatenate([known_means, np.full_like(known_means, np.inf)], axis=-1)
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        one = np.ones(self.kind.width)
-        return self.kind.max_linear_loss(said[:, self.system], slope[0] * one, slope[1] * one, told[0] * one)
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
+        ones = np.ones(self.kind.width)
+        return self.kind.max_linear_loss(
+            support[:, self.system], slope[0] * ones, slope[1] * ones, known_slope[0] * ones
+        )
 
 
 def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
@@ -159,18 +161,18 @@ def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], F
     return value, gradient
 
 
-def _macro_precision_margin(limit: float, known: Floats, at_least: bool) -> Margin:
+def _macro_precision_margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
     """Σ t/f over the predicted classes, against the limit times the number of classes that count.
 
     Of classes that are never predicted nobody knows whether they are there: the number is the least it can
     be for a limit from below, and the largest for one from above.
     """
-    predicted = known > 0
-    count = predicted.sum() if at_least else len(known)
-    by_t = np.where(predicted, 1 / np.where(predicted, known, 1.0), 0.0)
+    predicted = known_means > 0
+    count = predicted.sum() if at_least else len(known_means)
+    by_t = np.where(predicted, 1 / np.where(predicted, known_means, 1.0), 0.0)
     return Margin(
-        constant=-limit * float(count), slope=np.concatenate([by_t, np.zeros(len(known))]),
-        told=np.zeros(len(known)),
+        constant=-limit * float(count), slope=np.concatenate([by_t, np.zeros(len(known_means))]),
+        known_slope=np.zeros(len(known_means)),
     )
 
 
@@ -182,10 +184,12 @@ def _total_margin(margin_of: RateMargin | None) -> MarginOf | None:
     if margin_of is None:
         return None
 
-    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    def margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
         constant, by_t, by_y, by_f = margin_of(limit)
-        one = np.ones(len(known))
-        return Margin(constant=constant, slope=np.concatenate([by_t * one, by_y * one]), told=by_f * one)
+        ones = np.ones(len(known_means))
+        return Margin(
+            constant=constant, slope=np.concatenate([by_t * ones, by_y * ones]), known_slope=by_f * ones
+        )
 
     return margin
 
@@ -207,23 +211,26 @@ _RATES: dict[str, tuple[str, Rate]] = {
 }
 
 
-def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str, rate: Rate) -> MeasureFamily:
-    def make(asked: AskedMeasure) -> OutcomeMeasure:
+def _make(
+    name: str, title: str, meaning: str, kinds: tuple[str, ...], averaging: str, rate: Rate
+) -> MeasureFamily:
+    def make(request: AskedMeasure) -> OutcomeMeasure:
         value, gradient = {
-            "macro": lambda: _macro(rate, lambda y, f: present(y, f, asked.pool_size)),
-            "labelled": lambda: _macro(rate, lambda y, _: present(y, np.zeros_like(y), asked.pool_size)),
+            "macro": lambda: _macro(rate, lambda y, f: present(y, f, request.pool_size)),
+            "labelled": lambda: _macro(rate, lambda y, _: present(y, np.zeros_like(y), request.pool_size)),
             "weighted": lambda: _weighted(rate),
             "micro": lambda: _micro(rate),
-            "of means": lambda: _of_means(lambda y, f: present(y, f, asked.pool_size)),
-        }[how]()
-        if how == "labelled" and asked.kind.counted is not None:
-            value = _of_all(value, asked.pool_size)
-        loss = TagTotals if how == "micro" else Counts
+            "of means": lambda: _of_means(lambda y, f: present(y, f, request.pool_size)),
+        }[averaging]()
+        if averaging == "labelled" and request.kind.counted is not None:
+            value = _of_all(value, request.pool_size)
+        loss = TagTotals if averaging == "micro" else Counts
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
-            losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
-            labels_of="every" if how in ("macro", "labelled", "of means") else "",
-            margin=_MARGINS.get((how, name)), smooth=name in _BY_TANGENT,
+            losses=(loss(request.kind, request.system),), value=value, gradient=gradient,
+            system=request.system,
+            labels_of="every" if averaging in ("macro", "labelled", "of means") else "",
+            margin=_MARGINS.get((averaging, name)), smooth=name in _BY_TANGENT,
         )
 
     return MeasureFamily(name=name, title=title, meaning=meaning, kinds=kinds, make=make)
@@ -231,17 +238,28 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
 
 FAMILIES = (
     *(
-        _make(f"{how}_{name}", f"{how.capitalize()} {title}", f"{how} average of {title} over classes",
-              ("tags",) if how == "micro" else ("classes", "tags"), how, rate)
-        for how in ("macro", "weighted", "micro")
+        _make(
+            f"{averaging}_{name}", f"{averaging.capitalize()} {title}",
+            f"{averaging} average of {title} over classes",
+            ("tags",) if averaging == "micro" else ("classes", "tags"), averaging, rate,
+        )
+        for averaging in ("macro", "weighted", "micro")
         for name, (title, rate) in _RATES.items()
     ),
-    _make("macro_specificity", "Macro specificity", "macro average of specificity over classes",
-          ("classes", "tags"), "macro", specificity),
-    _make("macro_fowlkes_mallows", "Macro Fowlkes-Mallows", "macro average of Fowlkes-Mallows over classes",
-          ("classes", "tags"), "macro", fowlkes_mallows),
-    _make("macro_f1_of_means", "Macro F1 of means", "F1 of the mean precision and the mean recall of classes",
-          ("classes", "tags"), "of means", f_beta(1.0)),
-    _make("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", ("classes",), "labelled",
-          recall),
+    _make(
+        "macro_specificity", "Macro specificity", "macro average of specificity over classes",
+        ("classes", "tags"), "macro", specificity,
+    ),
+    _make(
+        "macro_fowlkes_mallows", "Macro Fowlkes-Mallows", "macro average of Fowlkes-Mallows over classes",
+        ("classes", "tags"), "macro", fowlkes_mallows,
+    ),
+    _make(
+        "macro_f1_of_means", "Macro F1 of means", "F1 of the mean precision and the mean recall of classes",
+        ("classes", "tags"), "of means", f_beta(1.0),
+    ),
+    _make(
+        "balanced_accuracy", "Balanced accuracy", "mean recall of the classes", ("classes",), "labelled",
+        recall,
+    ),
 )

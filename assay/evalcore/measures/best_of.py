@@ -57,13 +57,13 @@ def look_rounds(batch_size: int, budget: int) -> tuple[int, ...]:
     >>> look_rounds(25, 1000)[-4:]
     (29, 32, 36, 40)
     """
-    last = -(-budget // batch_size)
-    found: list[int] = []
-    for one in range(1, last + 1):
-        labels, before = one * batch_size, found[-1] * batch_size if found else 0
-        if (labels >= LEAST_LABELS and 10 * labels >= 11 * before) or one == last:
-            found.append(one)
-    return tuple(found)
+    final_round = -(-budget // batch_size)
+    rounds: list[int] = []
+    for round_number in range(1, final_round + 1):
+        labels, before = round_number * batch_size, rounds[-1] * batch_size if rounds else 0
+        if (labels >= LEAST_LABELS and 10 * labels >= 11 * before) or round_number == final_round:
+            rounds.append(round_number)
+    return tuple(rounds)
 
 
 class RaceEstimates(Protocol):
@@ -81,38 +81,38 @@ class SystemPairs:
     """Which numbers are the differences of a first measure: the number of every two systems."""
 
     number: Ints         # (P,) among the numbers
-    one: Ints            # (P,) the system
-    other: Ints          # (P,) the one that it is compared with
+    system: Ints            # (P,) the system
+    compared_with: Ints          # (P,) the one that it is compared with
     values: Ints         # (K,) the numbers of the systems themselves
     sign: float          # -1 of an error
 
 
 def pairs_of(measures: Sequence[OutcomeMeasure]) -> SystemPairs:
     """Raises BadInput where the first measure has several numbers, or prefers none, or lacks a pair."""
-    first = measures[0]
-    if len(first.parts) > 1 or not first.prefers:
-        what = "has several numbers" if len(first.parts) > 1 else "prefers neither of two values"
-        raise BadInput(f"{first.name!r} {what}, so no system is best by it; put another measure first")
+    driving = measures[0]
+    if len(driving.parts) > 1 or not driving.prefers:
+        what = "has several numbers" if len(driving.parts) > 1 else "prefers neither of two values"
+        raise BadInput(f"{driving.name!r} {what}, so no system is best by it; put another measure first")
     number: list[int] = []
-    one: list[int] = []
-    other: list[int] = []
+    system: list[int] = []
+    compared_with: list[int] = []
     values: dict[int, int] = {}
     at = 0
     for m in measures:
-        if (m.name, m.parts) == (first.name, first.parts) and m.system is not None:
+        if (m.name, m.parts) == (driving.name, driving.parts) and m.system is not None:
             if m.versus is None:
                 values[m.system] = at
             else:
                 number.append(at)
-                one.append(m.system)
-                other.append(m.versus)
+                system.append(m.system)
+                compared_with.append(m.versus)
         at += len(m.parts)
     k = len(values)
     if k < 2 or len(number) < k * (k - 1) // 2:
         raise BadInput("the best of several systems needs the difference of every two")
     return SystemPairs(
-        number=np.array(number), one=np.array(one), other=np.array(other),
-        values=np.array([values[s] for s in sorted(values)]), sign=-1.0 if first.is_error else 1.0,
+        number=np.array(number), system=np.array(system), compared_with=np.array(compared_with),
+        values=np.array([values[s] for s in sorted(values)]), sign=-1.0 if driving.is_error else 1.0,
     )
 
 
@@ -121,24 +121,24 @@ class Ranking:
     """What is known of the systems at one look."""
 
     value: Floats      # (R, K) higher is better; NaN where undefined
-    least: Floats      # (R, K, K) a lower bound of v_i - v_j; -inf where nothing is known
+    lowest: Floats      # (R, K, K) a lower bound of v_i - v_j; -inf where nothing is known
     spread: Floats     # (R, K, K) the standard error of v_i - v_j
     margin: float
 
     @property
     def out(self) -> Bools:
         """(R, K) another is known to be better."""
-        return np.asarray(self.least.max(axis=1) > 0)
+        return np.asarray(self.lowest.max(axis=1) > 0)
 
     @property
     def enough(self) -> Bools:
         """(R, K, K) the second is known to be no better than the first by more than the margin."""
-        return np.asarray(self.least > 0 if self.margin == 0 else self.least >= -self.margin)
+        return np.asarray(self.lowest > 0 if self.margin == 0 else self.lowest >= -self.margin)
 
     @property
     def winner(self) -> Ints:
         """(R,) the system that is named; -1 where none is."""
-        alone = np.eye(self.least.shape[1], dtype=np.bool_)
+        alone = np.eye(self.lowest.shape[1], dtype=np.bool_)
         safe = (self.enough | alone).all(axis=2)
         value = np.where(safe, steady(self.value), -np.inf)
         return np.where(np.isfinite(value).any(axis=1), value.argmax(axis=1), -1)
@@ -146,37 +146,37 @@ class Ranking:
     @property
     def strict(self) -> Bools:
         """(R,) the one that is named is better than every other; else some may be as good."""
-        alone = np.eye(self.least.shape[1], dtype=np.bool_)
-        better = ((self.least > 0) | alone).all(axis=2)
+        alone = np.eye(self.lowest.shape[1], dtype=np.bool_)
+        better = ((self.lowest > 0) | alone).all(axis=2)
         return np.take_along_axis(better, np.maximum(self.winner, 0)[:, None], axis=1)[:, 0]
 
 
 def rank_systems(
-    race: Race, pairs: SystemPairs, found: RaceEstimates, labels: int, values: Floats | None = None,
+    race: Race, pairs: SystemPairs, estimates: RaceEstimates, labels: int, values: Floats | None = None,
     few: Bools | None = None,
 ) -> Ranking:
     """What a look says; labels: so far; values (R, K): of the systems, where they are none of the numbers;
     few (R, K): systems of which too little is known, so that nothing is decided about them."""
-    repeats, k = len(found.value), len(pairs.values)
-    least: Floats = np.full((repeats, k, k), -np.inf)
+    repeats, k = len(estimates.value), len(pairs.values)
+    lowest: Floats = np.full((repeats, k, k), -np.inf)
     spread: Floats = np.zeros((repeats, k, k))
-    value, q = found.value, pairs.number
+    value, q = estimates.value, pairs.number
     level = np.full(value.shape, race.confidence)
     level[:, q] = race.pairwise(k)
-    lower, upper = (end[:, q] for end in found.bounds(level))
+    lower, upper = (end[:, q] for end in estimates.bounds(level))
     if pairs.sign < 0:
         lower, upper = -upper, -lower
-    told = np.isfinite(value[:, q]) & ((labels >= LEAST_LABELS) | (upper - lower < _SETTLED))
+    conclusive = np.isfinite(value[:, q]) & ((labels >= LEAST_LABELS) | (upper - lower < _SETTLED))
     if few is not None:
-        told &= ~(few[:, pairs.one] | few[:, pairs.other])
-    least[:, pairs.one, pairs.other] = np.where(told, lower, -np.inf)
-    least[:, pairs.other, pairs.one] = np.where(told, -upper, -np.inf)
-    error = np.sqrt(np.maximum(np.nan_to_num(found.variance[:, q]), 0.0))
-    spread[:, pairs.one, pairs.other] = spread[:, pairs.other, pairs.one] = error
-    least[:, np.arange(k), np.arange(k)] = 0.0
+        conclusive &= ~(few[:, pairs.system] | few[:, pairs.compared_with])
+    lowest[:, pairs.system, pairs.compared_with] = np.where(conclusive, lower, -np.inf)
+    lowest[:, pairs.compared_with, pairs.system] = np.where(conclusive, -upper, -np.inf)
+    error = np.sqrt(np.maximum(np.nan_to_num(estimates.variance[:, q]), 0.0))
+    spread[:, pairs.system, pairs.compared_with] = spread[:, pairs.compared_with, pairs.system] = error
+    lowest[:, np.arange(k), np.arange(k)] = 0.0
     return Ranking(
         value=pairs.sign * (value[:, pairs.values] if values is None else values),
-        least=np.where(np.abs(least) < _SETTLED, 0.0, least), spread=spread, margin=race.margin,
+        lowest=np.where(np.abs(lowest) < _SETTLED, 0.0, lowest), spread=spread, margin=race.margin,
     )
 
 
@@ -184,7 +184,7 @@ def gaps(pairs: SystemPairs, ranking: Ranking, leader: Ints, labels: int) -> Flo
     """(R, P) the squared gap that the variance of each difference of the leader (R,) has to become small
     against; infinite where it is decided."""
     at = np.arange(len(leader))[:, None]
-    against = np.where(pairs.one == leader[:, None], pairs.other, pairs.one)
+    against = np.where(pairs.system == leader[:, None], pairs.compared_with, pairs.system)
     ahead = ranking.value[at, leader[:, None]] - ranking.value[at, against]
     gap = np.maximum(np.nan_to_num(ahead), 0.0) + ranking.margin
     error = np.maximum(ranking.spread[at, leader[:, None], against], 1 / max(labels, 1))

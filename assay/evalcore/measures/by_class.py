@@ -58,6 +58,11 @@ class Counts(Loss):
         return 2 * self.kind.width
 
     @property
+    def zero_or_one(self) -> bool:
+        """They are."""
+        return True
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """Hits, labels."""
         return (self.kind.width, self.kind.width)
@@ -75,17 +80,17 @@ class Counts(Loss):
         k = self.kind.width
         return slope[:k] * self.known(items) + slope[k:]
 
-    def highest_mean(self, known: Floats) -> Floats:
+    def highest_mean(self, known_means: Floats) -> Floats:
         """A class is hit as often as it is predicted, at most."""
-        return np.concatenate([known, np.ones_like(known)], axis=-1)
+        return np.concatenate([known_means, np.ones_like(known_means)], axis=-1)
 
-    def may_be_none(self, known: Floats) -> Bools:
+    def may_be_none(self, known_means: Floats) -> Bools:
         """Labels of classes that are never predicted."""
-        return np.concatenate([np.zeros(known.shape, np.bool_), known <= 0], axis=-1)
+        return np.concatenate([np.zeros(known_means.shape, np.bool_), known_means <= 0], axis=-1)
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         k = self.kind.width
-        return self.kind.max_linear_loss(said[:, self.system], slope[:k], slope[k:], told)
+        return self.kind.max_linear_loss(support[:, self.system], slope[:k], slope[k:], known_slope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +116,8 @@ class CountsOfClass(Counts):
 
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, 4)."""
-        mine = self.one.sums(phi)
-        return np.concatenate([mine * self.known(items), mine], axis=1)
+        class_sums = self.one.sums(phi)
+        return np.concatenate([class_sums * self.known(items), class_sums], axis=1)
 
     def known(self, items: Items) -> Floats:
         """(n, 2)."""
@@ -122,9 +127,9 @@ class CountsOfClass(Counts):
         """(n, K)."""
         return np.asarray((slope[:2] * self.known(items) + slope[2:])[:, self.one.of_class])
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        two = self.one.sums((said[:, self.system] > 0).astype(np.float64))
-        return self.one.two.max_linear_loss(two, slope[:2], slope[2:], told)
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
+        two = self.one.sums((support[:, self.system] > 0).astype(np.float64))
+        return self.one.two.max_linear_loss(two, slope[:2], slope[2:], known_slope)
 
 
 def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
@@ -135,8 +140,8 @@ def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
 
 def quotient(above: Floats, below: Floats) -> Floats:
     """above/below, NaN where below is 0."""
-    there = below > 1e-12
-    return np.where(there, above / np.where(there, below, 1.0), np.nan)
+    nonzero = below > 1e-12
+    return np.where(nonzero, above / np.where(nonzero, below, 1.0), np.nan)
 
 
 def f_beta(beta: float) -> Rate:
@@ -181,17 +186,11 @@ def _fowlkes_mallows(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, F
     return value, quotient(np.ones_like(t), below), quotient(-value, 2 * y)
 
 
-def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
-    """The share of labels, and its slopes."""
-    return y, np.zeros_like(y), np.ones_like(y)
-
-
 precision = Rate(_precision, lambda limit: (0.0, 1.0, 0.0, -limit))
 recall = Rate(_recall, lambda limit: (0.0, 1.0, -limit, 0.0))
 specificity = Rate(_specificity, lambda limit: (1 - limit, 1.0, limit - 1, -1.0))
 false_positive_rate = Rate(_false_positive_rate, lambda limit: (-limit, -1.0, limit, 1.0))
 fowlkes_mallows = Rate(_fowlkes_mallows, None)
-share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
 
 
 def present(y: Floats, f: Floats, pool_size: float) -> Bools:
@@ -212,7 +211,6 @@ class _Family:
     rate: Callable[[AskedMeasure], Rate]
     options: tuple[str, ...] = ("class",)
     needs_labels: bool = False   # of the class itself
-    predicted: bool = True       # it uses the prediction
     is_error: bool = False
 
     def family(self) -> MeasureFamily:
@@ -221,21 +219,23 @@ class _Family:
             options=self.options, make=self.make,
         )
 
-    def make(self, asked: AskedMeasure) -> OutcomeMeasure:
-        k, only = asked.kind.width, asked.one_part()
-        parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
-        if only is None and asked.kind.counted is not None:
-            only, parts = asked.kind.parts.index(asked.kind.counted), (None,)
-        every = self._of(asked, Counts(asked.kind, asked.system), only, parts)
-        if only is None or k == 2 or not asked.kind.one_of_parts:
+    def make(self, request: AskedMeasure) -> OutcomeMeasure:
+        k, only = request.kind.width, request.one_part()
+        parts: tuple[str | None, ...] = request.kind.parts if only is None else (request.kind.parts[only],)
+        if only is None and request.kind.counted is not None:
+            only, parts = request.kind.parts.index(request.kind.counted), (None,)
+        every = self._of(request, Counts(request.kind, request.system), only, parts)
+        if only is None or k == 2 or not request.kind.one_of_parts:
             return every
-        return replace(every, alone=self._of(asked, CountsOfClass(asked.kind, asked.system, only), 1, parts))
+        return replace(
+            every, alone=self._of(request, CountsOfClass(request.kind, request.system, only), 1, parts)
+        )
 
     def _of(
-        self, asked: AskedMeasure, counts: Counts, only: int | None, parts: tuple[str | None, ...]
+        self, request: AskedMeasure, counts: Counts, only: int | None, parts: tuple[str | None, ...]
     ) -> OutcomeMeasure:
         """By these counts; only: which of them is asked for."""
-        k, rate = counts.size // 2, self.rate(asked)
+        k, rate = counts.size // 2, self.rate(request)
         chosen = slice(None) if only is None else slice(only, only + 1)
 
         def value(risk: Floats) -> Floats:
@@ -246,32 +246,33 @@ class _Family:
             eye = np.eye(k)[chosen]
             return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
 
-        written = f"{self.name}({asked.number('beta', 2.0):g})" if "beta" in self.options else self.name
+        written = f"{self.name}({request.number('beta', 2.0):g})" if "beta" in self.options else self.name
         return OutcomeMeasure(
             name=written, title=self.title, meaning=self.meaning, undefined_when=self.undefined,
             bounds=(0.0, 1.0), losses=(counts,), value=value, gradient=gradient, parts=parts,
-            system=asked.system if self.predicted else None,
+            system=request.system,
             labels_of="own" if self.needs_labels else "",
             margin=_margin(rate.margin, np.arange(k) == only), is_error=self.is_error,
         )
 
 
-def _margin(margin_of: RateMargin | None, mine: Bools) -> MarginOf | None:
-    """Of the class where `mine` (K,) is true; None for all classes, or where the rate has none."""
-    if margin_of is None or not mine.any():
+def _margin(margin_of: RateMargin | None, of_class: Bools) -> MarginOf | None:
+    """Of the class where `of_class` (K,) is true; None for all classes, or where the rate has none."""
+    if margin_of is None or not of_class.any():
         return None
 
-    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    def margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
         constant, by_t, by_y, by_f = margin_of(limit)
         return Margin(
-            constant=constant, slope=np.concatenate([by_t * mine, by_y * mine]), told=np.asarray(by_f * mine)
+            constant=constant, slope=np.concatenate([by_t * of_class, by_y * of_class]),
+            known_slope=np.asarray(by_f * of_class)
         )
 
     return margin
 
 
-def _beta(asked: AskedMeasure) -> Rate:
-    return f_beta(asked.number("beta", 2.0))
+def _beta(request: AskedMeasure) -> Rate:
+    return f_beta(request.number("beta", 2.0))
 
 
 _NEITHER = "the class is neither predicted nor a label"
@@ -292,7 +293,5 @@ _DECLARED = (
     _Family("fowlkes_mallows", "Fowlkes-Mallows", "geometric mean of precision and recall of the class",
             "the class is never predicted, or no item is of it", lambda _: fowlkes_mallows,
             needs_labels=True),
-    _Family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share,
-            predicted=False),
 )
-FAMILIES = tuple(one.family() for one in _DECLARED)
+FAMILIES = tuple(declared.family() for declared in _DECLARED)

@@ -26,10 +26,10 @@ from assay.evalcore.types import Bools, Floats, Ints
 SIDE = 64   # more than there may be systems
 
 
-def code_of(first: Ints, second: Ints | None = None) -> Floats:
+def code_of(first_system: Ints, second_system: Ints | None = None) -> Floats:
     """(n,) codes of rows of these systems, each by its number."""
-    beside = 0 if second is None else SIDE * (second.astype(np.int64) + 1)
-    return np.asarray(first.astype(np.int64) + beside, np.float64)
+    beside = 0 if second_system is None else SIDE * (second_system.astype(np.int64) + 1)
+    return np.asarray(first_system.astype(np.int64) + beside, np.float64)
 
 
 def sides_of(items: Items) -> tuple[Ints, Ints]:
@@ -45,9 +45,9 @@ def sides_of(items: Items) -> tuple[Ints, Ints]:
 
 def present_in(items: Items, systems: int) -> Bools:
     """(n, K) whether a row is of a system."""
-    first, second = sides_of(items)
+    first_system, second_system = sides_of(items)
     every = np.arange(systems)
-    return np.asarray((first[:, None] == every) | (second[:, None] == every))
+    return np.asarray((first_system[:, None] == every) | (second_system[:, None] == every))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,9 +56,9 @@ class ByContender(Places):
 
     def group(self, items: Items) -> Ints:
         """The code; a pair is one whichever stands first."""
-        first, second = sides_of(items)
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        return np.where(second < 0, first, low * SIDE + high)
+        first_system, second_system = sides_of(items)
+        low, high = np.minimum(first_system, second_system), np.maximum(first_system, second_system)
+        return np.where(second_system < 0, first_system, low * SIDE + high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,38 +77,44 @@ class OfContender(Loss):
 
     def _sides(self, items: Items) -> tuple[Floats, Floats]:
         """(n, 1) each, whether the system stands first, and whether it stands second."""
-        first, second = sides_of(items)
-        return (np.asarray(first == self.number, np.float64)[:, None],
-                np.asarray(second == self.number, np.float64)[:, None])
+        first_system, second_system = sides_of(items)
+        return (np.asarray(first_system == self.number, np.float64)[:, None],
+                np.asarray(second_system == self.number, np.float64)[:, None])
 
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, d)."""
-        first, second = self._sides(items)
-        found: Floats = first * self.inner.of(items, phi)
-        return np.asarray(found + second * self.inner.of(items, _mirrored(phi)) if second.any() else found)
+        stands_first, stands_second = self._sides(items)
+        loss: Floats = stands_first * self.inner.of(items, phi)
+        return np.asarray(
+            loss + stands_second * self.inner.of(items, _mirrored(phi)) if stands_second.any() else loss
+        )
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:
         """(n, P) of the loss itself, seen from the system's side."""
-        own = self.inner.pull(items, slope)
-        if own is None:
+        inner_pull = self.inner.pull(items, slope)
+        if inner_pull is None:
             return None
-        first, second = self._sides(items)
-        return np.asarray(first * own + second * _mirrored(own) if second.any() else first * own)
+        stands_first, stands_second = self._sides(items)
+        return np.asarray(
+            stands_first * inner_pull + stands_second * _mirrored(inner_pull)
+            if stands_second.any()
+            else stands_first * inner_pull
+        )
 
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
         """(n,) 0 of other rows."""
-        first, second = self._sides(items)
-        return np.asarray((first + second)[:, 0] * self.inner.spread(items, phi, slope))
+        stands_first, stands_second = self._sides(items)
+        return np.asarray((stands_first + stands_second)[:, 0] * self.inner.spread(items, phi, slope))
 
     def known(self, items: Items) -> Floats:
         """(n, d_k + 1) the known part of the loss, then whether the row is of the system."""
-        first, second = self._sides(items)
-        here = first + second
-        return np.concatenate([here * self.inner.known(items), here], axis=1)
+        stands_first, stands_second = self._sides(items)
+        of_system = stands_first + stands_second
+        return np.concatenate([of_system * self.inner.known(items), of_system], axis=1)
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """Of an item of a cell with the system's rows: `Stack.largest_pull` knows which these are."""
-        return np.asarray(self.inner.most(said, slope, told[:-1]))
+        return np.asarray(self.inner.most(support, slope, known_slope[:-1]))
 
     def needs(self, items: Items) -> None:
         """What the loss needs, and whose the rows are."""
@@ -132,8 +138,8 @@ def of_contender(measure: OutcomeMeasure, number: int) -> OutcomeMeasure:
 
     def own(risk: Floats) -> tuple[Floats, Floats]:
         share = risk[..., -1:]
-        there = share > 0
-        return np.where(there, risk[..., :-1] / np.where(there, share, 1.0), np.nan), share
+        has_rows = share > 0
+        return np.where(has_rows, risk[..., :-1] / np.where(has_rows, share, 1.0), np.nan), share
 
     def value(risk: Floats) -> Floats:
         return measure.value(own(risk)[0])
@@ -167,16 +173,18 @@ def bradley_terry(items: Items, kind: OutcomeKind, label: Floats, weight: Floats
         return []
     worth = np.array(kind.grades)[label.astype(np.int64)]
     systems = int(np.max(sides_of(items))) + 1
-    first, second = sides_of(items)
+    first_system, second_system = sides_of(items)
     weight = weight * len(weight) / weight.sum()
     met: Floats = np.zeros((systems, systems))
-    np.add.at(met, (first, second), weight)
+    np.add.at(met, (first_system, second_system), weight)
     met = met + met.T
-    won = np.bincount(first, weight * worth, systems) + np.bincount(second, weight * (1 - worth), systems)
+    won = np.bincount(first_system, weight * worth, systems) + np.bincount(
+        second_system, weight * (1 - worth), systems
+    )
     strength: Floats = np.ones(systems)
     for _ in range(_ROUNDS):
         against = (met / (strength[:, None] + strength)).sum(axis=1) + 1 / (strength + 1)
         strength = (won + 0.5) / against
         strength = strength / np.exp(np.log(strength).mean())
-    found: list[float] = np.log(strength).tolist()
-    return found
+    log_strength: list[float] = np.log(strength).tolist()
+    return log_strength

@@ -24,8 +24,8 @@ from assay.evalcore.types import Floats, Ints
 MOST_THRESHOLDS = 1024     # thresholds of a curve: as many as in Marchant & Rubinstein (2021), figure 4
 
 
-def _thresholds(asked: AskedMeasure, name: str) -> tuple[float, ...]:
-    at = asked.numbers("at")
+def _thresholds(request: AskedMeasure, name: str) -> tuple[float, ...]:
+    at = request.numbers_of_setting("at")
     if not at:
         raise BadInput(f"{name} needs `at`: thresholds of the score, as in {{name: {name}, at: [0.2, 0.5]}}")
     if len(at) > MOST_THRESHOLDS or len(set(at)) < len(at):
@@ -33,43 +33,53 @@ def _thresholds(asked: AskedMeasure, name: str) -> tuple[float, ...]:
     return tuple(sorted(at))
 
 
-def _curve(name: str, title: str, meaning: str, second: str, undefined: str) -> MeasureFamily:
+def _curve(name: str, title: str, meaning: str, second_rate: str, undefined: str) -> MeasureFamily:
     """The family of curves of recall against a second rate at the same thresholds."""
-    precision = second == "precision"
+    precision = second_rate == "precision"
 
-    def make(asked: AskedMeasure) -> OutcomeMeasure:
-        at, (part, told) = _thresholds(asked, name), class_asked(asked, name)
+    def make(request: AskedMeasure) -> OutcomeMeasure:
+        at, (part, class_name) = _thresholds(request, name), class_asked(request, name)
         below = np.arange(len(at) + 1) > np.arange(len(at))[:, None]      # (L, H): the band is above τ_l
 
         def rates(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
             t, n = split_bands(risk)
-            hits, predicted, whole = upward(t)[..., 1:], upward(n)[..., 1:], t.sum(axis=-1, keepdims=True)
-            rest = n.sum(axis=-1, keepdims=True) - whole
-            other = quotient(hits, predicted) if precision else quotient(predicted - hits, np.broadcast_to(
-                rest, hits.shape))
-            return other, quotient(hits, np.broadcast_to(whole, hits.shape)), predicted, rest
+            hits, predicted, positives = upward(t)[..., 1:], upward(n)[..., 1:], t.sum(axis=-1, keepdims=True)
+            negatives = n.sum(axis=-1, keepdims=True) - positives
+            other_rate = (
+                quotient(hits, predicted)
+                if precision
+                else quotient(predicted - hits, np.broadcast_to(negatives, hits.shape))
+            )
+            return other_rate, quotient(hits, np.broadcast_to(positives, hits.shape)), predicted, negatives
 
         def value(risk: Floats) -> Floats:
-            other, recall, _, _ = rates(risk)
-            return np.concatenate([other, recall] if precision else [recall, other], axis=-1)
+            other_rate, recall, _, _ = rates(risk)
+            return np.concatenate([other_rate, recall] if precision else [recall, other_rate], axis=-1)
 
         def gradient(risk: Floats) -> Floats:
-            other, recall, predicted, rest = rates(risk)
-            whole = split_bands(risk)[0].sum(axis=-1)[..., None, None]
-            by_recall = quotient(below - recall[..., None], np.broadcast_to(whole, (*recall.shape, 1)))
-            shape = (*other.shape, below.shape[1])
+            other_rate, recall, predicted, negatives = rates(risk)
+            positives = split_bands(risk)[0].sum(axis=-1)[..., None, None]
+            by_recall = quotient(below - recall[..., None], np.broadcast_to(positives, (*recall.shape, 1)))
+            shape = (*other_rate.shape, below.shape[1])
             by_other = quotient(np.broadcast_to(below, shape), predicted[..., None]) \
-                if precision else quotient(other[..., None] - below, np.broadcast_to(
-                    rest[..., None], (*other.shape, 1)))
+                if precision else quotient(other_rate[..., None] - below, np.broadcast_to(
+                    negatives[..., None], (*other_rate.shape, 1)))
             return np.concatenate([by_other, by_recall] if precision else [by_recall, by_other], axis=-2)
 
         return OutcomeMeasure(
-            name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
-            losses=(Bands(asked.kind, 0, part, at, False),), value=value, gradient=gradient,
-            parts=(told,) * 2 * len(at),
+            name=name,
+            title=title,
+            meaning=meaning,
+            undefined_when=undefined,
+            bounds=(0.0, 1.0),
+            losses=(Bands(request.kind, 0, part, at, False),),
+            value=value,
+            gradient=gradient,
+            parts=(class_name,) * 2 * len(at),
             points=tuple(
                 Point(measure=measure, at=tau)
-                for measure in (("precision", "recall") if precision else ("recall", second)) for tau in at
+                for measure in (("precision", "recall") if precision else ("recall", second_rate))
+                for tau in at
             ),
         )
 
@@ -120,9 +130,9 @@ class Bands(Loss):
 
     def band(self, items: Items) -> Ints:
         """(n,) the band of each item."""
-        score, given = score_of(items, self.part), items.score is not None
-        edges = np.asarray(self.edges or (), np.float64 if given else np.float32)
-        above: Literal["left", "right"] = "right" if self.of_grid or not given else "left"
+        score, has_score = score_of(items, self.part), items.score is not None
+        edges = np.asarray(self.edges or (), np.float64 if has_score else np.float32)
+        above: Literal["left", "right"] = "right" if self.of_grid or not has_score else "left"
         return np.asarray(np.searchsorted(edges, score, side=above), np.int64)
 
     def of(self, items: Items, phi: Floats) -> Floats:
@@ -139,9 +149,9 @@ class Bands(Loss):
         pull[:, self.part] = slope[self.band(items)]
         return pull
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """An item is in one band."""
-        return np.full(len(said), (np.maximum(slope, 0.0) + told).max())
+        return np.full(len(support), (np.maximum(slope, 0.0) + known_slope).max())
 
     def needs(self, items: Items) -> None:
         """Raises BadInput without scores, and for bands of no pool."""
@@ -153,15 +163,15 @@ class Bands(Loss):
                            "grids, as evalcore.outcomes.score_grid.grids makes them")
 
 
-def class_asked(asked: AskedMeasure, name: str) -> tuple[int, str | None]:
+def class_asked(request: AskedMeasure, name: str) -> tuple[int, str | None]:
     """The class asked for, and what its numbers are told of; without one, the one that measures count."""
-    part, counted = asked.one_part(), asked.kind.counted
+    part, counted = request.one_part(), request.kind.counted
     if part is not None:
-        return part, asked.kind.parts[part]
+        return part, request.kind.parts[part]
     if counted is None:
         raise BadInput(f"{name} is of one class: name it, as in {{name: {name}, class: "
-                       f"{asked.kind.parts[0]}}}")
-    return asked.kind.parts.index(counted), None
+                       f"{request.kind.parts[0]}}}")
+    return request.kind.parts.index(counted), None
 
 
 def split_bands(risk: Floats) -> tuple[Floats, Floats]:
@@ -205,23 +215,23 @@ def _harmonic(low: Floats, high: Floats) -> Floats:
     return np.asarray(scipy.special.digamma(high + 1) - scipy.special.digamma(low + 1))
 
 
-def _area(asked: AskedMeasure, name: str) -> tuple[str | None, Grid, Bands]:
-    part, told = class_asked(asked, name)
-    found = asked.grids.get(part)
-    edges = None if found is None else found.edges
-    return told, found or _NOTHING, Bands(asked.kind, 0, part, edges)
+def _area(request: AskedMeasure, name: str) -> tuple[str | None, Grid, Bands]:
+    part, class_name = class_asked(request, name)
+    grid = request.grids.get(part)
+    edges = None if grid is None else grid.edges
+    return class_name, grid or _NOTHING, Bands(request.kind, 0, part, edges)
 
 
-def _roc_auc(asked: AskedMeasure) -> OutcomeMeasure:
-    told, grid, loss = _area(asked, "roc_auc")
-    several = np.array(grid.tied) > 1 + 1e-9
+def _roc_auc(request: AskedMeasure) -> OutcomeMeasure:
+    class_name, grid, loss = _area(request, "roc_auc")
+    has_ties = np.array(grid.tied) > 1 + 1e-9
 
     def sums(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         t, n = split_bands(risk)
         f = n - t
         lower = np.cumsum(f, axis=-1) - f / 2
-        p, rest = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
-        return t, f, lower, np.asarray(p * rest)
+        p, negatives = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
+        return t, f, lower, np.asarray(p * negatives)
 
     def value(risk: Floats) -> Floats:
         t, _, lower, pairs = sums(risk)
@@ -230,23 +240,23 @@ def _roc_auc(asked: AskedMeasure) -> OutcomeMeasure:
     def gradient(risk: Floats) -> Floats:
         t, f, lower, pairs = sums(risk)
         slope = lower - (upward(t) - t / 2)
-        p, rest = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
+        p, negatives = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
         return (quotient(slope, np.broadcast_to(pairs, slope.shape))
-                + value(risk) * (quotient(np.ones_like(rest), rest)
+                + value(risk) * (quotient(np.ones_like(negatives), negatives)
                                   - quotient(np.ones_like(p), p)))[..., None, :]
 
     def slack(risk: Floats) -> Floats:
         t, f, _, pairs = sums(risk)
-        wrong = np.where(several, np.maximum(t, 0) * np.maximum(f, 0), 0.0)
+        wrong = np.where(has_ties, np.maximum(t, 0) * np.maximum(f, 0), 0.0)
         return quotient(wrong.sum(axis=-1, keepdims=True) / 2, pairs)
 
-    return _of_area("roc_auc", told, loss, value, gradient, slack)
+    return _of_area("roc_auc", class_name, loss, value, gradient, slack)
 
 
-def _average_precision(asked: AskedMeasure) -> OutcomeMeasure:
-    told, grid, loss = _area(asked, "average_precision")
-    tied, n_items = np.array(grid.tied), asked.pool_size
-    several = tied > 1 + 1e-9
+def _average_precision(request: AskedMeasure) -> OutcomeMeasure:
+    class_name, grid, loss = _area(request, "average_precision")
+    tied, n_items = np.array(grid.tied), request.pool_size
+    has_ties = tied > 1 + 1e-9
 
     def counts(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """t, items of the class above T, items n, items above M (..., H)."""
@@ -261,35 +271,37 @@ def _average_precision(asked: AskedMeasure) -> OutcomeMeasure:
     def value(risk: Floats) -> Floats:
         t, before, n, above = counts(risk)
         inverse, places, chance = pieces(n, above)
-        other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
-        each = t * chance * ((before + 1) * inverse + other * places)
-        return quotient(each.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
+        tied_share = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
+        gain = t * chance * ((before + 1) * inverse + tied_share * places)
+        return quotient(gain.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
 
     def gradient(risk: Floats) -> Floats:
         t, before, n, above = counts(risk)
         inverse, places, chance = pieces(n, above)
-        most = np.maximum(n - 1, 1)
-        other = np.maximum(t - 1, 0) / most
-        own = chance * ((before + 1) * inverse + other * places + t * places * (t > 1) / most)
+        others_in_bin = np.maximum(n - 1, 1)
+        tied_share = np.maximum(t - 1, 0) / others_in_bin
+        own_gain = chance * (
+            (before + 1) * inverse + tied_share * places + t * places * (t > 1) / others_in_bin
+        )
         later = t * chance * inverse
         below = np.cumsum(later, axis=-1) - later
-        whole = t.sum(axis=-1, keepdims=True)
-        share = quotient(own + below - value(risk), np.broadcast_to(whole, own.shape))
+        positives = t.sum(axis=-1, keepdims=True)
+        share = quotient(own_gain + below - value(risk), np.broadcast_to(positives, own_gain.shape))
         return (n_items * share)[..., None, :]
 
     def slack(risk: Floats) -> Floats:
-        found = counts(risk)
-        inverse, places, chance = pieces(*found[2:])
-        t, before, n, above = (np.maximum(part, 0) for part in found)
+        band_counts = counts(risk)
+        inverse, places, chance = pieces(*band_counts[2:])
+        t, before, n, above = (np.maximum(part, 0) for part in band_counts)
         t = np.minimum(t, n)
-        other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
-        taken = t * chance * ((before + 1) * inverse + other * places)
+        tied_share = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
+        taken = t * chance * ((before + 1) * inverse + tied_share * places)
         best = t * (before + t) / np.maximum(above + t, 1e-12)
         worst = t + (before - above - n + t) * _harmonic(above + n - t, above + n)
-        wrong = np.where(several, np.maximum(best - taken, taken - worst), 0.0)
+        wrong = np.where(has_ties, np.maximum(best - taken, taken - worst), 0.0)
         return quotient(wrong.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
 
-    return _of_area("average_precision", told, loss, value, gradient, slack)
+    return _of_area("average_precision", class_name, loss, value, gradient, slack)
 
 
 _AREAS = {
@@ -317,25 +329,25 @@ class AreaOfItems(OfLabelledItems):
         """By one pass over the different scores, from the lowest (ROC) or the highest (precision)."""
         _, place = np.unique(columns[:, 0], return_inverse=True)
         positive: Floats = np.asarray(np.bincount(place.ravel(), weight * columns[:, 1]), np.float64)
-        other: Floats = np.asarray(np.bincount(place.ravel(), weight * (1 - columns[:, 1])), np.float64)
-        hits, rest = positive.sum(), other.sum()
+        negative: Floats = np.asarray(np.bincount(place.ravel(), weight * (1 - columns[:, 1])), np.float64)
+        hits, negatives = positive.sum(), negative.sum()
         if not hits > 0:
             return float("nan")
         if self.precision:
-            above, items = upward(positive), upward(positive + other)
+            above, items = upward(positive), upward(positive + negative)
             return float((positive * above / np.where(items > 0, items, 1.0)).sum() / hits)
-        if not rest > 0:
+        if not negatives > 0:
             return float("nan")
-        return float((positive * (np.cumsum(other) - other / 2)).sum() / (hits * rest))
+        return float((positive * (np.cumsum(negative) - negative / 2)).sum() / (hits * negatives))
 
 
 def _of_area(
-    name: str, told: str | None, loss: Bands, value: Function, gradient: Function, slack: Function
+    name: str, class_name: str | None, loss: Bands, value: Function, gradient: Function, slack: Function
 ) -> OutcomeMeasure:
     title, meaning, undefined, _ = _AREAS[name]
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0), losses=(loss,),
-        value=value, gradient=gradient, slack=slack, parts=(told,), least=LEAST,
+        value=value, gradient=gradient, slack=slack, parts=(class_name,), least=LEAST,
         of_items=AreaOfItems(loss.part, name == "average_precision"),
     )
 

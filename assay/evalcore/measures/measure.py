@@ -50,6 +50,11 @@ class Loss(ABC):
         """d."""
 
     @property
+    def zero_or_one(self) -> bool:
+        """Whether every component is 0 or 1 of every item."""
+        return False
+
+    @property
     def heavy(self) -> bool:
         """Whether a loss may be many times what is usual: no monitor can watch its mean then."""
         return False
@@ -91,23 +96,24 @@ class Loss(ABC):
         mean = np.clip(self.of(items, phi), 0, 1)
         return np.asarray((mean * (1 - mean)) @ slope**2)
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        """The largest that slope·ℓ + told·known can be for an item of each cell, whatever its outcome.
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
+        """The largest that slope·ℓ + known_slope·known can be for an item of each cell, whatever its outcome.
 
-        said (C, S, w): the `OutcomeKind.prediction_support` of each cell; slope (d,), told (d_k,).  An upper
-        bound; by default that of numbers between 0 and 1.
+        support (C, S, w): the `OutcomeKind.prediction_support` of each cell; slope (d,), known_slope (d_k,).
+        An upper bound; by default that of numbers between 0 and 1.
         """
-        return np.full(len(said), np.maximum(slope, 0.0).sum() + np.maximum(told, 0.0).sum())
+        return np.full(len(support), np.maximum(slope, 0.0).sum() + np.maximum(known_slope, 0.0).sum())
 
-    def highest_mean(self, known: Floats) -> Floats:
-        """(..., d) the largest that the mean of each component can be; known (..., d_k): the known means."""
-        return np.full((*known.shape[:-1], self.size), np.inf)
+    def highest_mean(self, known_means: Floats) -> Floats:
+        """(..., d) the largest that the mean of each component can be; known_means (..., d_k): the known
+        means."""
+        return np.full((*known_means.shape[:-1], self.size), np.inf)
 
-    def may_be_none(self, known: Floats) -> Bools:
+    def may_be_none(self, known_means: Floats) -> Bools:
         """(..., d) components that are 0 unless a label shows them: of classes that are never predicted."""
-        return np.zeros((*known.shape[:-1], self.size), np.bool_)
+        return np.zeros((*known_means.shape[:-1], self.size), np.bool_)
 
-    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
+    def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats | None:
         """(C, K) the same for each class that the outcome may be; None where only `most` is known.
 
         So losses of several systems are bounded together: the outcome is the same for all of them.
@@ -126,7 +132,7 @@ class Margin:
 
     constant: float
     slope: Floats    # (d,) by the part that depends on the outcome
-    told: Floats     # (d_k,) by the known part
+    known_slope: Floats     # (d_k,) by the known part
 
 
 # of a limit, the known part of R (d_k,), and whether the measure must be at least (else at most) the limit.
@@ -134,9 +140,9 @@ class Margin:
 MarginOf = Callable[[float, Floats, bool], Margin]
 
 
-def margin_of_mean(limit: float, known: Floats, at_least: bool) -> Margin:
+def margin_of_mean(limit: float, known_means: Floats, at_least: bool) -> Margin:
     """Of a measure that is the mean of one loss."""
-    return Margin(constant=-limit, slope=np.ones(1), told=np.zeros(len(known)))
+    return Margin(constant=-limit, slope=np.ones(1), known_slope=np.zeros(len(known_means)))
 
 
 class OfLabelledItems(ABC):
@@ -183,7 +189,7 @@ class DeclaredMeasure:
 
 def each_number(measures: Iterable[DeclaredMeasure]) -> list[tuple[DeclaredMeasure, int]]:
     """The measure and the part of it that each number is, measure by measure."""
-    return [(one, part) for one in measures for part in range(len(one.parts))]
+    return [(measure, part) for measure in measures for part in range(len(measure.parts))]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -233,8 +239,8 @@ class OutcomeMeasure(DeclaredMeasure):
             return np.asarray(items.weight[:, 0] @ values / items.weight.sum())
 
         dependent = np.concatenate([mean(loss.of(items, phi)) for loss in self.losses])
-        known = [mean(loss.known(items)) for loss in self.losses]
-        return self.value(np.concatenate([dependent, *known]))
+        known_means = [mean(loss.known(items)) for loss in self.losses]
+        return self.value(np.concatenate([dependent, *known_means]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +260,7 @@ class AskedMeasure:
             raise BadInput(f"{name} must be a number, got {value!r}")
         return float(value)
 
-    def numbers(self, name: str) -> tuple[float, ...]:
+    def numbers_of_setting(self, name: str) -> tuple[float, ...]:
         """A setting that is a list of numbers, or one; empty where it is not given."""
         value = self.options.get(name, ())
         if isinstance(value, str):
@@ -267,8 +273,8 @@ class AskedMeasure:
         if name is None:
             return None
         if name not in self.kind.parts:
-            meant = f"; {did_you_mean(str(name), self.kind.parts)}".rstrip("; ")
-            raise BadInput(f"{name!r} is none of {', '.join(self.kind.parts[:20])}{meant}")
+            suggestion = f"; {did_you_mean(str(name), self.kind.parts)}".rstrip("; ")
+            raise BadInput(f"{name!r} is none of {', '.join(self.kind.parts[:20])}{suggestion}")
         return self.kind.parts.index(str(name))
 
 
@@ -316,24 +322,24 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
     d1, d2 = (sum(loss.size for loss in m.losses) for m in (measure, baseline))
 
     def value(risk: Floats) -> Floats:
-        one, other = _split(risk, d1, d2, measure)
-        return measure.value(one) - baseline.value(other)
+        measure_risk, baseline_risk = _split(risk, d1, d2, measure)
+        return measure.value(measure_risk) - baseline.value(baseline_risk)
 
-    def told(risk: Floats) -> Floats:
-        one, other = _split(risk, d1, d2, measure)
+    def value_from_known(risk: Floats) -> Floats:
+        measure_risk, baseline_risk = _split(risk, d1, d2, measure)
         by_known = measure.difference_from_known
-        return by_known(one[..., d1:]) - by_known(other[..., d2:])  # type: ignore[misc]
+        return by_known(measure_risk[..., d1:]) - by_known(baseline_risk[..., d2:])  # type: ignore[misc]
 
     def none(risk: Floats) -> Floats:
         return np.zeros((*risk.shape[:-1], len(measure.parts), d1 + d2))
 
     def gradient(risk: Floats) -> Floats:
-        one, other = _split(risk, d1, d2, measure)
-        return np.concatenate([measure.gradient(one), -baseline.gradient(other)], axis=-1)
+        measure_risk, baseline_risk = _split(risk, d1, d2, measure)
+        return np.concatenate([measure.gradient(measure_risk), -baseline.gradient(baseline_risk)], axis=-1)
 
     span = measure.bounds[1] - measure.bounds[0]
     return replace(
-        measure, value=told if measure.difference_from_known else value,
+        measure, value=value_from_known if measure.difference_from_known else value,
         gradient=none if measure.difference_from_known else gradient,
         losses=(*measure.losses, *baseline.losses),
         bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
@@ -351,18 +357,18 @@ def _both_smooth(*measures: OutcomeMeasure) -> bool:
     return all(measure.margin for measure in measures)
 
 
-def _margin(limit: float, known: Floats, at_least: bool) -> Margin:
+def _margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
     """Of the mean of one loss less another one."""
-    return Margin(constant=-limit, slope=np.array([1.0, -1.0]), told=np.zeros(len(known)))
+    return Margin(constant=-limit, slope=np.array([1.0, -1.0]), known_slope=np.zeros(len(known_means)))
 
 
 def _split(risk: Floats, d1: int, d2: int, measure: OutcomeMeasure) -> tuple[Floats, Floats]:
     """The risks of both: labels' parts come first, then what is known of each."""
-    known = risk[..., d1 + d2 :]
-    half = known.shape[-1] // 2
-    one = np.concatenate([risk[..., :d1], known[..., :half]], axis=-1)
-    other = np.concatenate([risk[..., d1 : d1 + d2], known[..., half:]], axis=-1)
-    return one, other
+    known_means = risk[..., d1 + d2 :]
+    half = known_means.shape[-1] // 2
+    measure_risk = np.concatenate([risk[..., :d1], known_means[..., :half]], axis=-1)
+    baseline_risk = np.concatenate([risk[..., d1 : d1 + d2], known_means[..., half:]], axis=-1)
+    return measure_risk, baseline_risk
 
 
 def side_by_side(
@@ -374,25 +380,25 @@ def side_by_side(
     Raises BadInput where there are several systems and the first measure does not tell them apart, or does so
     without a label.
     """
-    first, *others = (_values_and_differences(systems, all_pairs) for systems in by_system)
-    values, differences = first
+    of_driving, *of_secondary = (_values_and_differences(systems, all_pairs) for systems in by_system)
+    values, differences = of_driving
     if len(by_system[0]) > 1 and not differences:
         raise BadInput(f"{values[0].name!r} is the same for all systems; put a measure of predictions first")
     if differences and values[0].difference_from_known is not None:
         raise BadInput(f"the difference of two systems by {values[0].name!r} is known without a label; put "
                        "another measure first")
-    rest = [m for values, differences in others for m in (*values, *differences)]
-    return (*differences, *values, *rest)
+    secondary = [m for values, differences in of_secondary for m in (*values, *differences)]
+    return (*differences, *values, *secondary)
 
 
 def leading(measures: Iterable[DeclaredMeasure]) -> tuple[bool, ...]:
     """Which of `side_by_side` are the first measure; of several systems, its differences."""
     measures = list(measures)
-    first = measures[0]
-    if first.versus is None:
-        return tuple(m is first for m in measures)
+    driving = measures[0]
+    if driving.versus is None:
+        return tuple(m is driving for m in measures)
     return tuple(
-        (m.name, m.parts) == (first.name, first.parts) and m.versus is not None for m in measures
+        (m.name, m.parts) == (driving.name, driving.parts) and m.versus is not None for m in measures
     )
 
 
@@ -404,5 +410,6 @@ def _values_and_differences(
         return [systems[0]], []
     from_each = systems if all_pairs else systems[:1]
     return list(systems), [
-        difference(other, one) for s, one in enumerate(from_each) for other in systems[s + 1 :]
+        difference(compared, base_measure) for s,
+        base_measure in enumerate(from_each) for compared in systems[s + 1 :]
     ]

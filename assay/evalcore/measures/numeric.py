@@ -88,6 +88,13 @@ class Numeric(Loss):
         """The number of functions."""
         return len(self.functions)
 
+    @property
+    def zero_or_one(self) -> bool:
+        """Of what lies within a tolerance, and of outcomes that are 0 or 1."""
+        grades = self.kind.grades
+        binary = grades is not None and set(grades) == {0.0, 1.0}
+        return all(isinstance(f, Within) or (f is _value and binary) for f in self.functions)
+
     def _prediction(self, items: Items) -> Floats:
         if not self.predicted:
             return np.zeros(len(items))
@@ -109,43 +116,48 @@ class Numeric(Loss):
         if self.kind.grades is None or items.systems < 2:
             return None
         f, grades = self._prediction(items)[:, None], np.array(self.kind.grades)[None]
-        found: Floats = np.zeros((len(items), self.kind.width))
+        pull: Floats = np.zeros((len(items), self.kind.width))
         for by, function in zip(slope, self.functions, strict=True):
-            found = found + by * function(grades, f)
-        return found
+            pull = pull + by * function(grades, f)
+        return pull
 
     def known(self, items: Items) -> Floats:
         """(n, 2)."""
         f = self._prediction(items)
         return np.stack([f, f**2], axis=1)
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """At the ends of the outcomes and of the cell's predictions, or where one is the other, or 0."""
         low, high = self.kind.value_range
-        none = np.zeros(len(said))
-        first, last = self.kind.predicted_range(said[:, self.system]) if self.predicted else (none, none)
-        f = [first, last, *(np.clip(y, first, last) for y in (low, high, 0.0))]
-        y = [none + low, none + high, *(np.clip(at, low, high) for at in (first, last, 0.0))]
+        none = np.zeros(len(support))
+        lowest, highest = (
+            self.kind.predicted_range(support[:, self.system]) if self.predicted else (none, none)
+        )
+        f = [lowest, highest, *(np.clip(y, lowest, highest) for y in (low, high, 0.0))]
+        y = [none + low, none + high, *(np.clip(at, low, high) for at in (lowest, highest, 0.0))]
         total = none
         functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
-        for function, by in zip(functions, [*slope, *told], strict=True):
+        for function, by in zip(functions, [*slope, *known_slope], strict=True):
             if by:
                 total = total + np.max([by * function(a, b) for a in y for b in f], axis=0)
         return total
 
-    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
+    def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats | None:
         """Of grades: the most over the grades that are predicted in the cell; None for numbers."""
         if self.kind.grades is None or not self.predicted:
             return None
         grades = np.array(self.kind.grades)
-        found: Floats = np.full((len(said), self.kind.width), -np.inf)
+        most_by_grade: Floats = np.full((len(support), self.kind.width), -np.inf)
         functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
         for j, grade in enumerate(grades):
             worth = sum(
-                by * function(grades, grade) for function, by in zip(functions, [*slope, *told], strict=True)
+                by * function(grades, grade) for function,
+                by in zip(functions, [*slope, *known_slope], strict=True)
             )
-            found = np.where(said[:, self.system, j, None] > 0, np.maximum(found, worth), found)
-        return found
+            most_by_grade = np.where(
+                support[:, self.system, j, None] > 0, np.maximum(most_by_grade, worth), most_by_grade
+            )
+        return most_by_grade
 
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
         """Nothing is known of it: the same for all."""
@@ -157,9 +169,9 @@ class Numeric(Loss):
             Loss.needs(self, items)
 
 
-def _refuse_names(asked: AskedMeasure, name: str) -> None:
+def _refuse_names(request: AskedMeasure, name: str) -> None:
     """Raises BadInput for classes that are names and no values."""
-    if asked.kind.name == "classes" and asked.kind.grades is None:
+    if request.kind.name == "classes" and request.kind.grades is None:
         raise BadInput(f"{name} needs grades: classes with numeric values")
 
 
@@ -190,30 +202,31 @@ class _Family:
             make=self.make, needs=("prediction",) if self.predicted else (),
         )
 
-    def make(self, asked: AskedMeasure) -> OutcomeMeasure:
-        _refuse_names(asked, self.name)
-        low, high = self.bounds(*asked.kind.value_range)
+    def make(self, request: AskedMeasure) -> OutcomeMeasure:
+        _refuse_names(request, self.name)
+        low, high = self.bounds(*request.kind.value_range)
         span = high - low if np.isfinite(high - low) else 1.0
         return OutcomeMeasure(
             name=self.name, title=self.title, meaning=self.meaning, undefined_when=self.undefined,
-            bounds=(low, high), losses=(Numeric(asked.kind, asked.system, self.functions, self.predicted),),
+            bounds=(low, high),
+            losses=(Numeric(request.kind, request.system, self.functions, self.predicted),),
             value=self.value, gradient=numerical_gradient(self.value, len(self.functions)),
-            system=asked.system if self.predicted else None, scale=span, range_of=span,
+            system=request.system if self.predicted else None, scale=span, range_of=span,
             is_error=self.is_error, prefers=self.prefers, difference_from_known=self.difference_from_known,
-            margin=self.margin if np.isfinite(asked.kind.value_range).all() else None,
+            margin=self.margin if np.isfinite(request.kind.value_range).all() else None,
         )
 
 
-def _within(asked: AskedMeasure) -> OutcomeMeasure:
-    _refuse_names(asked, "within")
-    tolerance = asked.number("tolerance", 1.0)
+def _within(request: AskedMeasure) -> OutcomeMeasure:
+    _refuse_names(request, "within")
+    tolerance = request.number("tolerance", 1.0)
     return OutcomeMeasure(
         name=f"within({tolerance:g})", title=f"Within {tolerance:g}",
         meaning=f"share of predictions that are off by {tolerance:g} or less",
         undefined_when="the pool is empty", bounds=(0.0, 1.0),
-        losses=(Numeric(asked.kind, asked.system, (Within(tolerance),)),),
+        losses=(Numeric(request.kind, request.system, (Within(tolerance),)),),
         value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
-        system=asked.system, margin=margin_of_mean,
+        system=request.system, margin=margin_of_mean,
     )
 
 
@@ -221,8 +234,8 @@ def _root(risk: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(risk[..., :1], 0.0)))
 
 
-def _root_margin(limit: float, known: Floats, at_least: bool) -> Margin:
-    return Margin(constant=-limit * abs(limit), slope=np.ones(1), told=np.zeros(len(known)))
+def _root_margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
+    return Margin(constant=-limit * abs(limit), slope=np.ones(1), known_slope=np.zeros(len(known_means)))
 
 
 def _r2(risk: Floats) -> Floats:
@@ -231,16 +244,16 @@ def _r2(risk: Floats) -> Floats:
 
 
 def _pearson(risk: Floats) -> Floats:
-    both, mean, square, f, f2 = (risk[..., j : j + 1] for j in range(5))
+    product, mean, square, f, f2 = (risk[..., j : j + 1] for j in range(5))
     inside = np.maximum(square - mean**2, 0.0) * np.maximum(f2 - f**2, 0.0)
-    return np.clip(quotient(both - mean * f, np.sqrt(inside)), -1, 1)
+    return np.clip(quotient(product - mean * f, np.sqrt(inside)), -1, 1)
 
 
 _DECLARED = (
     _Family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
     _Family("bias", "Bias", "mean of prediction minus outcome", (_over,),
             lambda low, high: (low - high, high - low), prefers=False,
-            difference_from_known=lambda known: known[..., :1]),
+            difference_from_known=lambda known_means: known_means[..., :1]),
     _Family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
             lambda low, high: (0.0, high - low), is_error=True),
     _Family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),
@@ -256,7 +269,7 @@ _DECLARED = (
             undefined="all outcomes, or all predictions, are equal", margin=None),
 )
 FAMILIES = (
-    *(one.family() for one in _DECLARED),
+    *(declared.family() for declared in _DECLARED),
     MeasureFamily(name="within", title="Within a tolerance",
                   meaning="share of predictions within a tolerance",
                   kinds=("number", "classes"), options=("tolerance",), make=_within),

@@ -53,11 +53,11 @@ class ByClass(Loss):
 
     def _probability(self, items: Items) -> Floats:
         """(n, K) what the system gives each class."""
-        found = items.probability_of(self.system)
-        if found is None:
+        probability = items.probability_of(self.system)
+        if probability is None:
             whose = "" if items.systems < 2 else " from every system"
             raise BadInput(f"this measure needs a probability of each class{whose}")
-        return found
+        return probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class Brier(ByClass):
         p = self._probability(items)
         return np.asarray(self.scale * ((p**2).sum(axis=1, keepdims=True) - 2 * p + 1))
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """It lies between 0 and twice the scale."""
-        return np.full(len(said), 2 * self.scale * max(float(slope[0]), 0.0))
+        return np.full(len(support), 2 * self.scale * max(float(slope[0]), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +127,24 @@ def _mean(
     )
 
 
-def _top_k(asked: AskedMeasure) -> OutcomeMeasure:
-    k = int(asked.number("k", 5))
-    if not 1 <= k <= asked.kind.width:
-        raise BadInput(f"k of top_k_accuracy must lie between 1 and {asked.kind.width}, got {k}")
+def _top_k(request: AskedMeasure) -> OutcomeMeasure:
+    k = int(request.number("k", 5))
+    if not 1 <= k <= request.kind.width:
+        raise BadInput(f"k of top_k_accuracy must lie between 1 and {request.kind.width}, got {k}")
     meaning = f"share of items whose class is among the {k} most probable"
-    loss = TopKLoss(asked.kind, asked.system, k)
+    loss = TopKLoss(request.kind, request.system, k)
     return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, loss, (0.0, 1.0), is_error=False)
 
 
-def _brier(asked: AskedMeasure) -> OutcomeMeasure:
-    scale = 1.0 if asked.kind.counted is None else 0.5
+def _brier(request: AskedMeasure) -> OutcomeMeasure:
+    scale = 1.0 if request.kind.counted is None else 0.5
     return _mean("brier", "Brier score", "mean squared error of the probabilities",
-                 Brier(asked.kind, asked.system, scale), (0.0, 2 * scale), is_error=True)
+                 Brier(request.kind, request.system, scale), (0.0, 2 * scale), is_error=True)
 
 
-def _log_loss(asked: AskedMeasure) -> OutcomeMeasure:
+def _log_loss(request: AskedMeasure) -> OutcomeMeasure:
     return _mean("log_loss", "Log loss", "mean of minus the log of the label's probability",
-                 LogLoss(asked.kind, asked.system), (0.0, -log(EDGE)), is_error=True,
+                 LogLoss(request.kind, request.system), (0.0, -log(EDGE)), is_error=True,
                  margin=None)   # bets on single items that may count for 35 are not fair enough
 
 

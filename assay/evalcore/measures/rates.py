@@ -314,11 +314,11 @@ def _fowlkes_mallows(risk: Floats) -> Floats:
 
 def _fowlkes_mallows_gradient(risk: Floats) -> Floats:
     t, y, f = np.moveaxis(risk, -1, 0)
-    there = y * f > 0
+    defined = y * f > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(y * f)
         g = np.stack([1 / root, -t / root / (2 * y), -t / root / (2 * f)], axis=-1)
-    return np.where(there[..., None], g, np.nan)
+    return np.where(defined[..., None], g, np.nan)
 
 
 _FOWLKES_MALLOWS = Measure(

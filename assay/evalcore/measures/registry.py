@@ -12,9 +12,9 @@ from assay.evalcore.measures import (
     by_class,
     curves,
     numeric,
-    preference,
     probability,
     retrieval,
+    shares,
     tag_sets,
 )
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily, OutcomeMeasure, Setting
@@ -24,22 +24,22 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.outcomes.score_grid import Grid
 
-_MEASURES: dict[str, Measure] = {one.name: one for one in MEASURES}
-_FAMILIES: dict[str, Family] = {one.name: one for one in FAMILIES}
+_MEASURES: dict[str, Measure] = {measure.name: measure for measure in MEASURES}
+_FAMILIES: dict[str, Family] = {family.name: family for family in FAMILIES}
 
 
 # What other programs and people call a measure; here averages are named first: macro_f1.
 _CALLED_ELSEWHERE = {
-    **{f"{name}_{how}": f"{how}_{name}" for name in ("f1", "precision", "recall")
-       for how in ("macro", "micro", "weighted")},
+    **{f"{name}_{averaging}": f"{averaging}_{name}" for name in ("f1", "precision", "recall")
+       for averaging in ("macro", "micro", "weighted")},
     "f1_samples": "sample_f1", "samples_f1": "sample_f1",
     "auc": "roc_auc", "auroc": "roc_auc", "pr_auc": "average_precision", "auprc": "average_precision",
     "ap": "average_precision", "sensitivity": "recall", "tpr": "recall", "true_positive_rate": "recall",
     "fpr": "false_positive_rate", "tnr": "specificity", "ppv": "precision", "kappa": "cohen_kappa",
-    "matthews_corrcoef": "mcc", "brier_score": "brier", "brier_score_loss": "brier", "logloss": "log_loss",
-    "cross_entropy": "log_loss", "mean_absolute_error": "mae", "mean_squared_error": "mse",
-    "root_mean_squared_error": "rmse", "prevalence": "rate", "exact_match": "accuracy",
-    "p@k": "precision_at_k",
+    "matthews_corrcoef": "mcc", "matthews": "mcc", "brier_score": "brier", "brier_score_loss": "brier",
+    "logloss": "log_loss", "cross_entropy": "log_loss", "mean_absolute_error": "mae",
+    "mean_squared_error": "mse", "root_mean_squared_error": "rmse", "prevalence": "rate",
+    "exact_match": "accuracy", "p@k": "precision_at_k",
 }
 
 
@@ -56,6 +56,8 @@ def why_not_of_two_classes(name: str) -> str:
     """What to write instead of a measure that a positive and a negative class do not have."""
     if name == "micro_f1":
         return "the micro-averaged F1 of one class an item is its accuracy: write accuracy"
+    if ("number", name) in MEASURES_BY_KIND:
+        return f"{name} is of numbers and grades; how far probabilities of two classes are off is brier"
     if ("classes", name) in MEASURES_BY_KIND:
         return f"{name} is of all classes alike: list both, labels: {{classes: [...]}}"
     return nearest(name, [*names(), *TWO_CLASSES_WITH_A_SCORE], "measures of two classes")
@@ -117,7 +119,7 @@ def named(name: str) -> Measure:
 # The measures of all kinds of outcome by name.  A new measure is one line of its chapter's FAMILIES.
 
 _CHAPTERS = (
-    agreement, averages, by_class, curves, numeric, preference, probability, retrieval, tag_sets,
+    agreement, averages, by_class, curves, numeric, probability, retrieval, shares, tag_sets,
 )
 MEASURES_BY_KIND: MutableMapping[tuple[str, str], MeasureFamily] = {
     (kind, family.name): family
@@ -193,8 +195,8 @@ def outcome_measure(
     if (kind.name, name) not in MEASURES_BY_KIND:
         hint = nearest(name, measure_names(kind.name), f"measures of {kind.name}")
         raise UnknownName(f"no measure {name!r} of {kind.name}; {hint}")
-    family, given = MEASURES_BY_KIND[kind.name, name], options or {}
-    strange = sorted(set(given) - set(family.options))
+    family, settings = MEASURES_BY_KIND[kind.name, name], options or {}
+    strange = sorted(set(settings) - set(family.options))
     if strange:
         takes = ", ".join(family.options) or "no settings"
         raise BadInput(f"measure {name!r} does not take {strange[0]!r}; it takes {takes}")
@@ -202,5 +204,5 @@ def outcome_measure(
         raise BadInput(f"measure {name!r} {family.no_weights}; leave the weights out, or ask for another one")
     size = pool_size if weights is None else weights.counted
     return family.make(AskedMeasure(
-        kind=kind, pool_size=size, system=system, options=given, grids=grids or {}
+        kind=kind, pool_size=size, system=system, options=settings, grids=grids or {}
     ))

@@ -45,8 +45,8 @@ class RankedGain(Loss):
 
     def discount(self, rank: Floats) -> Floats:
         """Of documents at these ranks; 0 beyond k."""
-        each = 1 / np.log2(rank + 1) if self.discounted else np.full(rank.shape, 1 / self.k)
-        return np.where(rank <= self.k, each, 0.0)
+        gain_of_rank = 1 / np.log2(rank + 1) if self.discounted else np.full(rank.shape, 1 / self.k)
+        return np.where(rank <= self.k, gain_of_rank, 0.0)
 
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, 1)."""
@@ -60,12 +60,12 @@ class RankedGain(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * self.discount(_rank(items))[:, None] * np.array(self.gains))
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+    def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """Of a document at the first rank."""
         top: Floats = np.ones(1)
-        first = float(self.discount(top)[0])
-        ends = (0.0, *(slope[0] * gain * first for gain in self.gains))
-        return np.full(len(said), max(ends) + max(float(told[0]), 0.0))
+        first_discount = float(self.discount(top)[0])
+        ends = (0.0, *(slope[0] * gain * first_discount for gain in self.gains))
+        return np.full(len(support), max(ends) + max(float(known_slope[0]), 0.0))
 
     def needs(self, items: Items) -> None:
         """Raises BadInput without ranks."""
@@ -78,9 +78,9 @@ def _rank(items: Items) -> Floats:
     return np.asarray(items.rank[:, 0], np.float64)
 
 
-def _gains(asked: AskedMeasure, name: str, *, exponential: bool = False) -> tuple[float, ...]:
+def _gains(request: AskedMeasure, name: str, *, exponential: bool = False) -> tuple[float, ...]:
     """Of each class.  Raises BadInput where labels say nothing of relevance."""
-    kind = asked.kind
+    kind = request.kind
     if kind.grades is not None:
         return tuple(2.0**grade - 1 if exponential else grade for grade in kind.grades)
     if kind.counted is None:
@@ -89,7 +89,7 @@ def _gains(asked: AskedMeasure, name: str, *, exponential: bool = False) -> tupl
     return tuple(float(part == kind.counted) for part in kind.parts)
 
 
-def _measure(asked: AskedMeasure, loss: RankedGain, name: str, title: str, meaning: str) -> OutcomeMeasure:
+def _measure(request: AskedMeasure, loss: RankedGain, name: str, title: str, meaning: str) -> OutcomeMeasure:
     total = float(loss.discount(np.arange(1, loss.k + 1).astype(np.float64)).sum())
     low, high = min(0.0, *loss.gains) * total, max(0.0, *loss.gains) * total
 
@@ -107,13 +107,13 @@ def _measure(asked: AskedMeasure, loss: RankedGain, name: str, title: str, meani
     )
 
 
-def _margin(limit: float, known: Floats, at_least: bool) -> Margin:
+def _margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
     """Of a mean over queries: Σ gain - limit · queries."""
-    return Margin(constant=0.0, slope=np.ones(1), told=np.full(1, -limit))
+    return Margin(constant=0.0, slope=np.ones(1), known_slope=np.full(1, -limit))
 
 
-def _k(asked: AskedMeasure, name: str) -> int:
-    k = asked.number("k", USUAL_K)
+def _k(request: AskedMeasure, name: str) -> int:
+    k = request.number("k", USUAL_K)
     if k != int(k) or not 1 <= k <= MOST_K:
         raise BadInput(f"k of {name} must be a whole number from 1 to {MOST_K:,}, got {k:g}")
     return int(k)
@@ -123,23 +123,25 @@ _PRECISION = "share of relevant documents among the first k, on average over que
 _DCG = "discounted gain of the first k documents, on average over queries"
 
 
-def _precision_at_k(asked: AskedMeasure) -> OutcomeMeasure:
-    if asked.kind.grades not in (None, (0.0, 1.0)):
+def _precision_at_k(request: AskedMeasure) -> OutcomeMeasure:
+    if request.kind.grades not in (None, (0.0, 1.0)):
         raise BadInput("precision_at_k counts relevant documents, and grades do not say from which on one is "
                        "relevant; ask for dcg, or label {positive: relevant, negative: ...}, or 0 and 1")
-    loss = RankedGain(asked.kind, 0, _k(asked, "precision_at_k"), _gains(asked, "precision_at_k"), False)
-    return _measure(asked, loss, "precision_at_k", "Precision at k", _PRECISION)
+    loss = RankedGain(
+        request.kind, 0, _k(request, "precision_at_k"), _gains(request, "precision_at_k"), False
+    )
+    return _measure(request, loss, "precision_at_k", "Precision at k", _PRECISION)
 
 
-def _dcg(asked: AskedMeasure) -> OutcomeMeasure:
-    loss = RankedGain(asked.kind, 0, _k(asked, "dcg"), _gains(asked, "dcg"))
-    return _measure(asked, loss, "dcg", "DCG at k", _DCG)
+def _dcg(request: AskedMeasure) -> OutcomeMeasure:
+    loss = RankedGain(request.kind, 0, _k(request, "dcg"), _gains(request, "dcg"))
+    return _measure(request, loss, "dcg", "DCG at k", _DCG)
 
 
-def _exponential_dcg(asked: AskedMeasure) -> OutcomeMeasure:
-    gains = _gains(asked, "exponential_dcg", exponential=True)
-    loss = RankedGain(asked.kind, 0, _k(asked, "exponential_dcg"), gains)
-    return _measure(asked, loss, "exponential_dcg", "DCG at k, exponential gain", _DCG)
+def _exponential_dcg(request: AskedMeasure) -> OutcomeMeasure:
+    gains = _gains(request, "exponential_dcg", exponential=True)
+    loss = RankedGain(request.kind, 0, _k(request, "exponential_dcg"), gains)
+    return _measure(request, loss, "exponential_dcg", "DCG at k, exponential gain", _DCG)
 
 
 FAMILIES = tuple(

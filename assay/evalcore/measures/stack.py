@@ -43,6 +43,7 @@ class Stack:
     race     where the best of several systems is asked for
     contenders  systems whose rows the pool has; 0 where a row is of none, or of all
     common   the losses, where they are those of more measures than these
+    clustered  whether the items come in clusters, which a pool that is cut item by item does not say
 
     With weights every loss is w ℓ, and the mean of w is the last of what is known: R is divided by it, so a
     pool without its undecided items, and one of other clusters, have their own.
@@ -56,18 +57,19 @@ class Stack:
     race: Race | None = None
     contenders: int = 0
     common: tuple[Loss, ...] = ()
+    clustered: bool = False
 
     def __post_init__(self) -> None:
         if not self.measures:
             raise BadInput("ask for at least one measure")
         for name in ("drive", "target"):
-            given = getattr(self, name)
-            if given and len(given) != len(self.measures):
-                raise BadInput(f"{name}: {len(given)} entries for {len(self.measures)} measures")
+            entries = getattr(self, name)
+            if entries and len(entries) != len(self.measures):
+                raise BadInput(f"{name}: {len(entries)} entries for {len(self.measures)} measures")
         if self.drive and not any(self.drive):
             raise BadInput("at least one measure must drive the sampling")
-        alone = [one.alone for one in self.measures if one.alone is not None]
-        if len(alone) == len(self.measures) and len({one.parts for one in alone}) == 1:
+        alone = [measure.alone for measure in self.measures if measure.alone is not None]
+        if len(alone) == len(self.measures) and len({measure.parts for measure in alone}) == 1:
             object.__setattr__(self, "measures", tuple(alone))
 
     def __iter__(self) -> Iterator[OutcomeMeasure]:
@@ -89,19 +91,19 @@ class Stack:
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
         """Runs of components that are alike, one a class or tag."""
-        found, at = [], 0
+        runs, at = [], 0
         for loss in self.losses:
             start = at
             for length in loss.blocks:
-                found.append(slice(start, start + length))
+                runs.append(slice(start, start + length))
                 start += length
             at += loss.size
-        return tuple(found)
+        return tuple(runs)
 
     @cached_property
     def parts(self) -> tuple[tuple[int, int], ...]:
         """(measure, part) of each of the Q numbers."""
-        return tuple((m, j) for m, one in enumerate(self.measures) for j in range(len(one.parts)))
+        return tuple((m, j) for m, measure in enumerate(self.measures) for j in range(len(measure.parts)))
 
     @cached_property
     def weight(self) -> Floats:
@@ -121,8 +123,8 @@ class Stack:
     @cached_property
     def one_class(self) -> OneClass | None:
         """The class of more than two that every loss is of; None where they are of several, or of all."""
-        found = {loss.one if isinstance(loss, CountsOfClass) else None for loss in self.losses}
-        return found.pop() if len(found) == 1 else None
+        classes = {loss.one if isinstance(loss, CountsOfClass) else None for loss in self.losses}
+        return classes.pop() if len(classes) == 1 else None
 
     def as_asked(self, items: Items) -> Items:
         """The items; where all is about one class, with what is said of it and of all others together."""
@@ -130,8 +132,12 @@ class Stack:
 
     def guesses(self, items: Items) -> Floats:
         """φ (n, B, P) of each guess (`OutcomeKind.guesses`); of two classes where all is about one."""
-        one = self.one_class
-        return self.kind.guesses(items) if one is None else one.shared(one.two.guesses(one.items(items)))
+        shared_class = self.one_class
+        return (
+            self.kind.guesses(items)
+            if shared_class is None
+            else shared_class.shared(shared_class.two.guesses(shared_class.items(items)))
+        )
 
     def compared(self, phi: Floats) -> Floats:
         """What of φ (..., P) guesses are judged by: (..., 2) where all is about one class, else all of it."""
@@ -145,17 +151,17 @@ class Stack:
             return ByJoint(joint_predictions(pool, RACING_GROUPS))
         return self.kind.places(pool) if self.one_class is None else self.one_class.places(pool)
 
-    def said_with_contenders(self, said: Floats, items: Items, cell: Ints) -> Floats:
+    def said_with_contenders(self, support: Floats, items: Items, cell: Ints) -> Floats:
         """`OutcomeCells.said` (C, S, w), and behind it (C, 1 or S, K) which systems the rows of a cell are
         of; as it is where rows are of no system."""
         if not self.contenders:
-            return said
-        there: Floats = np.zeros((len(said), self.contenders))
-        for where, piece in items.chunks():
-            np.maximum.at(there, cell[where], present_in(piece, self.contenders).astype(np.float64))
-        said = said if said.shape[1] else np.zeros((len(said), 1, said.shape[2]))
-        beside = np.broadcast_to(there[:, None], (*said.shape[:2], self.contenders))
-        return np.concatenate([said, beside], axis=2)
+            return support
+        rows_of_systems: Floats = np.zeros((len(support), self.contenders))
+        for rows, piece in items.chunks():
+            np.maximum.at(rows_of_systems, cell[rows], present_in(piece, self.contenders).astype(np.float64))
+        support = support if support.shape[1] else np.zeros((len(support), 1, support.shape[2]))
+        beside = np.broadcast_to(rows_of_systems[:, None], (*support.shape[:2], self.contenders))
+        return np.concatenate([support, beside], axis=2)
 
     def even(self, n: int) -> Floats:
         """φ (n, P) of n items of which nothing is known."""
@@ -180,15 +186,15 @@ class Stack:
 
     def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
         """ℓ (n, D); written to `into` where it is given."""
-        found = np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
+        losses = np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
         if self.weights is not None:
-            found *= self.weights.of(items)[:, None]
-        return found
+            losses *= self.weights.of(items)[:, None]
+        return losses
 
     def if_all(self, items: Items, code: float) -> Floats:
         """ℓ (n, D) of the items if this were the outcome of each."""
-        found = np.concatenate([loss.if_all(items, code) for loss in self.losses], axis=1)
-        return found if self.weights is None else found * self.weights.of(items)[:, None]
+        losses = np.concatenate([loss.if_all(items, code) for loss in self.losses], axis=1)
+        return losses if self.weights is None else losses * self.weights.of(items)[:, None]
 
     @cached_property
     def perfect(self) -> Floats:
@@ -197,25 +203,25 @@ class Stack:
 
     def known(self, items: Items) -> Floats:
         """(n, D_k); with weights, the weight is the last."""
-        found = np.concatenate([loss.known(items) for loss in self.losses], axis=1)
+        known_losses = np.concatenate([loss.known(items) for loss in self.losses], axis=1)
         if self.weights is None:
-            return found
+            return known_losses
         weight = self.weights.of(items)[:, None]
-        return np.concatenate([found * weight, weight], axis=1)
+        return np.concatenate([known_losses * weight, weight], axis=1)
 
-    def value(self, risk: Floats, known: Sequence[int]) -> Floats:
-        """g (..., Q) at R; known: the length of each loss's known part."""
+    def value(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
+        """g (..., Q) at R; known_sizes: the length of each loss's known part."""
         risk = self._per_weight(risk)
         return np.concatenate(
-            [m.value(risk[..., self.columns(m, known)]) for m in self.measures], axis=-1
+            [m.value(risk[..., self.columns(m, known_sizes)]) for m in self.measures], axis=-1
         )
 
-    def slopes(self, risk: Floats, known: Sequence[int]) -> Floats:
+    def slopes(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
         """J (..., Q, D) at R; 0 where a measure is undefined."""
         rows, total = [], None if self.weights is None else risk[..., -1, None, None]
         risk = self._per_weight(risk)
         for m in self.measures:
-            columns = self.columns(m, known)
+            columns = self.columns(m, known_sizes)
             inner = np.nan_to_num(m.gradient(risk[..., columns]), nan=0.0, posinf=0.0, neginf=0.0)
             row = np.zeros((*inner.shape[:-1], self.size))
             row[..., columns[: inner.shape[-1]]] = inner
@@ -226,95 +232,97 @@ class Stack:
         """R divided by the mean weight, where items have weights."""
         return risk if self.weights is None else risk / risk[..., -1:]
 
-    def slack(self, risk: Floats, known: Sequence[int]) -> Floats:
+    def slack(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
         """(..., Q) how far each number may be from what it stands for, at R; 0 where it is exact."""
-        found, risk = [], self._per_weight(risk)
+        slacks, risk = [], self._per_weight(risk)
         for m in self.measures:
             if m.slack is None:
-                found.append(np.zeros((*risk.shape[:-1], len(m.parts))))
+                slacks.append(np.zeros((*risk.shape[:-1], len(m.parts))))
             else:
-                found.append(np.nan_to_num(m.slack(risk[..., self.columns(m, known)])))
-        return np.concatenate(found, axis=-1)
+                slacks.append(np.nan_to_num(m.slack(risk[..., self.columns(m, known_sizes)])))
+        return np.concatenate(slacks, axis=-1)
 
     def columns_of_items(self, items: Items, phi: Floats) -> Floats | None:
         """(n, E) what measures computed item by item need, side by side; None where there is none of them."""
-        found = [m.of_items.columns(items, phi) for m in self.measures if m.of_items is not None]
-        return np.concatenate(found, axis=1) if found else None
+        columns = [m.of_items.columns(items, phi) for m in self.measures if m.of_items is not None]
+        return np.concatenate(columns, axis=1) if columns else None
 
     def values_of_items(self, columns: Floats, weight: Floats) -> dict[int, float]:
         """The value of each of the Q numbers that is computed item by item, all items being labelled.
 
         columns (N, E): `columns_of_items`; weight (N,).
         """
-        found, at, q = {}, 0, 0
+        values, at, q = {}, 0, 0
         for m in self.measures:
             if m.of_items is not None:
                 width = m.of_items.width
-                found[q] = m.of_items.value(columns[:, at : at + width], weight)
+                values[q] = m.of_items.value(columns[:, at : at + width], weight)
                 at += width
             q += len(m.parts)
-        return found
+        return values
 
     def enough(self, loss: Floats) -> Bools:
         """(R, Q) whether labels with these losses (R, n, D) are as many as each number needs."""
-        found = []
+        sufficient = []
         for m in self.measures:
             columns = self.columns(m, [0] * len(self.losses))
-            seen = loss[..., columns].any(axis=-1).sum(axis=-1) if m.least else np.zeros(len(loss))
-            found += [seen >= m.least] * len(m.parts)
-        return np.stack(found, axis=-1)
+            n_labels = loss[..., columns].any(axis=-1).sum(axis=-1) if m.least else np.zeros(len(loss))
+            sufficient += [n_labels >= m.least] * len(m.parts)
+        return np.stack(sufficient, axis=-1)
 
     @cached_property
     def curves(self) -> tuple[slice, ...]:
         """Which of the Q numbers are the points of one curve."""
-        found, at = [], 0
+        curves, at = [], 0
         for m in self.measures:
             if m.points:
-                found.append(slice(at, at + len(m.parts)))
+                curves.append(slice(at, at + len(m.parts)))
             at += len(m.parts)
-        return tuple(found)
+        return tuple(curves)
 
-    def highest_means(self, risk: Floats, known: Sequence[int]) -> Floats:
+    def highest_means(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
         """(..., D) the largest that each component of R can be, as far as its known part tells."""
-        parts = zip(self.losses, self._known_parts(self._per_weight(risk), known), strict=True)
+        parts = zip(self.losses, self._known_parts(self._per_weight(risk), known_sizes), strict=True)
         highest = np.concatenate([loss.highest_mean(part) for loss, part in parts], axis=-1)
         return highest if self.weights is None else highest * risk[..., -1:]
 
-    def may_be_none(self, risk: Floats, known: Sequence[int]) -> Bools:
+    def may_be_none(self, risk: Floats, known_sizes: Sequence[int]) -> Bools:
         """(..., D) see Loss."""
-        parts = zip(self.losses, self._known_parts(risk, known), strict=True)
+        parts = zip(self.losses, self._known_parts(risk, known_sizes), strict=True)
         return np.concatenate([loss.may_be_none(part) for loss, part in parts], axis=-1)
 
-    def _known_parts(self, risk: Floats, known: Sequence[int]) -> list[Floats]:
+    def _known_parts(self, risk: Floats, known_sizes: Sequence[int]) -> list[Floats]:
         """The known part of each loss."""
-        return np.split(risk[..., self.size :], np.cumsum(known)[:-1], axis=-1)[: len(self.losses)]
+        return np.split(risk[..., self.size :], np.cumsum(known_sizes)[:-1], axis=-1)[: len(self.losses)]
 
     def largest_pull(
-        self, said: Floats, slopes: Floats, known: Sequence[int], *, together: bool
+        self, support: Floats, slopes: Floats, known_sizes: Sequence[int], *, together: bool
     ) -> Floats:
         """(C,) the largest that slopes·ℓ can be of an item of each cell, of weight 1, whatever its outcome.
 
-        said (C, S, w): the `OutcomeKind.prediction_support` of each cell; slopes (D + D_k,); together: losses
-        of several systems are bounded together, since the outcome is the same for all.
+        support (C, S, w): the `OutcomeKind.prediction_support` of each cell; slopes (D + D_k,); together:
+        losses of several systems are bounded together, since the outcome is the same for all.
         """
-        total, after = np.zeros(len(said)), self.size
-        there: Floats | None = None
+        total, after = np.zeros(len(support)), self.size
+        rows_of_systems: Floats | None = None
         if self.contenders:
-            there, said = said[:, 0, -self.contenders :], said[..., : -self.contenders]
+            rows_of_systems, support = support[:, 0, -self.contenders :], support[..., : -self.contenders]
         by_class: list[Floats] = []
-        for loss, at, length in zip(self.losses, self._starts, known[: len(self.losses)], strict=True):
-            slope, told = slopes[at : at + loss.size], slopes[after : after + length]
+        for loss, at, length in zip(self.losses, self._starts, known_sizes[: len(self.losses)], strict=True):
+            slope, known_slope = slopes[at : at + loss.size], slopes[after : after + length]
             after += length
-            if not (slope.any() or told.any()):
+            if not (slope.any() or known_slope.any()):
                 continue
-            each = loss.most_by_class(said, slope, told) if together else None
-            if each is None and there is not None and isinstance(loss, OfContender):
-                own = there[:, loss.number] > 0
-                total += np.where(own, np.maximum(loss.most(said, slope, told), 0.0), 0.0)
-            elif each is None:
-                total += loss.most(said, slope, told)
+            by_outcome = loss.most_by_class(support, slope, known_slope) if together else None
+            if by_outcome is None and rows_of_systems is not None and isinstance(loss, OfContender):
+                cells_of_system = rows_of_systems[:, loss.number] > 0
+                total += np.where(
+                    cells_of_system, np.maximum(loss.most(support, slope, known_slope), 0.0), 0.0
+                )
+            elif by_outcome is None:
+                total += loss.most(support, slope, known_slope)
             else:
-                by_class.append(each)
+                by_class.append(by_outcome)
         return total + np.sum(by_class, axis=0).max(axis=1) if by_class else total
 
     def known_sizes(self, items: Items) -> tuple[int, ...]:
@@ -335,11 +343,11 @@ class Stack:
         self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None = None
     ) -> list[Floats]:
         """`spread` for each φ (n, P) of several."""
-        found = self._plain_spreads(items, phis, slopes, likely)
+        spreads = self._plain_spreads(items, phis, slopes, likely)
         if self.weights is None:
-            return found
+            return spreads
         squares = self.weights.of(items)[:, None] ** 2
-        return [one * squares for one in found]
+        return [plain * squares for plain in spreads]
 
     def _plain_spreads(
         self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None
@@ -347,32 +355,32 @@ class Stack:
         """The same of items of weight 1."""
         linear = [loss.pull(items, np.zeros(loss.size)) is not None for loss in self.losses] \
             if likely is not None else [True] * len(self.losses)
-        found: list[Floats] = [np.empty((len(items), len(slopes))) for _ in phis]
+        spreads: list[Floats] = [np.empty((len(items), len(slopes))) for _ in phis]
         for q, slope in enumerate(slopes):
-            for one, spread in zip(found, self._spreads(items, phis, slope, linear), strict=True):
-                one[:, q] = spread
+            for spread_of_phi, spread in zip(spreads, self._spreads(items, phis, slope, linear), strict=True):
+                spread_of_phi[:, q] = spread
         if likely is None or all(linear):
-            return found
+            return spreads
         before: Floats | None = None   # outcomes of numbers do not depend on φ
         added: Floats = np.zeros(0)
         for i, phi in enumerate(phis):
             outcomes = likely(items, phi)
             if before is None or not np.array_equal(outcomes, before):
                 before, added = outcomes, self._together(items, outcomes, slopes, linear)
-            found[i] = found[i] + added
-        return found
+            spreads[i] = spreads[i] + added
+        return spreads
 
     def _together(self, items: Items, outcomes: Floats, slopes: Floats, linear: Sequence[bool]) -> Floats:
         """(n, Q) the variance over outcomes (n, V) of J·ℓ, of the losses that are not linear in φ."""
-        other = [
+        nonlinear = [
             (loss, slice(start, start + loss.size))
-            for loss, start, one in zip(self.losses, self._starts, linear, strict=True) if not one
+            for loss, start, is_linear in zip(self.losses, self._starts, linear, strict=True) if not is_linear
         ]
         total: Floats = np.zeros((len(items), len(slopes)))
         squares: Floats = np.zeros((len(items), len(slopes)))
         for code in outcomes.T:
             phi = self.kind.phi(code)
-            pull = sum(loss.of(items, phi) @ slopes[:, where].T for loss, where in other)
+            pull = sum(loss.of(items, phi) @ slopes[:, columns].T for loss, columns in nonlinear)
             total, squares = total + pull, squares + pull**2
         n = outcomes.shape[1]
         variance = squares / n - (total / n) ** 2
@@ -383,19 +391,21 @@ class Stack:
     ) -> list[Floats]:
         """counted: the losses that are looked at."""
         pulls: Floats = np.zeros(phis[0].shape)
-        rest: list[Floats] = [np.zeros(len(items)) for _ in phis]
+        nonlinear: list[Floats] = [np.zeros(len(items)) for _ in phis]
         for loss, start, counts in zip(self.losses, self._starts, counted, strict=True):
             inner = slope[start : start + loss.size]
             if not counts or not inner.any():
                 continue
             pull = loss.pull(items, inner)
             if pull is None:
-                rest = [r + loss.spread(items, phi, inner) for r, phi in zip(rest, phis, strict=True)]
+                nonlinear = [
+                    r + loss.spread(items, phi, inner) for r, phi in zip(nonlinear, phis, strict=True)
+                ]
             else:
                 pulls = pulls + pull
         if not pulls.any():
-            return rest
-        return [self.kind.variance(pulls, phi) + r for r, phi in zip(rest, phis, strict=True)]
+            return nonlinear
+        return [self.kind.variance(pulls, phi) + r for r, phi in zip(nonlinear, phis, strict=True)]
 
     @cached_property
     def _starts(self) -> tuple[int, ...]:
@@ -407,17 +417,17 @@ class Stack:
         """The columns of measures that were looked up before."""
         return {}
 
-    def columns(self, measure: OutcomeMeasure, known: Sequence[int]) -> Array:
+    def columns(self, measure: OutcomeMeasure, known_sizes: Sequence[int]) -> Array:
         """Where the risk of a measure stands in R: its losses, then what is known of them."""
-        asked = measure, tuple(known)
-        if asked not in self._found:
+        key = measure, tuple(known_sizes)
+        if key not in self._found:
             starts = (*self._starts, self.size)
-            after = self.size + np.cumsum([0, *known])
-            where = [self.losses.index(loss) for loss in measure.losses]
-            pieces = [np.arange(starts[i], starts[i + 1]) for i in where]
-            pieces += [np.arange(after[i], after[i + 1]) for i in where]
-            self._found[asked] = np.concatenate(pieces)
-        return self._found[asked]
+            after = self.size + np.cumsum([0, *known_sizes])
+            positions = [self.losses.index(loss) for loss in measure.losses]
+            pieces = [np.arange(starts[i], starts[i + 1]) for i in positions]
+            pieces += [np.arange(after[i], after[i + 1]) for i in positions]
+            self._found[key] = np.concatenate(pieces)
+        return self._found[key]
 
 
 # The measures of several questions about one item: each question has a stack of its own.
@@ -461,15 +471,17 @@ def stack_of_questions(
     """
     for name in (*measures, *(drive or ())):
         kind.question(name)
-    for one in kind.each:
-        if not measures.get(one.name):
-            raise BadInput(f"question {one.name!r} has no measure; give it one")
-    stacks = tuple(Stack(kind=one.kind, measures=measures[one.name], weights=weights) for one in kind.each)
+    for question in kind.each:
+        if not measures.get(question.name):
+            raise BadInput(f"question {question.name!r} has no measure; give it one")
+    stacks = tuple(
+        Stack(kind=question.kind, measures=measures[question.name], weights=weights) for question in kind.each
+    )
     return StackOfQuestions(
         kind=kind, each=stacks, weights=weights,
         drives=tuple(drive is None or name in drive for name in kind.names),
         measures=tuple(
-            replace(measure, question=one.name)
-            for one, stack in zip(kind.each, stacks, strict=True) for measure in stack.measures
+            replace(measure, question=question.name)
+            for question, stack in zip(kind.each, stacks, strict=True) for measure in stack.measures
         ),
     )

@@ -55,6 +55,11 @@ class OfSet(Loss):
         """1."""
         return 1
 
+    @property
+    def zero_or_one(self) -> bool:
+        """Where all tags have to be right."""
+        return self.function is _subset
+
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, 1)."""
         return self.function(phi, self.kind.phi(items.prediction[:, self.system]))[:, None]
@@ -63,11 +68,11 @@ class OfSet(Loss):
 def _family(
     name: str, title: str, meaning: str, function: Function, is_error: bool = False
 ) -> MeasureFamily:
-    def make(asked: AskedMeasure) -> OutcomeMeasure:
+    def make(request: AskedMeasure) -> OutcomeMeasure:
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="the pool is empty", bounds=(0.0, 1.0),
-            losses=(OfSet(asked.kind, asked.system, function),), value=lambda risk: risk[..., :1],
-            gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=asked.system,
+            losses=(OfSet(request.kind, request.system, function),), value=lambda risk: risk[..., :1],
+            gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=request.system,
             margin=margin_of_mean, is_error=is_error,
         )
 

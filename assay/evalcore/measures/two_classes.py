@@ -73,12 +73,12 @@ class Measure(DeclaredMeasure):
 
 def driving(measures: Sequence[Measure]) -> list[int]:
     """Which measures drive the sampling: those that say so, or else the first."""
-    return [i for i, one in enumerate(measures) if one.drives] or [0]
+    return [i for i, measure in enumerate(measures) if measure.drives] or [0]
 
 
 def served(measures: Sequence[Measure]) -> list[Measure]:
     """The measures that drive the sampling of a method that serves all: those that say so, or else all."""
-    return [one for one in measures if one.drives] or list(measures)
+    return [measure for measure in measures if measure.drives] or list(measures)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -117,22 +117,22 @@ def slopes_by_prediction(measure: Measure, hits: Floats, missed: Floats, by_pred
 
 
 def attainable_ends(
-    measure: Measure, known: Floats, free: Floats, by_prediction: Floats
+    measure: Measure, labelled_positives: Floats, free: Floats, by_prediction: Floats
 ) -> tuple[Floats, Floats]:
     """The least and largest value (R,) the labels still allow, if the measure exists at all.
 
-    known, free (R, 2): positives found and items unlabelled, by prediction; by_prediction (R, 2): items.
-    Where the measure declares how it moves with TP and FN (`Measure.monotone`), the ends are two corners of
-    what is possible; a corner without a value has neighbours, by one positive or one negative.  Without
-    a value there either, and for a measure that declares nothing, it is the measure's range.
+    labelled_positives, free (R, 2): positives found and items unlabelled, by prediction; by_prediction (R,
+    2): items. Where the measure declares how it moves with TP and FN (`Measure.monotone`), the ends are two
+    corners of what is possible; a corner without a value has neighbours, by one positive or one negative.
+    Without a value there either, and for a measure that declares nothing, it is the measure's range.
     """
-    lowest, highest = (np.full(len(known), bound) for bound in measure.bounds)
+    lowest, highest = (np.full(len(labelled_positives), bound) for bound in measure.bounds)
     if measure.monotone is None:
         return lowest, highest
     rises = np.array([measure.monotone[1], measure.monotone[0]]) > 0            # by prediction: FN, TP
-    least, most = known, known + free
-    lower = _end(measure, np.where(rises, least, most), least, most, by_prediction, np.fmin)
-    upper = _end(measure, np.where(rises, most, least), least, most, by_prediction, np.fmax)
+    fewest, largest = labelled_positives, labelled_positives + free
+    lower = _end(measure, np.where(rises, fewest, largest), fewest, largest, by_prediction, np.fmin)
+    upper = _end(measure, np.where(rises, largest, fewest), fewest, largest, by_prediction, np.fmax)
     lower = np.where(np.isfinite(lower), lower, lowest)
     upper = np.where(np.isfinite(upper), upper, highest)
     return np.minimum(lower, upper), np.maximum(lower, upper)
@@ -141,8 +141,8 @@ def attainable_ends(
 def _end(
     measure: Measure,
     corner: Floats,
-    least: Floats,
-    most: Floats,
+    fewest: Floats,
+    largest: Floats,
     items: Floats,
     better: Callable[[Floats, Floats], Floats],
 ) -> Floats:
@@ -150,11 +150,11 @@ def _end(
     steps = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])        # by prediction
     values = [
         of_totals(measure, place[:, 1], place[:, 0], items)
-        for place in (corner, *(np.clip(corner + step, least, most) for step in steps))
+        for place in (corner, *(np.clip(corner + step, fewest, largest) for step in steps))
     ]
     beside = values[1]
-    for other in values[2:]:
-        beside = better(beside, other)
+    for candidate in values[2:]:
+        beside = better(beside, candidate)
     return np.where(np.isfinite(values[0]), values[0], beside)
 
 
@@ -165,9 +165,9 @@ def by_prediction(by_cell: Floats, predicted: Floats) -> Floats:
 
 def _confusion(hits: Floats, missed: Floats, by_prediction: Floats) -> Floats:
     items = by_prediction.reshape(len(by_prediction), *(1,) * (hits.ndim - 1), 2)
-    rest = np.stack([items[..., 0] - missed, missed], axis=-1)
+    not_chosen = np.stack([items[..., 0] - missed, missed], axis=-1)
     chosen = np.stack([items[..., 1] - hits, hits], axis=-1)
-    return np.stack([rest, chosen], axis=-2)
+    return np.stack([not_chosen, chosen], axis=-2)
 
 
 # What is known of a measure, without a label, where every item is predicted the same.
@@ -213,14 +213,15 @@ def where_alike(measure: Measure, predicted: int) -> WhereAlike:
 LinearForm = Callable[[float], tuple[float, Floats]]
 
 
-def with_known_items(measure: Measure, known: Ints, others: int) -> Measure:
-    """The measure of the whole pool as a function of the mean loss of its `others` items.
+def with_known_items(measure: Measure, labelled_items: Ints, n_others: int) -> Measure:
+    """The measure of the whole pool as a function of the mean loss of its `n_others` items.
 
-    known (2, 2): items of known label by [prediction, label]; others: the number of other items, at least 1.
+    labelled_items (2, 2): items of known label by [prediction, label]; n_others: the number of other items,
+    at least 1.
     """
-    items = int(known.sum()) + others
-    share = others / items
-    offset = np.einsum("fy,fyd->d", known.astype(np.float64), measure.loss) / items
+    items = int(labelled_items.sum()) + n_others
+    share = n_others / items
+    offset = np.einsum("fy,fyd->d", labelled_items.astype(np.float64), measure.loss) / items
 
     def whole(risk: Floats) -> Floats:
         return np.asarray(share * risk + offset)
@@ -228,7 +229,7 @@ def with_known_items(measure: Measure, known: Ints, others: int) -> Measure:
     def moved(margin: LinearForm, limit: float) -> tuple[float, Floats]:
         constant, table = margin(limit)
         # the pool's sum of k + t is what the known items add to it, and the others' sum
-        return constant + float((known * (constant + table)).sum()) / others, table
+        return constant + float((labelled_items * (constant + table)).sum()) / n_others, table
 
     return replace(
         measure,

@@ -69,13 +69,13 @@ class OfUser(Loss):
         """Nothing beforehand: the function says what it lacks."""
 
     def _of(self, items: Items, outcome: Floats) -> Floats:
-        found = np.asarray(self.function(items, outcome), np.float64).reshape(len(items), -1)
-        if found.shape[1] != self.length or not np.isfinite(found).all():
+        losses = np.asarray(self.function(items, outcome), np.float64).reshape(len(items), -1)
+        if losses.shape[1] != self.length or not np.isfinite(losses).all():
             raise BadInput(
                 f"the loss must give {self.length} finite numbers for each of {len(items)} items; it gave an "
-                f"array of shape {found.shape}" + ("" if np.isfinite(found).all() else " with NaN in it")
+                f"array of shape {losses.shape}" + ("" if np.isfinite(losses).all() else " with NaN in it")
             )
-        return found
+        return losses
 
 
 def user_measure(
@@ -130,9 +130,9 @@ def _each(function: Callable[[Floats], Any], risk: Floats, shape: tuple[int, ...
     """The function of each R (d,) of risk (..., d), as arrays (..., *shape)."""
     rows = risk.reshape(-1, risk.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = [np.asarray(function(row), np.float64) for row in rows]
-    wrong = next((one.shape for one in found if one.size != np.prod(shape)), None)
+        results = [np.asarray(function(row), np.float64) for row in rows]
+    wrong = next((result.shape for result in results if result.size != np.prod(shape)), None)
     if wrong is not None:
-        wanted = " x ".join(map(str, shape))
-        raise BadInput(f"{what} must give {wanted} numbers, got an array of shape {wrong}")
-    return np.stack([one.reshape(shape) for one in found]).reshape(*risk.shape[:-1], *shape)
+        expected_shape = " x ".join(map(str, shape))
+        raise BadInput(f"{what} must give {expected_shape} numbers, got an array of shape {wrong}")
+    return np.stack([result.reshape(shape) for result in results]).reshape(*risk.shape[:-1], *shape)

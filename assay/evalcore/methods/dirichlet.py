@@ -134,8 +134,8 @@ def dirichlet_tree(
     """
     if branching < 2 or strength <= 0:
         raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
-    whole = lumped(leaves.chance, leaves.lump)
-    slot, depth, classes = leaves.slot, 1, whole.shape[1]
+    lump_chance = lumped(leaves.chance, leaves.lump)
+    slot, depth, classes = leaves.slot, 1, lump_chance.shape[1]
     if flat:   # no leaf has a place to keep, so the empty ones are left out
         occupied_slots, slot = np.unique(leaves.slot, return_inverse=True)
         branching = len(occupied_slots)
@@ -147,13 +147,13 @@ def dirichlet_tree(
     occupied = size > 0
     rate = np.zeros((classes, n_leaves))
     for y in range(classes):
-        total = np.bincount(slot, weights=leaves.size * whole[:, y], minlength=n_leaves)
+        total = np.bincount(slot, weights=leaves.size * lump_chance[:, y], minlength=n_leaves)
         np.divide(total, size, out=rate[y], where=occupied)
     # a supplied probability of exactly 0 or 1 would rule a class out for good
     rate = np.clip(rate, 1e-12, 1 - 1e-12)
     if classes == 2:
         rate[0] = 1 - rate[1]
-    of_all = whole[:, leaves.lump]
+    of_all = lump_chance[:, leaves.lump]
     part = np.broadcast_to(1 / np.bincount(leaves.lump)[leaves.lump], of_all.shape).copy()  # of 0: alike
     np.divide(leaves.chance, of_all, out=part, where=of_all > 0)
     return DirichletTree(
@@ -183,13 +183,13 @@ def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Flo
     before, change_before = np.full(len(joint), -np.inf), np.full(len(joint), np.inf)
     branches = _branches(tree, len(joint))
     for _ in range(tree.max_steps):
-        last = result[active]
-        result[active], objective = _em_step(tree, branches, observed[active], missing[active], last)
+        previous = result[active]
+        result[active], objective = _em_step(tree, branches, observed[active], missing[active], previous)
         with np.errstate(invalid="ignore"):
             change = np.abs((objective - before[active]) / objective)
         going_on = ~(change < tree.tolerance)
         share = np.where(going_on, 1.0, _past(tree.tolerance, change_before[active], change))[:, None, None]
-        result[active] = last + share * (result[active] - last)
+        result[active] = previous + share * (result[active] - previous)
         before[active], change_before[active] = objective, change
         if going_on.all():
             continue
@@ -206,6 +206,10 @@ def settled_prior(tree: DirichletTree) -> Floats:
     return fit_tree(tree, np.zeros((1, *tree.part.shape), np.int64), tree.initial(1))
 
 
+# Of one evaluation: whoever looks at it again goes through all its rounds.
+_refitted = remembered(32)(fit_tree)
+
+
 def _fit_to_the_end(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floats) -> Floats:
     """The joint (R, K', L) of EM until no chance of a class in a leaf moves by `tolerance` in a step.
 
@@ -219,16 +223,16 @@ def _fit_to_the_end(tree: DirichletTree, observed: Floats, missing: Floats, join
     branches = _branches(tree, len(joint))
     for _ in range(tree.max_steps):
         step = partial(_em_joint, tree, branches, observed[active], missing[active])
-        first = step(result[active])
-        second = step(first)
-        moved = _moved(first, second)
+        after_one_step = step(result[active])
+        after_two_steps = step(after_one_step)
+        moved = _moved(after_one_step, after_two_steps)
         with np.errstate(all="ignore"):   # a leap may go too far, and is taken back then
-            leapt = step(result[active] * np.exp(_leap(result[active], first, second)))
+            leapt = step(result[active] * np.exp(_leap(result[active], after_one_step, after_two_steps)))
             landed = step(leapt)
             after = _moved(leapt, landed)
-        kept = after <= moved
-        result[active] = np.where(kept[:, None, None], landed, second)
-        going_on = np.where(kept, after, moved) > tree.tolerance
+        accepted = after <= moved
+        result[active] = np.where(accepted[:, None, None], landed, after_two_steps)
+        going_on = np.where(accepted, after, moved) > tree.tolerance
         if not going_on.all():
             active = active[going_on]
             if not len(active):
@@ -244,23 +248,23 @@ def _em_joint(
     return _em_step(tree, branches, observed, missing, joint)[0]
 
 
-def _leap(begun: Floats, first: Floats, second: Floats) -> Floats:
+def _leap(begun: Floats, after_one_step: Floats, after_two_steps: Floats) -> Floats:
     """How far (R, K', L) a leap goes from where two steps of EM began, in logarithms."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (np.nan_to_num(np.log(b / a), posinf=0.0, neginf=0.0)
-                    for a, b in ((begun, first), (first, second)))
-    bend = two - one
-    straight, curved = ((x**2).sum(axis=(1, 2)) for x in (one, bend))
+        first_step, second_step = (np.nan_to_num(np.log(b / a), posinf=0.0, neginf=0.0)
+                    for a, b in ((begun, after_one_step), (after_one_step, after_two_steps)))
+    bend = second_step - first_step
+    straight, curved = ((x**2).sum(axis=(1, 2)) for x in (first_step, bend))
     length = np.sqrt(np.divide(straight, curved, out=np.ones_like(curved), where=curved > 0))
     length = np.clip(length, 1.0, _FURTHEST_LEAP)[:, None, None]
-    return np.asarray(2 * length * one + length**2 * bend)
+    return np.asarray(2 * length * first_step + length**2 * bend)
 
 
 def _moved(before: Floats, after: Floats) -> Floats:
     """(R,) the largest change of the chance of a class in a leaf, between joints (R, K', L)."""
     chances = [
-        np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
-        for joint, whole in ((one, one.sum(axis=1, keepdims=True)) for one in (before, after))
+        np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
+        for joint, in_leaf in ((masses, masses.sum(axis=1, keepdims=True)) for masses in (before, after))
     ]
     return np.asarray(np.abs(chances[1] - chances[0]).max(axis=(1, 2)))
 
@@ -268,8 +272,8 @@ def _moved(before: Floats, after: Floats) -> Floats:
 def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
     """The share (R,) of a step after which a change that falls by a factor would meet the tolerance."""
     high, low = np.log(np.maximum(before, tolerance)), np.log(np.clip(after, 1e-300, tolerance))
-    known = np.isfinite(high) & (high > low)
-    share = np.divide(high - np.log(tolerance), high - low, out=np.ones(len(after)), where=known)
+    converging = np.isfinite(high) & (high > low)
+    share = np.divide(high - np.log(tolerance), high - low, out=np.ones(len(after)), where=converging)
     return np.asarray(np.clip(share, 0.0, 1.0))
 
 
@@ -296,7 +300,7 @@ class _Branches:
     blocks: list[tuple[slice, tuple[int, int, int]]]   # of each level: where its branches lie, their shape
     alive: Bools        # (B,) branches with items below
     smoothing: Floats   # (B,) what a branch has beside s
-    least: float        # that a branch is given
+    floor: float        # that a branch is given
 
 
 def _branches(tree: DirichletTree, repeats: int) -> _Branches:
@@ -317,7 +321,7 @@ def _branches(tree: DirichletTree, repeats: int) -> _Branches:
             np.tile(tree.smoothing * depth**2 - tree.modes * level, rows)
             for depth, level in enumerate(leaves, start=1)
         ]),
-        least=_LEAST_MODE if tree.modes else 0.0,
+        floor=_LEAST_MODE if tree.modes else 0.0,
     )
 
 
@@ -343,10 +347,10 @@ def _em_step(
             level = _sum_of_children(level, tree.branching).reshape(shape)
         below[place] = level.ravel()
         level = below[place]
-    counted = np.maximum(below + branches.smoothing, branches.least)
+    counted = np.maximum(below + branches.smoothing, branches.floor)
     weight = np.where(branches.alive, counted, 0.0).reshape(-1, tree.branching)
-    whole = _sum_of_children(weight, tree.branching)[:, None]
-    branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)
+    siblings_total = _sum_of_children(weight, tree.branching)[:, None]
+    branch = np.divide(weight, siblings_total, out=np.zeros_like(weight), where=siblings_total > 0)
     safe = np.where(branch > 0, branch, 1.0)
     gain = (weight * np.log(safe)).ravel()
     branch = branch.ravel()
@@ -472,7 +476,8 @@ class LabelsStay(TreeSettings):
 
     def learned(self, before: Belief, labelled: Ints) -> Belief:
         """EM, from where it last settled; labelled (R, C, K) items by cell and label."""
-        return replace(before, joint=fit_tree(before.tree, labelled, before.joint))
+        fit = _refitted if len(before.joint) == 1 else fit_tree
+        return replace(before, joint=fit(before.tree, labelled, before.joint))
 
     def threshold(self, state: LabelledSample) -> Floats:
         """ε_t (R,): ε_0 times the unlabelled share (Proposition 3)."""

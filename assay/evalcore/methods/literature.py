@@ -43,6 +43,22 @@ LITERATURE: Mapping[str, CitedWork] = {
         authors=("Farquhar, Sebastian", "Gal, Yarin", _RAINFORTH),
         within="International Conference on Learning Representations",
     ),
+    "fisch2024": CitedWork(
+        form="misc", year=2024, arxiv="2406.04291",
+        title="Stratified Prediction-Powered Inference for Hybrid Language Model Evaluation",
+        authors=("Fisch, Adam", "Maynez, Joshua", "Hofer, R. Alex", "Dhingra, Bhuwan", "Globerson, Amir",
+                 "Cohen, William W."),
+    ),
+    "fogliato2024": CitedWork(
+        form="misc", year=2024,
+        title="A Framework for Efficient Model Evaluation through Stratification, Sampling, and Estimation",
+        authors=("Fogliato, Riccardo", "Patil, Pratik", "Monfort, Mathew", "Perona, Pietro"),
+    ),
+    "kluger2025": CitedWork(
+        form="misc", year=2025, arxiv="2501.18577",
+        title="Prediction-Powered Inference with Imputed Covariates and Nonuniform Sampling",
+        authors=("Kluger, Dan M.", "Lu, Kerri", _ZRNIC, "Wang, Sherrie", "Bates, Stephen"),
+    ),
     "kossen2021": CitedWork(
         form="inproceedings", year=2021, within=_ICML,
         title="Active Testing: Sample-Efficient Model Evaluation",

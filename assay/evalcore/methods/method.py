@@ -15,6 +15,7 @@ same state again, on any machine.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -24,6 +25,10 @@ from assay.evalcore.design.round import ClosedDraws, EstimateArrays
 from assay.evalcore.errors import BadInput, UnknownName, did_you_mean
 from assay.evalcore.pool.partition import FeatureTree
 from assay.evalcore.types import Bools, Floats, Ints, Trust
+
+# When a target counts as met, unless a method was measured to need less (docs/measured/at-the-stop.md): the
+# first narrow interval of many is often a lucky one.
+MIN_LABELS, LOOKS_IN_A_ROW = 100, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,6 +133,8 @@ class Method(ABC):
     sources: ClassVar[tuple[str, ...]] = ()    # publications it comes from, by their keys in `literature`
     published: ClassVar[bool] = True           # False: Assay's own, with parts of its sources
     rests_on: ClassVar[Trust] = "nothing"      # what its interval takes without being shown
+    least_labels: ClassVar[int] = MIN_LABELS       # before which no target counts as met
+    looks_in_a_row: ClassVar[int] = LOOKS_IN_A_ROW   # at which a target has to be met
 
     @property
     @abstractmethod
@@ -252,14 +259,14 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def observe(self, state: Any, design: Any, heard: Any, excluded: Ints) -> Any:
+    def observe(self, state: Any, design: Any, answers: Any, excluded: Ints) -> Any:
         """The state with a round's answers; excluded (R, C): undecided items, set aside."""
 
     def spent(self, before: Any, after: Any, size: Ints) -> Ints:
         """Labels (R,) that a round which was to bring `size` counts for: as wanted, by default."""
         return size
 
-    def with_known(self, state: Any, known: Mapping[tuple[int, int], float]) -> Any:
+    def with_known(self, state: Any, codes: Mapping[tuple[int, int], float]) -> Any:
         """With these codes by (cell, rank) in place of what is counted, in methods that count by cell."""
         return state
 
@@ -297,8 +304,8 @@ RANDOM_SIZE = (
 
 
 def _list(percent: tuple[int, ...]) -> str:
-    *most, last = (f"{p}%" for p in percent)
-    return f"{', '.join(most)} and {last}"
+    *earlier, final = (f"{p}%" for p in percent)
+    return f"{', '.join(earlier)} and {final}"
 
 
 # Settings of a method in its name: `dirichlet-tree:combination=square-root:depth=6`.
@@ -315,15 +322,15 @@ def settings_of(chosen: Any, written: str) -> dict[str, Any]:
 
     Raises UnknownName for a setting the method does not have, BadInput for a value of the wrong kind.
     """
-    known = _settings(chosen)
+    kinds = _settings(chosen)
     values: dict[str, Any] = {}
     for part in written.split(":")[1:]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
-        if not equals or key not in known:
-            has = did_you_mean(key, known).strip() or f"its settings: {', '.join(known) or 'none'}"
+        if not equals or key not in kinds:
+            has = did_you_mean(key, kinds).strip() or f"its settings: {', '.join(kinds) or 'none'}"
             raise UnknownName(f"method {written!r}: {chosen.name!r} has no setting {part!r}; {has}")
-        values[key] = _parse(known[key], text, f"method {written!r}: {key}")
+        values[key] = _parse(kinds[key], text, f"method {written!r}: {key}")
     return values
 
 
@@ -341,30 +348,36 @@ def _text(value: Any) -> str:
 
 def _settings(chosen: Any) -> dict[str, object]:
     """The settings that can be written in a name, in alphabetical order, and their types."""
-    hints = get_type_hints(type(chosen), include_extras=True)
-    names = sorted(f.name for f in fields(chosen) if f.name != "name")
-    return {name: hints[name] for name in names if _is_written(hints[name])}
+    kind: Any = type(chosen)
+    return dict(_settings_of_type(kind))
+
+
+@cache
+def _settings_of_type(kind: Any) -> tuple[tuple[str, object], ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    names = sorted(f.name for f in fields(kind) if f.name != "name")
+    return tuple((name, hints[name]) for name in names if _is_written(hints[name]))
 
 
 def _is_written(kind: object) -> bool:
     return kind in (bool, int, float, Share) or get_origin(kind) is Literal
 
 
-def _parse(kind: object, text: str, where: str) -> bool | int | float | str:
+def _parse(kind: object, text: str, context: str) -> bool | int | float | str:
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
-            raise BadInput(f"{where} must be one of {', '.join(get_args(kind))}, got {text!r}")
+            raise BadInput(f"{context} must be one of {', '.join(get_args(kind))}, got {text!r}")
         return text
     if kind is bool:
         if text not in ("true", "false"):
-            raise BadInput(f"{where} must be true or false, got {text!r}")
+            raise BadInput(f"{context} must be true or false, got {text!r}")
         return text == "true"
     number: type[int] | type[float] = int if kind is int else float
     try:
         value = number(text)
     except ValueError:
-        raise BadInput(f"{where} must be {number.__name__}, got {text!r}") from None
-    most = 1 if kind == Share else _MOST
-    if not 0 <= value <= most:
-        raise BadInput(f"{where} must lie between 0 and {most:,}, got {text!r}")
+        raise BadInput(f"{context} must be {number.__name__}, got {text!r}") from None
+    upper = 1 if kind == Share else _MOST
+    if not 0 <= value <= upper:
+        raise BadInput(f"{context} must lie between 0 and {upper:,}, got {text!r}")
     return value

@@ -20,9 +20,8 @@ from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import named, spellings
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.pool.strata import log_odds
 from assay.evalcore.types import Array, Floats, Ints
-
-_SURE = 1e-12    # log odds are cut off here: 0 and 1 are finite scores
 
 COUNTS_TWO = "counts a positive and a negative class, and these labels are neither"
 ONE_CLASS = (
@@ -44,18 +43,18 @@ def one_of_several(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> Que
 
     Raises BadInput where they are of no one class, or where one is no measure of a positive class.
     """
-    parts = {part for one in measures for part in one.parts}
+    parts = {part for measure in measures for part in measure.parts}
     part = parts.pop() if len(parts) == 1 else None
-    if part is None or not kind.one_of_parts or any(one.versus is not None for one in measures):
+    if part is None or not kind.one_of_parts or any(measure.versus is not None for measure in measures):
         raise BadInput(ONE_CLASS)
     return QuestionOfClass(part=kind.parts.index(part), measures=tuple(map(_of_positive, measures)))
 
 
-def _of_positive(one: OutcomeMeasure) -> Measure:
+def _of_positive(measure: OutcomeMeasure) -> Measure:
     try:
-        return named(one.name)
+        return named(measure.name)
     except UnknownName:
-        raise BadInput(f"does not measure {one.name!r}, only what there is of a positive class: "
+        raise BadInput(f"does not measure {measure.name!r}, only what there is of a positive class: "
                        f"{', '.join(spellings())}") from None
 
 
@@ -76,5 +75,4 @@ def against_the_rest(part: int, predicted: Array, probability: Floats | None) ->
     if probability is None:
         alone = np.asarray(prediction - 0.5, np.float64)
         return AgainstTheRest(alone, np.asarray(scipy.special.expit(alone)), prediction)
-    score = np.asarray(scipy.special.logit(np.clip(probability, _SURE, 1 - _SURE)))
-    return AgainstTheRest(score, np.asarray(probability, np.float64), prediction)
+    return AgainstTheRest(log_odds(probability), np.asarray(probability, np.float64), prediction)

@@ -87,6 +87,7 @@ OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # 
     "recalibrated": "recalibrated.RecalibratedSample",
     "guesses": "recalibrated.Guesses",
     "passive": "baselines.PassiveSample",
+    "model-assisted": "model_assisted.ModelAssisted",
     "stratified": "baselines.StratifiedSample",
     "stratified-neyman": "baselines.NeymanSample",
     "bernoulli": "bernoulli_sample.BernoulliSample",
@@ -97,6 +98,8 @@ OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # 
     "dirichlet-flat": "dirichlet_tree.FlatTreeOfClasses",
     "dirichlet-tree-stochastic": "dirichlet_tree.ClassTreeStochastic",
     "whole-clusters": "whole_clusters.WholeClusters",
+    "stratified-ppi": "published_ppi.StratifiedPpi",
+    "predict-then-debias": "published_ppi.PredictThenDebias",
 })
 # of several questions about one item: a spec asks for it by its labels
 OF_QUESTIONS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {
@@ -130,10 +133,12 @@ def outcome_method(name: str, kind: OutcomeKind | None = None) -> "OutcomeMethod
     base = name.partition(":")[0]
     if base in OF_QUESTIONS and (kind is None or kind.name == base):
         return _find(OF_QUESTIONS, name, base)
-    first = next(iter(OUTCOME_METHODS))
-    chosen = _find(OUTCOME_METHODS, name, first if base == AUTO else base, " for this kind of outcome")
+    default = next(iter(OUTCOME_METHODS))
+    chosen = _find(OUTCOME_METHODS, name, default if base == AUTO else base, " for this kind of outcome")
     if kind is not None and kind.name not in chosen.kinds:
-        able = ", ".join(other for other, one in OUTCOME_METHODS.items() if kind.name in one.kinds)
+        able = ", ".join(
+            method_name for method_name, method in OUTCOME_METHODS.items() if kind.name in method.kinds
+        )
         raise BadInput(
             f"method {name!r} is for {' and '.join(chosen.kinds)}, not for {kind.name}; "
             f"methods that are: {able}"
@@ -175,7 +180,7 @@ def why_of_two_classes(name: str) -> str:
     """Why a setting of `name` is there for two classes alone; empty where nothing is said of it."""
     base, *settings = name.split(":")
     reasons = OUTCOME_METHODS[base].without if base in OUTCOME_METHODS else {}
-    keys = [one.partition("=")[0].replace("-", "_") for one in settings]
+    keys = [setting.partition("=")[0].replace("-", "_") for setting in settings]
     return next((f"{key.replace('_', '-')} {reasons[key]}" for key in keys if key in reasons), "")
 
 
@@ -195,8 +200,8 @@ def _find(among: Mapping[str, _M], written: str, base: str, of: str = "") -> _M:
         raise UnknownName(f"unknown method {written!r}{of}; {nearest(base, [AUTO, *among], 'methods')}")
     if ":" not in written:
         return among[base]
-    found: _M = among[base].with_settings(written)
-    return found
+    configured: _M = among[base].with_settings(written)
+    return configured
 
 
 def auto_in_monitors(name: str = AUTO) -> str:
@@ -205,7 +210,7 @@ def auto_in_monitors(name: str = AUTO) -> str:
     Settings that the monitors' method does not have are another's, as in `auto`.
     """
     settings = name.removeprefix(AUTO)
-    return next((one for one in (MONITORS, DESIGN) if _has(one, settings)), TREE) + settings
+    return next((candidate for candidate in (MONITORS, DESIGN) if _has(candidate, settings)), TREE) + settings
 
 
 def with_single_draws(name: str, kind: OutcomeKind | None = None) -> str:
@@ -227,7 +232,11 @@ def refuse_weights(name: str, kind: OutcomeKind) -> None:
     """Raises BadInput where the method of this name, of these outcomes, cannot take weights of items."""
     reason = method_for(name, kind).capabilities.no_weights
     if reason:
-        able = ", ".join(one for one, found in OUTCOME_METHODS.items() if not found.capabilities.no_weights)
+        able = ", ".join(
+            method_name
+            for method_name, method in OUTCOME_METHODS.items()
+            if not method.capabilities.no_weights
+        )
         raise BadInput(f"method {name!r} {reason}; methods that take weights: {able}")
 
 
@@ -246,7 +255,7 @@ def auto(name: str = AUTO, aim: Aim | None = None, trust: Trust | None = None) -
     chosen = choose(Aim(measures=()) if aim is None else aim, trust)
     if not settings or _has(chosen.method, settings):
         return replace(chosen, method=chosen.method + settings)
-    owner = next((one for one in (DESIGN, BELIEF) if _has(one, settings)), TREE)
+    owner = next((candidate for candidate in (DESIGN, BELIEF) if _has(candidate, settings)), TREE)
     trusts: Trust = "score" if owner == BELIEF else "nothing"
     return Choice(
         method=owner + settings, reason=f"the settings {settings[1:]!r} are {owner}'s", rests_on=trusts
@@ -271,4 +280,4 @@ def methods_that(capability: str, among: Mapping[str, Method] = METHODS) -> list
     """
     if capability not in {f.name for f in fields(Capabilities)}:
         raise UnknownName(f"unknown capability {capability!r}")
-    return [name for name, one in among.items() if getattr(one.capabilities, capability)]
+    return [name for name, method in among.items() if getattr(method.capabilities, capability)]

@@ -88,9 +88,9 @@ def expected(value: Floats, model: Floats, share: float = 1.0) -> Expected:
     """
     rate = np.stack([1 - model, model], axis=-1)
     mean = share * (rate * value).sum(axis=-1)
-    second = share * (rate * value**2).sum(axis=-1)
+    mean_square = share * (rate * value**2).sum(axis=-1)
     best = np.broadcast_to(np.maximum(value.max(axis=-1), 0.0), mean.shape)
-    return Expected(mean=mean, variance=np.maximum(second - mean**2, 0.0), best=best)
+    return Expected(mean=mean, variance=np.maximum(mean_square - mean**2, 0.0), best=best)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +106,9 @@ class Account:
     total: Floats       # (R,) Σ N X,
     square: Floats      # (R,) Σ (N X)², and
     predicted: Floats   # (R,) Σ of the variances that were predicted
+    # of all draws, in order, for what they say alone (`evalcore.monitoring.single_window`)
+    worths: Floats      # (R, T) N X, NaN where there was no draw,
+    bound: Floats       # (R, T) and the largest value that it could take
 
     @staticmethod
     def new(repeats: int) -> "Account":
@@ -114,7 +117,7 @@ class Account:
         return Account(
             factors=np.zeros((repeats, len(EFFECTS))), labelled=nothing, deviation=nothing,
             draws=np.zeros(repeats, np.int64), told=np.zeros(repeats, np.int64), total=nothing,
-            square=nothing, predicted=nothing,
+            square=nothing, predicted=nothing, worths=np.zeros((repeats, 0)), bound=np.zeros((repeats, 0)),
         )
 
     def mean(self) -> Floats:
@@ -123,10 +126,10 @@ class Account:
 
     def variance(self) -> Floats:
         """(R,) of N X of a draw: what draws show, or that mixed with what was predicted; the larger one."""
-        told = np.maximum(self.told, 2)
-        shown = np.maximum(self.square - self.total**2 / told, 0.0)
-        mixed = (shown + _PREDICTED * self.predicted / told) / (told + _PREDICTED - 1)
-        return np.asarray(np.maximum(shown / (told - 1), mixed))
+        n_draws = np.maximum(self.told, 2)
+        shown = np.maximum(self.square - self.total**2 / n_draws, 0.0)
+        mixed = (shown + _PREDICTED * self.predicted / n_draws) / (n_draws + _PREDICTED - 1)
+        return np.asarray(np.maximum(shown / (n_draws - 1), mixed))
 
 
 def draw_weights(design: Design) -> Floats:
@@ -138,57 +141,66 @@ def draw_weights(design: Design) -> Floats:
 
 
 def bet_on_round(
-    account: Account, said: Expected, weight: Floats, left: Ints, cell: Ints, value: Floats,
+    account: Account, prediction: Expected, weight: Floats, open_items: Ints, cell: Ints, value: Floats,
     gaps: Bools | None = None,
 ) -> Account:
     """The account after the draws of a round.
 
-    weight, left (R, C) of unlabelled items before the round; cell (R, T), −1 after the last draw; value
+    weight, open_items (R, C) of unlabelled items before the round; cell (R, T), −1 after the last draw; value
     (R, T): v of the drawn items; gaps (T,): draws on items that nobody told of.
     """
-    items = left.astype(np.float64)
+    items = open_items.astype(np.float64)
     n_items_left = items.sum(axis=1)
     reachable = weight > 0
     # an item that cannot be drawn counts with the largest v it may have
-    sure = said.variance <= 0
-    mean = np.where(reachable | sure, said.mean, said.best)
+    sure = prediction.variance <= 0
+    mean = np.where(reachable | sure, prediction.mean, prediction.best)
     with np.errstate(divide="ignore", invalid="ignore"):
-        upward = np.where(reachable & (left > 0), (said.best - mean) / weight, -np.inf).max(axis=1)
-        scatter = np.where(reachable, items * said.variance / weight, 0.0).sum(axis=1)
-    base = account.labelled + (items * mean).sum(axis=1)
-    total = (items * weight).sum(axis=1)
-    factors, deviation = account.factors.copy(), account.deviation.copy()
-    labelled, draws = account.labelled.copy(), account.draws.copy()
-    told, total_x = account.told.copy(), account.total.copy()
-    square_x, predicted_x = account.square.copy(), account.predicted.copy()
-    rows = np.arange(len(left))
-    for t in range(cell.shape[1]):
-        r = rows[cell[:, t] >= 0]
-        c, v = cell[r, t], value[r, t]
-        w, m = weight[r, c], mean[r, c]
-        # all of these are N times what the top of this module has: a common factor has no effect
-        x = base[r] + (v - m) * np.maximum(total[r] / w, 1.0)
-        bound = base[r] + upward[r] * total[r]
-        predicted = np.maximum(total[r] * scatter[r], 1e-9 * n_items_left[r] ** 2)
-        spread = np.sqrt(predicted * (_PREDICTED + deviation[r]) / (_PREDICTED + draws[r]))
-        stake = EFFECTS / (1 + EFFECTS**2) / spread[:, None]
-        most = np.where(bound > 0, _MOST / np.maximum(bound, 1e-300), np.inf)
-        stake = np.minimum(stake, most[:, None])
-        factors[r] += np.log1p(-stake * np.minimum(x, bound)[:, None])
-        deviation[r] += np.minimum((x - base[r]) ** 2 / predicted, _FAR)
-        draws[r] += 1
-        if gaps is None or not gaps[t]:
-            told[r] += 1
-            total_x[r] += x
-            square_x[r] += x**2
-            predicted_x[r] += predicted
-        labelled[r] += v
-        base[r] += v - m
-        total[r] -= w
+        upward = np.where(reachable & (open_items > 0), (prediction.best - mean) / weight, -np.inf).max(
+            axis=1
+        )
+        scatter = np.where(reachable, items * prediction.variance / weight, 0.0).sum(axis=1)
+    drawn = cell >= 0
+    at = np.arange(len(open_items))[:, None], np.where(drawn, cell, 0)
+    w, v = np.where(drawn, weight[at], 1.0), np.where(drawn, value, 0.0)
+    beyond = np.where(drawn, v - mean[at], 0.0)
+    base = before_each_draw(account.labelled + (items * mean).sum(axis=1), beyond)
+    total = np.where(drawn, before_each_draw((items * weight).sum(axis=1), np.where(drawn, -w, 0.0)), 1.0)
+    draws = account.draws[:, None] + np.cumsum(drawn, axis=1) - drawn
+    # all of these are N times what the top of this module has: a common factor has no effect
+    x = base + beyond * np.maximum(total / w, 1.0)
+    bound = base + upward[:, None] * total
+    predicted = np.where(drawn, np.maximum(total * scatter[:, None], 1e-9 * n_items_left[:, None] ** 2), 1.0)
+    far = np.where(drawn, np.minimum((x - base) ** 2 / predicted, _FAR), 0.0)
+    deviation = before_each_draw(account.deviation, far)
+    spread = np.sqrt(predicted * (_PREDICTED + deviation) / (_PREDICTED + draws))
+    stake = EFFECTS / (1 + EFFECTS**2) / spread[:, :, None]
+    most = np.where(bound > 0, _MOST / np.maximum(bound, 1e-300), np.inf)
+    gained = np.log1p(-np.minimum(stake, most[:, :, None]) * np.minimum(x, bound)[:, :, None])
+    told = drawn if gaps is None else drawn & ~gaps
     return Account(
-        factors=factors, labelled=labelled, deviation=deviation, draws=draws, told=told, total=total_x,
-        square=square_x, predicted=predicted_x,
+        factors=after_all_draws(account.factors, np.where(drawn[:, :, None], gained, 0.0)),
+        labelled=after_all_draws(account.labelled, v),
+        deviation=after_all_draws(account.deviation, far),
+        draws=account.draws + drawn.sum(axis=1),
+        told=account.told + told.sum(axis=1),
+        total=after_all_draws(account.total, np.where(told, x, 0.0)),
+        square=after_all_draws(account.square, np.where(told, x**2, 0.0)),
+        predicted=after_all_draws(account.predicted, np.where(told, predicted, 0.0)),
+        worths=np.concatenate([account.worths, np.where(drawn, np.minimum(x, bound), np.nan)], axis=1),
+        bound=np.concatenate([account.bound, np.where(drawn, bound, 0.0)], axis=1),
     )
+
+
+def before_each_draw(first: Floats, steps: Floats) -> Floats:
+    """(R, T) the sum before each draw: of a first value (R,) and the steps (R, T) of the draws before it."""
+    sums = np.cumsum(np.concatenate([first[:, None], steps], axis=1), axis=1)
+    return np.asarray(sums[:, :-1])
+
+
+def after_all_draws(first: Floats, steps: Floats) -> Floats:
+    """(R, ...) the first value (R, ...) and all steps (R, T, ...), added in the order of the draws."""
+    return np.asarray(np.cumsum(np.concatenate([first[:, None], steps], axis=1), axis=1)[:, -1])
 
 
 def mixed(logs: Floats) -> Floats:

@@ -71,7 +71,7 @@ class Window:
             "week_start": f"{monday:%Y-%m-%d}", "week_end": f"{monday + timedelta(days=6):%Y-%m-%d}",
             "day": f"{s:%d}", "hour": f"{s:%H}",
         }
-        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template)
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
 
 
 def length_of_windows(template: str) -> Kind:
@@ -79,9 +79,9 @@ def length_of_windows(template: str) -> Kind:
     names = set(_PLACEHOLDER.findall(template))
     strange = sorted(names - set(_KNOWN))
     if strange:
-        known = ", ".join(f"{{{name}}}" for name in _KNOWN)
-        meant = did_you_mean(strange[0], _KNOWN)
-        raise BadInput(f"{{{strange[0]}}} is no placeholder; {meant}there are {known}")
+        placeholders = ", ".join(f"{{{name}}}" for name in _KNOWN)
+        suggestion = did_you_mean(strange[0], _KNOWN)
+        raise BadInput(f"{{{strange[0]}}} is no placeholder; {suggestion}there are {placeholders}")
     if not names:
         raise BadInput(
             "names no window of time; put {date}, {week_start}, {year}, {month}, {week} or {hour} into it"
@@ -159,17 +159,19 @@ def at(moment: datetime, kind: Kind, zone: tzinfo = UTC) -> Window:
             return Window(start, start.replace(year=start.year + 1), kind)
 
 
-def due(first: Window, last: Window | None, now: datetime, settle: timedelta) -> Iterator[Window]:
-    """The windows from `first` (to `last`) that ended at least `settle` ago, in order."""
-    window = first
-    while ended(window, settle, now) and (last is None or window.start <= last.start):
+def due(
+    first_window: Window, last_window: Window | None, moment: datetime, settle: timedelta
+) -> Iterator[Window]:
+    """The windows from `first_window` (to `last_window`) that ended at least `settle` ago, in order."""
+    window = first_window
+    while ended(window, settle, moment) and (last_window is None or window.start <= last_window.start):
         yield window
         window = window.next()
 
 
-def ended(window: Window, settle: timedelta, now: datetime) -> bool:
+def ended(window: Window, settle: timedelta, moment: datetime) -> bool:
     """Whether a window ended at least `settle` ago."""
-    return window.end.astimezone(UTC) + settle <= now
+    return window.end.astimezone(UTC) + settle <= moment
 
 
 # Windows that a stream does not have: weekends and holidays.
@@ -198,7 +200,7 @@ class DaysOff:
         return (
             window.name in self.names
             or day.weekday() in self.weekdays
-            or any(first <= day <= last for first, last in self.spans)
+            or any(first_day <= day <= last_day for first_day, last_day in self.spans)
         )
 
 
@@ -218,9 +220,9 @@ def days_off(listed: Sequence[str], kind: Kind) -> DaysOff:
 
 
 def _span(text: str) -> tuple[date, date]:
-    first, _, last = text.partition("..")
+    first_day, _, last_day = text.partition("..")
     try:
-        days = date.fromisoformat(first), date.fromisoformat(last or first)
+        days = date.fromisoformat(first_day), date.fromisoformat(last_day or first_day)
     except ValueError:
         raise BadInput(
             f"lists {text!r}, which is no day; write saturday, 2026-12-25 or 2026-12-24..2027-01-01"

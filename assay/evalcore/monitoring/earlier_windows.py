@@ -55,14 +55,14 @@ def recent_mean(segment: str | None, windows: Mapping[str, Measured], joined: Jo
 
     An interval may end beyond the range of the measure: ends are not cut off.
     """
-    told = [
+    with_estimate = [
         (name, m.labels, m.value, m.value - m.lower, m.upper - m.value, m.confidence)
         for name, m in windows.items()
         if m.value is not None and m.lower is not None and m.upper is not None and m.labels
     ]
-    if len(told) < 2:
+    if len(with_estimate) < 2:
         return None
-    names, labels, values, down, up, confidence = zip(*told, strict=True)
+    names, labels, values, down, up, confidence = zip(*with_estimate, strict=True)
     share = [n / sum(labels) for n in labels]
     value = fsum(s * v for s, v in zip(share, values, strict=True))
     return RecentMean(
@@ -77,13 +77,14 @@ def recent_draws(
 ) -> RecentMean | None:
     """The same mean, of what the windows' draws say alone; None where that is not known of all, or one is
     exact."""
-    if len(windows) < 2 or any(own is None or not own.error for _, own in windows.values()):
+    if len(windows) < 2 or any(own_draws is None or not own_draws.error for _, own_draws in windows.values()):
         return None
-    known = [(m, own) for m, own in windows.values() if own is not None]
-    labels = sum(m.labels for m, _ in known)
-    confidence = min(m.confidence for m, _ in known)
+    measured_draws = [(m, own_draws) for m, own_draws in windows.values() if own_draws is not None]
+    labels = sum(m.labels for m, _ in measured_draws)
+    confidence = min(m.confidence for m, _ in measured_draws)
     value, half = mean_of_draws(
-        [own for _, own in known], [m.labels / labels for m, _ in known], confidence
+        [own_draws for _, own_draws in measured_draws], [m.labels / labels for m, _ in measured_draws],
+        confidence
     )
     return RecentMean(
         segment=segment, windows=tuple(windows), value=value, lower=value - half, upper=value + half,
@@ -142,21 +143,22 @@ def judge_changes(windows: Mapping[str, Figures], confidence: float) -> tuple[Ju
     if len(windows) < 2:
         return ()
     *before, newest = windows
-    found = []
+    changes = []
     for judge, figures in windows[newest].items():
         for figure in figures:
             earlier = {name: m for name in before
                        if (m := _measured(windows[name].get(judge, ()), figure.figure, confidence))}
             change = _change(judge, figure, earlier, confidence)
-            found += [] if change is None else [change]
-    return tuple(found)
+            changes += [] if change is None else [change]
+    return tuple(changes)
 
 
 def _measured(figures: Sequence[JudgeFigure], name: str, confidence: float) -> Measured | None:
-    for one in figures:
-        if one.figure == name and one.value is not None and one.labels:
+    for judge_figure in figures:
+        if judge_figure.figure == name and judge_figure.value is not None and judge_figure.labels:
             return Measured(
-                value=one.value, lower=one.lower, upper=one.upper, confidence=confidence, labels=one.labels
+                value=judge_figure.value, lower=judge_figure.lower, upper=judge_figure.upper,
+                confidence=confidence, labels=judge_figure.labels
             )
     return None
 
@@ -164,17 +166,18 @@ def _measured(figures: Sequence[JudgeFigure], name: str, confidence: float) -> M
 def _change(
     judge: str, figure: JudgeFigure, earlier: Mapping[str, Measured], confidence: float
 ) -> JudgeChange | None:
-    now = _measured([figure], figure.figure, confidence)
+    newest = _measured([figure], figure.figure, confidence)
     then = _mean(earlier)
-    if now is None or then is None or now.value is None or now.lower is None or now.upper is None:
+    if newest is None or then is None or newest.value is None or newest.lower is None or newest.upper is None:
         return None
     value, low, high = then
-    change = now.value - value
+    change = newest.value - value
     return JudgeChange(
-        judge=judge, figure=figure.figure, value=now.value, lower=now.lower, upper=now.upper, before=value,
-        change=change, change_lower=change - hypot(now.value - now.lower, high - value),
-        change_upper=change + hypot(now.upper - now.value, value - low), confidence=confidence,
-        labels=now.labels, labels_before=sum(m.labels for m in earlier.values()),
+        judge=judge, figure=figure.figure, value=newest.value, lower=newest.lower, upper=newest.upper,
+        before=value,
+        change=change, change_lower=change - hypot(newest.value - newest.lower, high - value),
+        change_upper=change + hypot(newest.upper - newest.value, value - low), confidence=confidence,
+        labels=newest.labels, labels_before=sum(m.labels for m in earlier.values()),
         windows_before=tuple(earlier),
     )
 
@@ -182,10 +185,10 @@ def _change(
 def _mean(earlier: Mapping[str, Measured]) -> tuple[float, float, float] | None:
     """Value, lower and upper of the mean; of one window its own."""
     if len(earlier) == 1:
-        [one] = earlier.values()
-        if one.value is None or one.lower is None or one.upper is None:
+        [single] = earlier.values()
+        if single.value is None or single.lower is None or single.upper is None:
             return None
-        return one.value, one.lower, one.upper
+        return single.value, single.lower, single.upper
     mean = recent_mean(None, earlier, "independent")
     return None if mean is None else (mean.value, mean.lower, mean.upper)
 
@@ -230,13 +233,13 @@ def evidence_by_cell(partition: Partition, inherited: Inherited) -> Floats:
     stratum = assign(partition.edges, inherited.score)
     cell = np.empty(len(stratum), np.int64)
     for f in (0, 1):
-        here = np.flatnonzero(inherited.prediction == f)
+        items_of_side = np.flatnonzero(inherited.prediction == f)
         candidates = np.flatnonzero(cells.prediction == f)
         candidates = candidates if len(candidates) else np.arange(cells.n_cells)
         at = cells.stratum[candidates]                                   # rising: cells are ordered
-        right = np.minimum(np.searchsorted(at, stratum[here]), len(at) - 1)
-        left = np.maximum(right - 1, 0)
-        closer = np.abs(at[left] - stratum[here]) < np.abs(at[right] - stratum[here])
-        cell[here] = candidates[np.where(closer, left, right)]
+        right = np.minimum(np.searchsorted(at, stratum[items_of_side]), len(at) - 1)
+        left_cell = np.maximum(right - 1, 0)
+        closer = np.abs(at[left_cell] - stratum[items_of_side]) < np.abs(at[right] - stratum[items_of_side])
+        cell[items_of_side] = candidates[np.where(closer, left_cell, right)]
     np.add.at(evidence, (cell, inherited.label), inherited.weight)
     return evidence

@@ -20,6 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.single_window import chance_of_draws, factor_alone
 from assay.evalcore.monitoring.tracking import DrawnPart, OwnDraws
 from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
@@ -80,7 +81,7 @@ class WatchedNumber(ABC):
         """Whether its tangent stands for it, where no mean decides."""
         return False
 
-    def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
+    def expected_risk(self, labelled_round: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
         """R° (D + D_k,) of the window, as it is expected before a round."""
         raise NotImplementedError("a measure of two classes has no tangent")
 
@@ -99,9 +100,9 @@ class WatchedNumber(ABC):
         """The system that it is a difference from, where systems are compared."""
         return None
 
-    def one_at_a_time(self, one: LabelledRound) -> bool:
+    def one_at_a_time(self, labelled_round: LabelledRound) -> bool:
         """Whether the items of a round were drawn one after the other, with known probabilities."""
-        return one.one_at_a_time
+        return labelled_round.one_at_a_time
 
     def beside(self) -> Sequence[tuple[str, "WatchedNumber"]]:
         """Other shares of the same items that say what carries a change, by name."""
@@ -119,11 +120,11 @@ class WatchedNumber(ABC):
         """
 
     @abstractmethod
-    def expected(self, against: Any, one: LabelledRound, share: float) -> betting.Expected:
+    def expected(self, against: Any, labelled_round: LabelledRound, share: float) -> betting.Expected:
         """v of the unlabelled items (K, C) when a round was planned; share: of the items that count."""
 
     @abstractmethod
-    def found(self, against: Any, one: LabelledRound) -> Floats:
+    def found(self, against: Any, labelled_round: LabelledRound) -> Floats:
         """v (K, T) of the items asked in a round; anything where there is no label."""
 
 
@@ -141,7 +142,9 @@ class WatchedMeasure(WatchedNumber):
 
     def beside(self) -> Sequence[tuple[str, WatchedNumber]]:
         return [
-            (one.name, replace(self, measure=one)) for one in RATES_BESIDE if one.name != self.measure.name
+            (rate.name, replace(self, measure=rate))
+            for rate in RATES_BESIDE
+            if rate.name != self.measure.name
         ]
 
     @property
@@ -165,27 +168,32 @@ class WatchedMeasure(WatchedNumber):
         tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
         return np.stack([table for table in tables if table is not None])
 
-    def expected(self, against: Floats, one: LabelledRound, share: float) -> betting.Expected:
-        return betting.expected(against, one.plan.design.model, share)
+    def expected(self, against: Floats, labelled_round: LabelledRound, share: float) -> betting.Expected:
+        return betting.expected(against, labelled_round.plan.design.model, share)
 
-    def found(self, against: Floats, one: LabelledRound) -> Floats:
-        asked = one.plan.ask
-        return np.asarray(against[:, one.plan.cell[asked], np.maximum(one.label[asked], 0)])
+    def found(self, against: Floats, labelled_round: LabelledRound) -> Floats:
+        asked_draws = labelled_round.plan.ask
+        return np.asarray(
+            against[
+                :, labelled_round.plan.cell[asked_draws], np.maximum(labelled_round.label[asked_draws], 0)
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Worth:
-    """v by limit: constant (K,), slope (K, D), told (K, D_k), and its least and largest value (K, C)."""
+    """v by limit: constant (K,), slope (K, D), known_slope (K, D_k), and its least and largest value (K,
+    C)."""
 
     constant: Floats
     slope: Floats
-    told: Floats
-    least: Floats
-    most: Floats
+    known_slope: Floats
+    lowest: Floats
+    highest: Floats
 
-    def of(self, loss: Floats, known: Floats) -> Floats:
+    def of(self, loss: Floats, known_parts: Floats) -> Floats:
         """v (K, n) of losses (n, D) and what is known of them (n, D_k)."""
-        return np.asarray(self.constant[:, None] + self.slope @ loss.T + self.told @ known.T)
+        return np.asarray(self.constant[:, None] + self.slope @ loss.T + self.known_slope @ known_parts.T)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -193,20 +201,25 @@ class WatchedStack(WatchedNumber):
     """Of any outcome: the first measure of the question, or another one of it."""
 
     question: Question
-    other: OutcomeMeasure | None = None    # of the question, where it is not the first that is meant
+    other_measure: OutcomeMeasure | None = None    # of the question, where it is not the first that is meant
 
     @property
     def measure(self) -> OutcomeMeasure:
-        first: OutcomeMeasure = self.question.measures.measures[0]
-        return self.other or first
+        first_measure: OutcomeMeasure = self.question.measures.measures[0]
+        return self.other_measure or first_measure
 
     def beside(self) -> Sequence[tuple[str, WatchedNumber]]:
         """The other measures of the question that are single shares of the same system."""
-        watched, own = self.measure, self.question.measures
+        watched, question_measures = self.measure, self.question.measures
         return [
-            (one.full_name, replace(self, other=one)) for one in own.measures
-            if one is not watched and one.margin is not None and one.bounds == (0.0, 1.0)
-            and len(one.parts) == 1 and one.versus is None and watched.versus is None
+            (measure.full_name, replace(self, other_measure=measure))
+            for measure in question_measures.measures
+            if measure is not watched
+            and measure.margin is not None
+            and measure.bounds == (0.0, 1.0)
+            and len(measure.parts) == 1
+            and measure.versus is None
+            and watched.versus is None
         ][:_MOST_BESIDE]
 
     @property
@@ -221,15 +234,15 @@ class WatchedStack(WatchedNumber):
     def has_tangent(self) -> bool:
         return self.measure.smooth
 
-    def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
+    def expected_risk(self, labelled_round: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
         stack, cells = self.question.measures, self.question.cells
-        left = one.plan.design.left[0].astype(np.float64)
-        total, n = left @ self.question.method.expects(one.before), left.sum()
-        for other in earlier:
-            told = other.plan.ask & is_outcome(other.code) & other.new
-            phi = stack.kind.phi(np.where(told, other.code, 0.0))
-            total = total + stack.of(other.items, phi)[told].sum(axis=0)
-            n += told.sum()
+        open_items = labelled_round.plan.design.left[0].astype(np.float64)
+        total, n = open_items @ self.question.method.expects(labelled_round.before), open_items.sum()
+        for earlier_round in earlier:
+            has_outcome = earlier_round.plan.ask & is_outcome(earlier_round.code) & earlier_round.new
+            phi = stack.kind.phi(np.where(has_outcome, earlier_round.code, 0.0))
+            total = total + stack.of(earlier_round.items, phi)[has_outcome].sum(axis=0)
+            n += has_outcome.sum()
         columns = stack.columns(self.measure, cells.known_sizes.tolist())
         return np.asarray(np.concatenate([total / n, cells.known / cells.n_items])[columns])
 
@@ -245,9 +258,9 @@ class WatchedStack(WatchedNumber):
         versus = self.measure.versus
         return None if versus is None else self.question.systems[versus]
 
-    def one_at_a_time(self, one: LabelledRound) -> bool:
+    def one_at_a_time(self, labelled_round: LabelledRound) -> bool:
         """A design without replacement does not say it."""
-        return self.question.method.one_at_a_time and not one.plan.census
+        return self.question.method.one_at_a_time and not labelled_round.plan.census
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
         """True: estimates use the label model."""
@@ -258,31 +271,34 @@ class WatchedStack(WatchedNumber):
         stack, cells, measure = self.question.measures, self.question.cells, self.measure
         sign = 1.0 if side == "below" else -1.0
         columns = stack.columns(measure, cells.known_sizes.tolist())
-        known = (cells.known / cells.n_items)[columns[columns >= stack.size] - stack.size]
+        known_means = (cells.known / cells.n_items)[columns[columns >= stack.size] - stack.size]
         constant = np.zeros(len(values))
-        whole: Floats = np.zeros((len(values), stack.size + len(cells.known)))
-        most, least = (np.zeros((len(values), cells.n_cells)) for _ in range(2))
+        all_slopes: Floats = np.zeros((len(values), stack.size + len(cells.known)))
+        highest, lowest = (np.zeros((len(values), cells.n_cells)) for _ in range(2))
         for i, value in enumerate(values.tolist()):
             margin = (
                 self._tangent(at, value) if at is not None
-                else measure.margin(value, known, side == "below")   # type: ignore[misc]
+                else measure.margin(value, known_means, side == "below")   # type: ignore[misc]
             )
             constant[i] = sign * margin.constant
-            whole[i, columns] = sign * np.concatenate([margin.slope, margin.told])
-            most[i] = constant[i] + self._most(whole[i])
-            least[i] = constant[i] - self._most(-whole[i])
+            all_slopes[i, columns] = sign * np.concatenate([margin.slope, margin.known_slope])
+            highest[i] = constant[i] + self._most(all_slopes[i])
+            lowest[i] = constant[i] - self._most(-all_slopes[i])
         if cells.heavy is not None:     # v is w times what it would be: the constant is told of the weight
-            whole[:, -1], constant = constant, np.zeros(len(values))
-            most, least = (end * cells.heavy[:, 1] for end in (np.maximum(most, 0), np.minimum(least, 0)))
+            all_slopes[:, -1], constant = constant, np.zeros(len(values))
+            highest, lowest = (
+                end * cells.heavy[:, 1] for end in (np.maximum(highest, 0), np.minimum(lowest, 0))
+            )
         return Worth(
-            constant=constant, slope=whole[:, : stack.size], told=whole[:, stack.size :], most=most,
-            least=np.minimum(least, most),
+            constant=constant, slope=all_slopes[:, : stack.size], known_slope=all_slopes[:, stack.size :],
+            highest=highest,
+            lowest=np.minimum(lowest, highest),
         )
 
     def _tangent(self, at: Floats, limit: float) -> Margin:
         slope = np.asarray(self.measure.gradient(at))[0]
         constant = float(self.measure.value(at)[0]) - float(slope @ at[: len(slope)]) - limit
-        return Margin(constant=constant, slope=slope, told=np.zeros(len(at) - len(slope)))
+        return Margin(constant=constant, slope=slope, known_slope=np.zeros(len(at) - len(slope)))
 
     def _most(self, slopes: Floats) -> Floats:
         """(C,) the largest that all losses can make of slopes (D + D_k,)."""
@@ -292,21 +308,23 @@ class WatchedStack(WatchedNumber):
         )
         return pull
 
-    def expected(self, against: Worth, one: LabelledRound, share: float) -> betting.Expected:
+    def expected(self, against: Worth, labelled_round: LabelledRound, share: float) -> betting.Expected:
         """Undecided items count with v = 0, and the mean over the others has its sign."""
         cells = self.question.cells
-        said = against.of(self.question.method.expects(one.before), cells.told / cells.size[:, None])
-        mean = np.clip(said, against.least, against.most)
-        square = (against.most - mean) * (mean - against.least) + mean**2
+        expected_value = against.of(
+            self.question.method.expects(labelled_round.before), cells.told / cells.size[:, None]
+        )
+        mean = np.clip(expected_value, against.lowest, against.highest)
+        square = (against.highest - mean) * (mean - against.lowest) + mean**2
         return betting.Expected(
             mean=share * mean, variance=np.maximum(share * square - (share * mean) ** 2, 0.0),
-            best=np.maximum(against.most, 0.0),
+            best=np.maximum(against.highest, 0.0),
         )
 
-    def found(self, against: Worth, one: LabelledRound) -> Floats:
+    def found(self, against: Worth, labelled_round: LabelledRound) -> Floats:
         stack = self.question.measures
-        phi = stack.kind.phi(np.where(is_outcome(one.code), one.code, 0.0))
-        return against.of(stack.of(one.items, phi), stack.known(one.items))
+        phi = stack.kind.phi(np.where(is_outcome(labelled_round.code), labelled_round.code, 0.0))
+        return against.of(stack.of(labelled_round.items, phi), stack.known(labelled_round.items))
 
 
 def watched_by(question: Question) -> WatchedNumber:
@@ -356,6 +374,7 @@ class WindowSample:
     rounds: Sequence[LabelledRound]  # with the labels of now
     settled: bool = False            # nothing is left whose label could change a measure
     ok_by_interval: bool = True      # its intervals hold also on few labels: see `Capabilities`
+    planned: int | None = None       # draws that were planned before any label; None: all
 
     @property
     def of_population(self) -> bool:
@@ -391,7 +410,7 @@ class WindowSample:
 
     @property
     def _drawn(self) -> bool:
-        return any(self.measured_by.one_at_a_time(one) for one in self.rounds)
+        return any(self.measured_by.one_at_a_time(labelled_round) for labelled_round in self.rounds)
 
     @property
     def dependent(self) -> bool:
@@ -412,41 +431,55 @@ class WindowSample:
         """
         watched, account = self.measured_by, betting.Account.new(len(values))
         against = watched.against(values, side) if watched.decided_by_mean else None
-        for i, one in enumerate(self.rounds):
+        for i, labelled_round in enumerate(self.rounds):
             if not watched.decided_by_mean:
                 earlier = self.rounds[:i]
-                at = watched.expected_risk(one, earlier)
+                at = watched.expected_risk(labelled_round, earlier)
                 if not (np.isfinite(watched.measure.value(at)).all()
                         and np.isfinite(watched.measure.gradient(at)).all()):
                     continue   # nothing is bet on a round before which the measure is undefined
                 against = watched.against(values, side, at)
                 values_so_far = [
-                    self._told(against, other, segment, _left_out(other), fair=fair).sum(axis=1)
-                    for other in earlier
+                    self._told(against, earlier_round, segment, _left_out(earlier_round), fair=fair).sum(
+                        axis=1
+                    )
+                    for earlier_round in earlier
                 ]
                 account = replace(account, labelled=sum(values_so_far, np.zeros(len(values))))
-            single = watched.one_at_a_time(one)
-            value = self._told(against, one, segment, _gaps(one) if single else _left_out(one), fair=fair)
+            single = watched.one_at_a_time(labelled_round)
+            value = self._told(
+                against, labelled_round, segment,
+                _gaps(labelled_round) if single else _left_out(labelled_round), fair=fair,
+            )
             if single:
-                account = _bet(account, watched.expected(against, one, self._share(segment)), value, one)
+                account = _bet(
+                    account, watched.expected(against, labelled_round, self._share(segment)), value,
+                    labelled_round,
+                )
             else:
                 account = replace(account, labelled=account.labelled + value.sum(axis=1))
         return account
 
     def _told(
-        self, against: Any, one: LabelledRound, segment: str | None, gaps: Bools, *, fair: bool
+        self, against: Any, labelled_round: LabelledRound, segment: str | None, gaps: Bools, *, fair: bool
     ) -> Floats:
         """v (K, T) of the items asked in a round; gaps (T,): of these what might have been said counts.
 
         fair: as in `_account`.  Of an item that was read, and lies outside the segment, every answer comes to
         0.
         """
-        value, asked = self._found(against, one, segment), one.plan.ask
+        value, asked_draws = self._found(against, labelled_round, segment), labelled_round.plan.ask
         if gaps.any():
-            said = self.measured_by.expected(against, one, 1.0)
-            each = (said.best if fair or one.read is None else said.mean)[:, one.plan.cell[asked][gaps]]
-            inside = True if one.read is None else self._inside(one, segment)[asked][gaps]
-            value[:, gaps] = each * inside
+            prediction = self.measured_by.expected(against, labelled_round, 1.0)
+            assumed = (prediction.best if fair or labelled_round.read is None else prediction.mean)[
+                :, labelled_round.plan.cell[asked_draws][gaps]
+            ]
+            inside = (
+                True
+                if labelled_round.read is None
+                else self._inside(labelled_round, segment)[asked_draws][gaps]
+            )
+            value[:, gaps] = assumed * inside
         return value
 
     def own_draws(self, segment: str | None) -> OwnDraws | None:
@@ -468,12 +501,12 @@ class WindowSample:
         evidence is not of draws."""
         if self.source(None) not in ("draws", "tangent") or self.of_population:
             return ()
-        found = []
+        drawn_parts = []
         for name, beside in self.measured_by.beside():
             drawn = replace(self, measured_by=beside)._where_balanced(0.5, None)
             if drawn is not None and 0 <= drawn.value <= 1:
-                found.append(DrawnPart(name=name, drawn=drawn))
-        return tuple(found)
+                drawn_parts.append(DrawnPart(name=name, drawn=drawn))
+        return tuple(drawn_parts)
 
     def _where_balanced(self, start: float, segment: str | None) -> OwnDraws | None:
         """The value at which the mean of the bets' X is 0, looked for from `start` on."""
@@ -491,10 +524,12 @@ class WindowSample:
             draws=int(account.told[0]),
         )
 
-    def _found(self, against: Any, one: LabelledRound, segment: str | None) -> Floats:
+    def _found(self, against: Any, labelled_round: LabelledRound, segment: str | None) -> Floats:
         """v (K, T) of the items asked in a round; 0 where undecided, unanswered or outside the segment."""
-        counts = (is_outcome(one.code) & self._inside(one, segment))[one.plan.ask]
-        return np.where(counts, self.measured_by.found(against, one), 0.0)
+        counts = (is_outcome(labelled_round.code) & self._inside(labelled_round, segment))[
+            labelled_round.plan.ask
+        ]
+        return np.where(counts, self.measured_by.found(against, labelled_round), 0.0)
 
     def _share(self, segment: str | None) -> float:
         """The share of the window's items that count."""
@@ -503,12 +538,12 @@ class WindowSample:
         column, i = self.places[segment]
         return list(self.segments[column].values())[i] / self.measured_by.n_items
 
-    def _inside(self, one: LabelledRound, segment: str | None) -> Bools:
+    def _inside(self, labelled_round: LabelledRound, segment: str | None) -> Bools:
         """(T,) whether a draw's item is in the segment; all are where there is none."""
         if segment is None:
-            return np.ones(len(one.code), np.bool_)
+            return np.ones(len(labelled_round.code), np.bool_)
         column, i = self.places[segment]
-        return np.asarray(one.segment[column] == i)
+        return np.asarray(labelled_round.segment[column] == i)
 
     @cached_property
     def places(self) -> Mapping[str, tuple[str, int]]:
@@ -520,8 +555,8 @@ class WindowSample:
 
     def measured(self, segment: str | None) -> Measured:
         """The estimate of the pool (None), or of a segment ("column=value")."""
-        asked = self.watched, self.versus, segment, None
-        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment, e.curve) == asked), None)
+        key = self.watched, self.versus, segment, None
+        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment, e.curve) == key), None)
         if e is None:
             return Measured(value=None, lower=None, upper=None, confidence=self.confidence, labels=0)
         return Measured(
@@ -538,9 +573,23 @@ class WindowSample:
         tangent = segment is None and self._drawn and self.measured_by.has_tangent
         return "tangent" if tangent else "none"
 
-    def log_factors(self, limit: WatchedLimit, segment: str | None) -> Floats:
-        """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said."""
-        return np.asarray(self.log_factors_at(np.array([limit.value]), limit.side, segment)[0])
+    def log_factors(
+        self, limit: WatchedLimit, segment: str | None, level_alone: float | None = None
+    ) -> Floats:
+        """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said.
+
+        level_alone: with it (G + 1,), the last of the window alone: −log of the level where the draws that
+        were planned have no larger chance while the limit is kept, −CERTAIN where they have.  Draws of
+        follow-ups, which were bought because of the first ones, are left out of that.
+        """
+        values, source = np.array([limit.value]), self.source(segment)
+        if level_alone is None or source != "draws":
+            factors = self.log_factors_at(values, limit.side, segment)[0]
+            alone = factors[:1] if source == "exact" else np.array([-betting.CERTAIN])
+            return np.asarray(factors if level_alone is None else np.append(factors, alone))
+        account = self._account(values, limit.side, segment)
+        chance = chance_of_draws(account.worths[:, : self.planned], account.bound[:, : self.planned])
+        return np.append(account.factors[0], factor_alone(chance, level_alone))
 
     def kept(self, limit: WatchedLimit, segment: str | None) -> float | None:
         """The log evidence of this window alone that the measure keeps the limit; None where the interval is
@@ -557,38 +606,44 @@ class WindowSample:
             case "none":
                 return nothing
             case "exact":
-                known = self.measured(segment).value
-                if known is None:
+                exact_value = self.measured(segment).value
+                if exact_value is None:
                     return nothing
-                return np.stack([betting.known_log_factors(known, x, side) for x in values.tolist()])
+                return np.stack([betting.known_log_factors(exact_value, x, side) for x in values.tolist()])
             case "draws" | "tangent":
                 return self.from_draws(values, side, segment)
 
 
-def _gaps(one: LabelledRound) -> Bools:
+def _gaps(labelled_round: LabelledRound) -> Bools:
     """(T,) of the items asked, those that nobody told of."""
-    return np.asarray((one.code == UNANSWERED)[one.plan.ask])
+    return np.asarray((labelled_round.code == UNANSWERED)[labelled_round.plan.ask])
 
 
-def _left_out(one: LabelledRound) -> Bools:
+def _left_out(labelled_round: LabelledRound) -> Bools:
     """(T,) of these, those that were read without an answer to this one of several questions."""
-    gaps = _gaps(one)
-    return gaps & False if one.read is None else np.asarray(gaps & one.read[one.plan.ask])
+    gaps = _gaps(labelled_round)
+    return (
+        gaps & False
+        if labelled_round.read is None
+        else np.asarray(gaps & labelled_round.read[labelled_round.plan.ask])
+    )
 
 
 def _bet(
-    account: betting.Account, said: betting.Expected, value: Floats, one: LabelledRound
+    account: betting.Account, prediction: betting.Expected, value: Floats, labelled_round: LabelledRound
 ) -> betting.Account:
     """The account after a round whose items were drawn one at a time; value (K, T), that of gaps too."""
-    design, cell, gaps = one.plan.design, one.plan.cell[one.plan.ask], _gaps(one)
+    design, cell, gaps = (
+        labelled_round.plan.design, labelled_round.plan.cell[labelled_round.plan.ask], _gaps(labelled_round),
+    )
     after = betting.bet_on_round(
-        account, said,
-        np.broadcast_to(betting.draw_weights(design), said.mean.shape),
-        np.broadcast_to(design.left, said.mean.shape),
+        account, prediction,
+        np.broadcast_to(betting.draw_weights(design), prediction.mean.shape),
+        np.broadcast_to(design.left, prediction.mean.shape),
         np.broadcast_to(cell, value.shape), value, gaps,
     )
     # an unanswered item goes back to the unlabelled ones; one that was read is not asked again
-    back = gaps & ~_left_out(one)
+    back = gaps & ~_left_out(labelled_round)
     return replace(after, labelled=after.labelled - value[:, back].sum(axis=1))
 
 
@@ -607,8 +662,10 @@ def sure_end(sample: WindowSample, segment: str | None, side: Side, error: float
     # "at least x" is rejected from above by the bet that the measure is above x, and so on
     against: Side = "above" if side == "below" else "below"
     factors = sample.log_factors_at(tried, against, segment)
-    kept = tried[betting.mixed(factors) < -np.log(error)]
-    if not len(kept):
+    not_excluded = tried[betting.mixed(factors) < -np.log(error)]
+    if not len(not_excluded):
         return None
     step = (highest - lowest) / _STEPS
-    return float(max(kept[0] - step, lowest) if side == "below" else min(kept[-1] + step, highest))
+    return float(
+        max(not_excluded[0] - step, lowest) if side == "below" else min(not_excluded[-1] + step, highest)
+    )

@@ -1,12 +1,12 @@
 """From the sample of a window to the verdict on each of its places, by the limits of the rules in force."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.betting import EFFECTS, Side
 from assay.evalcore.monitoring.evidence import WindowSample, sure_end
 from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked, track
 from assay.evalcore.monitoring.verdicts import (
@@ -66,6 +66,7 @@ class Rules:
     test: Test = "e-detector"
     correction: Correction = "e-bh"
     is_error: bool = False             # the measure is an error: the smaller the better
+    tests_alone: bool = True           # each window by itself, too: not where a monitor began before that was
 
     @property
     def worse(self) -> Side:
@@ -107,15 +108,18 @@ def limits_of(
     A drop from a window of which nothing is sure is no limit yet; the share kept for it is not spent.
     """
     rate = error_rate / max(rules.limits, 1)
-    found = [Against(limit=one, error_rate=rate) for one in fixed_watched(rules.floor, rules.ceiling)]
+    against_limits = [
+        Against(limit=fixed_limit, error_rate=rate)
+        for fixed_limit in fixed_watched(rules.floor, rules.ceiling)
+    ]
     if rules.drop is None:
-        return found
+        return against_limits
     edge = _sure_of(drop_references(rules, rules.drop, window, standing), segment, standing)
     if edge is None:
-        return found
+        return against_limits
     value = edge - rules.drop.by if rules.worse == "below" else edge + rules.drop.by
     limit = WatchedLimit(side=rules.worse, value=value, name=rules.drop.than)
-    return [*found, Against(limit=limit, error_rate=rate / 2)]
+    return [*against_limits, Against(limit=limit, error_rate=rate / 2)]
 
 
 def drop_references(rules: Rules, drop: DropRule, window: str, standing: NewestVerdicts) -> Sequence[str]:
@@ -128,8 +132,8 @@ def drop_references(rules: Rules, drop: DropRule, window: str, standing: NewestV
 def _sure_of(windows: Sequence[str], segment: str | None, standing: NewestVerdicts) -> float | None:
     """What the mean of these windows is at least (or at most); None if nothing is sure of any of them."""
     places = [standing.get(name, {}).get(segment) for name in windows]
-    known = [place.sure for place in places if place is not None and place.sure is not None]
-    return float(np.mean(known)) if known else None
+    sure_values = [place.sure for place in places if place is not None and place.sure is not None]
+    return float(np.mean(sure_values)) if sure_values else None
 
 
 # From the sample of a window to the verdict on each of its places: the whole pool, and every segment.
@@ -161,31 +165,31 @@ class WatchedRules:
 
 
 def judge_questions(
-    several: Sequence[WatchedRules], window: str, samples: Mapping[str | None, WindowSample],
+    rules_of_questions: Sequence[WatchedRules], window: str, samples: Mapping[str | None, WindowSample],
     standing: NewestVerdicts, in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
     """As `judge_places`: of the first question the pool; and its segments, then the other questions with
     theirs."""
-    found: list[PlaceVerdict] = []
-    for number, one in enumerate(several):
-        name = f"question={one.question}" if number else ""
-        own = {
-            other: {_inside(key, name): place for key, place in places.items()
-                    if place.question == one.question}
-            for other, places in standing.items()
+    verdicts: list[PlaceVerdict] = []
+    for number, rules_of_question in enumerate(rules_of_questions):
+        name = f"question={rules_of_question.question}" if number else ""
+        own_standing = {
+            window_name: {_inside(key, name): place for key, place in places.items()
+                    if place.question == rules_of_question.question}
+            for window_name, places in standing.items()
         }
         pool, segments = judge_places(
-            one.rules, window, samples[one.question], own,
+            rules_of_question.rules, window, samples[rules_of_question.question], own_standing,
             {_inside(key, name) for key in in_breach if _is_inside(key, name)},
         )
-        found += [
+        verdicts += [
             replace(
-                place, question=one.question, measure=one.measure,
+                place, question=rules_of_question.question, measure=rules_of_question.measure,
                 segment=", ".join(filter(None, (name, place.segment))) or None,
             )
             for place in (pool, *segments)
         ]
-    return found[0], tuple(found[1:])
+    return verdicts[0], tuple(verdicts[1:])
 
 
 def _is_inside(key: str | None, name: str) -> bool:
@@ -225,12 +229,15 @@ def _judge_pool(
 ) -> PlaceVerdict:
     measured = sample.measured(None)
     chosen = limits_of(rules, window, None, standing, spent)
-    factors = [sample.log_factors(against.limit, None) for against in chosen]
-    found = [
+    factors = [
+        sample.log_factors(against.limit, None, _level_alone(rules, against.error_rate))
+        for against in chosen
+    ]
+    lives = [
         _life_of(rules, window, against, f, standing) for against, f in zip(chosen, factors, strict=True)
     ]
     limits = tuple(against.limit for against in chosen)
-    kept = tuple(sample.kept(limit, None) for limit in limits)
+    evidence_kept = tuple(sample.kept(limit, None) for limit in limits)
     drawn, tracked = _tracked(window, sample, None, standing)
     return PlaceVerdict(
         segment=None,
@@ -240,14 +247,14 @@ def _judge_pool(
         # on one scale: of every limit an alarm is due at the rate of the whole
         evidence=tuple(
             so_far.evidence + float(np.log(against.error_rate / rules.error_rate))
-            for so_far, against in zip(found, chosen, strict=True)
+            for so_far, against in zip(lives, chosen, strict=True)
         ),
         needed=float(-np.log(rules.error_rate)),
         verdict=verdict_of(
-            measured, limits, any(so_far.alarm for so_far in found), in_breach, kept, tracked, drawn
+            measured, limits, any(so_far.alarm for so_far in lives), in_breach, evidence_kept, tracked, drawn
         ),
         source=sample.source(None),
-        kept=kept,
+        kept=evidence_kept,
         sure=_sure(rules, sample, None, spent),
         drawn=drawn,
         tracked=tracked,
@@ -260,12 +267,14 @@ def _life_of(
     """What the life of one of the pool's limits says at this window, `factors` (G,) being the window's."""
     name = against.limit.name
     series = {
-        other: _stored(places, lambda member: member == (None, name))
-        for other, places in standing.items()
+        window_name: _stored(places, lambda member: member == (None, name))
+        for window_name, places in standing.items()
     }
     series[window] = {(None, name): factors}
-    found = family_evidence(rules.promise(against.error_rate), list(series.values()), rules.correction)
-    return found[list(series).index(window)][None, name]
+    evidence_of_windows = family_evidence(
+        rules.promise(against.error_rate), list(series.values()), rules.correction
+    )
+    return evidence_of_windows[list(series).index(window)][None, name]
 
 
 def _judge_segments(
@@ -277,40 +286,43 @@ def _judge_segments(
     if not segments:
         return ()
     share = spent / len(segments)
-    chosen = {name: limits_of(rules, window, name, standing, share) for name in segments}
-    now: dict[_Member, Floats] = {
-        (name, a.limit.name): sample.log_factors(a.limit, name) for name in segments for a in chosen[name]
-    }
-    series = {
-        other: _stored(places, lambda member: member[0] is not None)
-        for other, places in standing.items()
-    }
-    series[window] = now
     # of a drop, half is for how well other windows are known: its members count twice
     members = len(segments) * (rules.limits + (rules.drop is not None))
+    level_alone = _level_alone(rules, spent / members)
+    chosen = {name: limits_of(rules, window, name, standing, share) for name in segments}
+    factors_now: dict[_Member, Floats] = {
+        (name, a.limit.name): sample.log_factors(a.limit, name, level_alone)
+        for name in segments for a in chosen[name]
+    }
+    series = {
+        window_name: _stored(places, lambda member: member[0] is not None)
+        for window_name, places in standing.items()
+    }
+    series[window] = factors_now
     promise = rules.promise(spent)
     lives = family_evidence(promise, list(series.values()), rules.correction, members)
-    found = lives[list(series).index(window)]
+    evidence_now = lives[list(series).index(window)]
 
     def verdict(name: str) -> PlaceVerdict:
         measured = sample.measured(name)
         limits = tuple(against.limit for against in chosen[name])
-        here = [found[name, limit.name] for limit in limits]
-        kept = tuple(sample.kept(limit, name) for limit in limits)
+        evidence_of_limits = [evidence_now[name, limit.name] for limit in limits]
+        evidence_kept = tuple(sample.kept(limit, name) for limit in limits)
         drawn, tracked = _tracked(window, sample, name, standing)
         return PlaceVerdict(
             segment=name,
             measured=measured,
             limits=limits,
-            factors=tuple(tuple(now[name, limit.name].tolist()) for limit in limits),
-            evidence=tuple(so_far.evidence for so_far in here),
+            factors=tuple(tuple(factors_now[name, limit.name].tolist()) for limit in limits),
+            evidence=tuple(so_far.evidence for so_far in evidence_of_limits),
             needed=float(np.log(members / spent)),
             verdict=verdict_of(
-                measured, limits, any(so_far.alarm for so_far in here), name in in_breach, kept, tracked,
+                measured, limits, any(so_far.alarm for so_far in evidence_of_limits), name in in_breach,
+                evidence_kept, tracked,
                 drawn,
             ),
             source=sample.source(name),
-            kept=kept,
+            kept=evidence_kept,
             sure=_sure(rules, sample, name, share),
             drawn=drawn,
             tracked=tracked,
@@ -319,8 +331,20 @@ def _judge_segments(
     return tuple(verdict(name) for name in segments)
 
 
+def _level_alone(rules: Rules, error_rate: float) -> float | None:
+    """The chance below which a window alone is an alarm, of a limit with this error rate; None where windows
+    are not tested alone."""
+    return rules.promise(error_rate).level_alone if rules.tests_alone else None
+
+
+def judged_without_tests_alone(verdicts: Iterable[PlaceVerdict]) -> bool:
+    """Whether some of these verdicts are of a version that did not test windows by themselves: there its bets
+    have all of the error rate, and the monitor goes on so."""
+    return any(len(row) == len(EFFECTS) for place in verdicts for row in place.factors)
+
+
 def _stored(
-    places: Mapping[str | None, PlaceVerdict], wanted: Callable[[_Member], bool]
+    places: Mapping[str | None, PlaceVerdict], is_wanted: Callable[[_Member], bool]
 ) -> dict[_Member, Floats]:
     """The log factors (G,) that the verdicts on a window rest on, of the members that are wanted."""
     rows = {
@@ -328,19 +352,19 @@ def _stored(
         for place, verdict in places.items()
         for limit, row in zip(verdict.limits, verdict.factors, strict=True)
     }
-    return {member: np.array(row) for member, row in rows.items() if wanted(member)}
+    return {member: np.array(row) for member, row in rows.items() if is_wanted(member)}
 
 
 def _tracked(
     window: str, sample: WindowSample, segment: str | None, standing: NewestVerdicts
 ) -> tuple[OwnDraws | None, Tracked | None]:
     """What the draws of a place say alone, and with those of the windows before it, in order of time."""
-    own = sample.own_draws(segment)
-    if own is None:
+    own_draws = sample.own_draws(segment)
+    if own_draws is None:
         return None, None
     places = (standing[name].get(segment) for name in sorted(name for name in standing if name < window))
     before = [place.drawn for place in places if place is not None and place.drawn is not None]
-    return own, track([*before[1 - FURTHEST:], own], sample.confidence, sample.bounds)
+    return own_draws, track([*before[1 - FURTHEST:], own_draws], sample.confidence, sample.bounds)
 
 
 def _sure(
@@ -372,13 +396,13 @@ def _sure(
 
 def begins_anew(before: Rules, after: Rules) -> tuple[str, ...]:
     """The names of the limits of `after` whose evidence begins anew, in order."""
-    now = _limits(after)
+    limits_now = _limits(after)
     with_old_limits = replace(
         after, floor=before.floor, ceiling=before.ceiling, drop=before.drop, reference=before.reference
     )
-    if with_old_limits != before or now.keys() != _limits(before).keys():
-        return tuple(now)
-    return tuple(name for name, value in now.items() if value != _limits(before)[name])
+    if with_old_limits != before or limits_now.keys() != _limits(before).keys():
+        return tuple(limits_now)
+    return tuple(name for name, value in limits_now.items() if value != _limits(before)[name])
 
 
 def carried_over(place: PlaceVerdict, limits: Collection[str]) -> PlaceVerdict:
@@ -386,24 +410,24 @@ def carried_over(place: PlaceVerdict, limits: Collection[str]) -> PlaceVerdict:
 
     Its estimate stays, so it can still be compared with.
     """
-    kept = [i for i, limit in enumerate(place.limits) if limit.name in limits]
+    kept_limits = [i for i, limit in enumerate(place.limits) if limit.name in limits]
     return replace(
         place,
-        limits=tuple(place.limits[i] for i in kept),
-        factors=tuple(place.factors[i] for i in kept),
-        evidence=tuple(place.evidence[i] for i in kept),
-        kept=tuple(place.kept[i] for i in kept) if place.kept else (),
+        limits=tuple(place.limits[i] for i in kept_limits),
+        factors=tuple(place.factors[i] for i in kept_limits),
+        evidence=tuple(place.evidence[i] for i in kept_limits),
+        kept=tuple(place.kept[i] for i in kept_limits) if place.kept else (),
     )
 
 
 def _limits(rules: Rules) -> dict[str, object]:
     """Name -> all that its value depends on."""
-    found: dict[str, object] = {}
+    basis_of_limit: dict[str, object] = {}
     if rules.floor is not None:
-        found["floor"] = rules.floor
+        basis_of_limit["floor"] = rules.floor
     if rules.ceiling is not None:
-        found["ceiling"] = rules.ceiling
+        basis_of_limit["ceiling"] = rules.ceiling
     if rules.drop is not None:
         compared = rules.reference if rules.drop.than == "reference" else None
-        found[rules.drop.than] = (rules.drop, compared)
-    return found
+        basis_of_limit[rules.drop.than] = (rules.drop, compared)
+    return basis_of_limit

@@ -32,47 +32,52 @@ class Collapse:
 
 
 def changed_classes(
-    now: Mapping[str, int], before: Sequence[Mapping[str, int]], rate: float
+    counts_now: Mapping[str, int], before: Sequence[Mapping[str, int]], rate: float
 ) -> ChangedClasses:
     """The classes that are predicted only now, and those that no longer are.
 
-    now, before   items by predicted class, of the window and of each window before it
-    rate          the chance that chance alone makes any class new or lost
+    counts_now, before   items by predicted class, of the window and of each window before it
+    rate                 the chance that chance alone makes any class new or lost
     """
     together = _together(before)
-    n, m = sum(now.values()), together.total()
-    names = sorted({*(name for name, k in now.items() if k), *(name for name, k in together.items() if k)})
+    n, m = sum(counts_now.values()), together.total()
+    names = sorted({
+        *(name for name, k in counts_now.items() if k),
+        *(name for name, k in together.items() if k),
+    })
     if not n or not m:
         return ChangedClasses(new=(), lost=())
     price = rate / max(len(names), 1)
     return ChangedClasses(
-        new=tuple(c for c in names if not together[c] and _all_on_one_side(now[c], n, m) <= price),
-        lost=tuple(c for c in names if not now.get(c) and _all_on_one_side(together[c], m, n) <= price),
+        new=tuple(c for c in names if not together[c] and _all_on_one_side(counts_now[c], n, m) <= price),
+        lost=tuple(
+            c for c in names if not counts_now.get(c) and _all_on_one_side(together[c], m, n) <= price
+        ),
     )
 
 
 def collapsed_to(
-    now: Mapping[str, int], before: Sequence[Mapping[str, int]], rate: float
+    counts_now: Mapping[str, int], before: Sequence[Mapping[str, int]], rate: float
 ) -> Collapse | None:
     """The only class that is predicted, where chance does not explain it; None elsewhere. As above."""
     together = _together(before)
-    n, m = sum(now.values()), together.total()
-    predicted = [name for name, k in now.items() if k]
+    n, m = sum(counts_now.values()), together.total()
+    predicted = [name for name, k in counts_now.items() if k]
     if len(predicted) != 1 or not m:
         return None
-    others = m - together[predicted[0]]
-    if not others or _all_on_one_side(others, m, n) > rate:
+    other_items = m - together[predicted[0]]
+    if not other_items or _all_on_one_side(other_items, m, n) > rate:
         return None
     return Collapse(name=predicted[0], usual=together[predicted[0]] / m)
 
 
-def _together(several: Sequence[Mapping[str, int]]) -> Counter[str]:
+def _together(counts_of_windows: Sequence[Mapping[str, int]]) -> Counter[str]:
     total = Counter[str]()
-    for counts in several:
+    for counts in counts_of_windows:
         total.update(counts)
     return total
 
 
-def _all_on_one_side(k: int, own: int, other: int) -> float:
+def _all_on_one_side(k: int, n_own: int, n_other: int) -> float:
     """The chance that k of own + other items are all among the own ones, at most."""
-    return exp(k * (log(own) - log(own + other)))
+    return exp(k * (log(n_own) - log(n_own + n_other)))

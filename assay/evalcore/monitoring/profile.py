@@ -106,14 +106,14 @@ class Profile:
 def profile_of(traffic: Traffic, measure: Measure, like: Profile | None = None) -> Profile:
     """The profile of a window; `like`: an earlier one, whose edges are used."""
     expected = expected_measure(traffic, measure)
-    said = Profile(
+    profile = Profile(
         rows=len(traffic.score),
         scores=scores_like(traffic.score, like),
         predicted=float(np.mean(traffic.prediction)),
         expected=expected,
         expected_spread=0.0 if expected is None else _expected_spread(traffic, measure),
     )
-    return with_what_is_beside(said, traffic, like)
+    return with_what_is_beside(profile, traffic, like)
 
 
 def scores_like(scores: Floats, like: Profile | None) -> Binned:
@@ -155,9 +155,9 @@ def _expected_spread(traffic: Traffic, measure: Measure) -> float:
 
 
 def _most_common(values: Mapping[str, int]) -> dict[str, int]:
-    ranked = sorted(values.items(), key=lambda one: (-one[1], one[0]))
-    kept, rest = dict(ranked[:MOST_VALUES]), sum(count for _, count in ranked[MOST_VALUES:])
-    return kept | ({OTHER: rest} if rest else {})
+    ranked = sorted(values.items(), key=lambda value_and_count: (-value_and_count[1], value_and_count[0]))
+    commonest, count_of_rest = dict(ranked[:MOST_VALUES]), sum(count for _, count in ranked[MOST_VALUES:])
+    return commonest | ({OTHER: count_of_rest} if count_of_rest else {})
 
 
 # What shards of a large window come to, so that its profile is made without all rows in one place.
@@ -193,15 +193,17 @@ class TrafficTally:
     scores: Ints       # (bins,) as `counts_between` has them
     moments: Floats    # (2, 3) see `moments_of`
 
-    def plus(self, other: "TrafficTally") -> "TrafficTally":
+    def plus(self, tally: "TrafficTally") -> "TrafficTally":
         """Of these rows and the other ones."""
-        return TrafficTally(scores=self.scores + other.scores, moments=self.moments + other.moments)
+        return TrafficTally(scores=self.scores + tally.scores, moments=self.moments + tally.moments)
 
 
 def edges_of(shards: Sequence[SomeValues], bins: int) -> tuple[float, ...]:
     """Rising edges between which lie about equal shares of all rows, fewer where values are tied."""
-    points = np.concatenate([one.points for one in shards])
-    weights = np.concatenate([np.full(len(one.points), one.weight) for one in shards])
+    points = np.concatenate([shard_values.points for shard_values in shards])
+    weights = np.concatenate([
+        np.full(len(shard_values.points), shard_values.weight) for shard_values in shards
+    ])
     order = np.argsort(points, kind="stable")
     below = np.cumsum(weights[order])
     places = np.searchsorted(below, np.arange(1, bins) / bins * below[-1])
@@ -252,23 +254,28 @@ def expected_of(measure: OutcomeMeasure, items: Items) -> tuple[float | None, fl
     if items.probability is None or len(measure.parts) > 1:
         return None, 0.0
     total: Floats = np.zeros(0)
-    for where, piece in items.chunks():
-        one = (_losses(measure, piece) * _weight(piece)).sum(axis=0)
-        total = one if where.start == 0 else total + one
-    whole = float(_weight(items).sum()) if items.weight is not None else len(items)
-    risk = total / (whole or 1.0)
+    for rows, piece in items.chunks():
+        shard_total = (_losses(measure, piece) * _weight(piece)).sum(axis=0)
+        total = shard_total if rows.start == 0 else total + shard_total
+    total_weight = float(_weight(items).sum()) if items.weight is not None else len(items)
+    risk = total / (total_weight or 1.0)
     value = float(measure.value(risk)[0])
     if not np.isfinite(value):
         return None, 0.0
     slope = np.nan_to_num(measure.gradient(risk)[0], nan=0.0, posinf=0.0, neginf=0.0)
-    first = second = 0.0
+    pull_sum = square_sum = 0.0
     for _, piece in items.chunks():
         pull = _losses(measure, piece)[:, : len(slope)] @ slope
-        if items.weight is not None:   # of a ratio: each from its mean, so that their sum is 0
-            pull = (pull - risk[: len(slope)] @ slope) * _weight(piece)[:, 0] * len(items) / (whole or 1.0)
-        first, second = first + float(pull.sum()), second + float((pull**2).sum())
+        if items.weight is not None:  # of a ratio: each from its mean, so that their sum is 0
+            pull = (
+                (pull - risk[: len(slope)] @ slope)
+                * _weight(piece)[:, 0]
+                * len(items)
+                / (total_weight or 1.0)
+            )
+        pull_sum, square_sum = pull_sum + float(pull.sum()), square_sum + float((pull**2).sum())
     n = len(items)
-    return value, float(np.sqrt(max(second / n - (first / n) ** 2, 0.0) / n))
+    return value, float(np.sqrt(max(square_sum / n - (pull_sum / n) ** 2, 0.0) / n))
 
 
 def _weight(items: Items) -> Floats:

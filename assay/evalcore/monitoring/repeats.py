@@ -35,9 +35,9 @@ class RowCopies:
         np.add.at(counts, at, np.concatenate([self.rows, weights]))
         return RowCopies(digests=together[:DIGESTS], rows=counts[:DIGESTS])
 
-    def plus(self, other: "RowCopies") -> "RowCopies":
+    def plus(self, copies: "RowCopies") -> "RowCopies":
         """Of the rows of both."""
-        return self.with_rows(other.digests, other.rows)
+        return self.with_rows(copies.digests, copies.rows)
 
     @property
     def share(self) -> float:

@@ -107,17 +107,27 @@ def signals(
     everything = [w.profile for w in (*comparable, new)]
     distances, levels = _distances(everything), _levels(everything)
     counted = ["new_classes", "lost_classes"] if new.profile.classes else []
-    names = [*(one.name for one in distances), *(one.name for one in levels), *counted]
-    whole = rate / sum(map(_weight, names))
-    least = max(fewest, LEAST_WINDOWS)
+    names = [
+        *(signal_kind.name for signal_kind in distances),
+        *(signal_kind.name for signal_kind in levels),
+        *counted,
+    ]
+    total_rate = rate / sum(map(_weight, names))
+    fewest_windows = max(fewest, LEAST_WINDOWS)
 
     def against(name: str) -> _Against:
-        return _Against.windows(ordinary_windows(comparable, new, name), new, least)
+        return _Against.windows(ordinary_windows(comparable, new, name), new, fewest_windows)
 
     return [
-        *(_of_distance(one, against(one.name), whole * _weight(one.name)) for one in distances),
-        *(_of_level(one, against(one.name), whole * _weight(one.name)) for one in levels),
-        *(_of_classes(name, against(name), whole * _weight(name)) for name in counted),
+        *(
+            _of_distance(signal_kind, against(signal_kind.name), total_rate * _weight(signal_kind.name))
+            for signal_kind in distances
+        ),
+        *(
+            _of_level(signal_kind, against(signal_kind.name), total_rate * _weight(signal_kind.name))
+            for signal_kind in levels
+        ),
+        *(_of_classes(name, against(name), total_rate * _weight(name)) for name in counted),
         *_collapse(against("collapse").sequence, classes),
         *_schema(against("schema").sequence),
     ]
@@ -134,8 +144,10 @@ def ordinary_windows(before: Sequence[Watched], new: Watched, name: str) -> list
         standing -= 1
     season = new.seasons[:1]
     alike = [w for w in before[:standing] if season and w.seasons[:1] == season]
-    again = alike if len(alike) >= SAME_SEASON else []
-    return [w for w in before[:standing] if name not in w.apart or any(w is one for one in again)]
+    same_season = alike if len(alike) >= SAME_SEASON else []
+    return [
+        w for w in before[:standing] if name not in w.apart or any(w is seasonal for seasonal in same_season)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,17 +159,21 @@ class _Against:
     few: str                             # why nothing can be told yet, or nothing
 
     @classmethod
-    def windows(cls, ordinary: Sequence[Watched], new: Watched, least: int) -> "_Against":
-        few = "" if len(ordinary) >= least else f"{len(ordinary)} of {least} windows to compare with"
+    def windows(cls, ordinary: Sequence[Watched], new: Watched, fewest_windows: int) -> "_Against":
+        few = (
+            ""
+            if len(ordinary) >= fewest_windows
+            else f"{len(ordinary)} of {fewest_windows} windows to compare with"
+        )
         return cls(
             sequence=[w.profile for w in (*ordinary, new)],
             among=earlier_windows([w.seasons for w in (*ordinary, new)]), few=few,
         )
 
 
-def is_quiet(found: Sequence[Signal]) -> bool:
+def is_quiet(window_signals: Sequence[Signal]) -> bool:
     """Whether no signal is raised."""
-    return not any(signal.raised for signal in found)
+    return not any(signal.raised for signal in window_signals)
 
 
 def _edges(profile: Profile) -> tuple[float, ...] | None:
@@ -166,7 +182,7 @@ def _edges(profile: Profile) -> tuple[float, ...] | None:
 
 def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
     new = sequence[-1]
-    kept = [name for name, binned in new.features.items()
+    shared_features = [name for name, binned in new.features.items()
             if all(p.features.get(name, binned).edges == binned.edges and name in p.features
                    for p in sequence)]
     of_scores = [
@@ -180,7 +196,7 @@ def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
         *(of_scores if new.scores is not None else []),
         *([of_classes] if all(p.classes for p in sequence) else []),
         *(_Distance(name=f"feature {name}", of=partial(_binned, largest_gap, name), unit=_root,
-                    chance=_smirnov) for name in kept),
+                    chance=_smirnov) for name in shared_features),
         *(_Distance(name=f"segment {name}", of=partial(_moved, name), unit=_root,
                     chance=partial(_pearson, max(len(p.segments[name]) for p in sequence)))
           for name in new.segments if all(name in p.segments for p in sequence)),
@@ -205,74 +221,78 @@ def _levels(sequence: Sequence[Profile]) -> list[_Level]:
     ]
 
 
-def _of_distance(one: _Distance, against: _Against, rate: float) -> Signal:
+def _of_distance(distance: _Distance, against: _Against, rate: float) -> Signal:
     sequence, among, few = against.sequence, against.among, against.few
     in_units, unit, value = [], 1.0, 0.0
-    for k, others in enumerate(among):
-        before = [sequence[j] for j in others]
+    for k, earlier in enumerate(among):
+        before = [sequence[j] for j in earlier]
         if before:
-            value = one.of(sequence[k], before)
-            unit = one.unit(1 / sequence[k].rows + 1 / sum(p.rows for p in before))
+            value = distance.of(sequence[k], before)
+            unit = distance.unit(1 / sequence[k].rows + 1 / sum(p.rows for p in before))
             in_units.append(value / unit)
     if few or len(in_units) < LEAST_WINDOWS:
-        return Signal(name=one.name, value=value, by_chance=None, raised=False, why=few)
-    bound = unit * max(distance_bound(in_units[:-1], rate), one.chance(rate))
-    return Signal(name=one.name, value=value, by_chance=bound, raised=value > max(bound, _matters(one.name)))
+        return Signal(name=distance.name, value=value, by_chance=None, raised=False, why=few)
+    bound = unit * max(distance_bound(in_units[:-1], rate), distance.chance(rate))
+    return Signal(
+        name=distance.name, value=value, by_chance=bound, raised=value > max(bound, _matters(distance.name))
+    )
 
 
-def _of_level(one: _Level, against: _Against, rate: float) -> Signal:
-    found = _level_signal(one, against, rate)
-    return _as_count(found) if one.name == "rows" else found
+def _of_level(level_kind: _Level, against: _Against, rate: float) -> Signal:
+    signal = _level_signal(level_kind, against, rate)
+    return _as_count(signal) if level_kind.name == "rows" else signal
 
 
-def _as_count(found: Signal) -> Signal:
+def _as_count(signal: Signal) -> Signal:
     """The signal of a logarithm, told as numbers and as a relative change."""
-    if found.level is None or found.usual is None:
-        return found
-    sign = 1 if found.level >= found.usual else -1
+    if signal.level is None or signal.usual is None:
+        return signal
+    sign = 1 if signal.level >= signal.usual else -1
 
     def change(distance: float | None) -> float | None:
         return None if distance is None else abs(exp(sign * distance) - 1)
 
     return replace(
-        found, value=change(found.value), by_chance=change(found.by_chance), level=exp(found.level),
-        usual=exp(found.usual),
+        signal, value=change(signal.value), by_chance=change(signal.by_chance), level=exp(signal.level),
+        usual=exp(signal.usual),
     )
 
 
-def _level_signal(one: _Level, against: _Against, rate: float) -> Signal:
+def _level_signal(level_kind: _Level, against: _Against, rate: float) -> Signal:
     sequence, among, few = against.sequence, against.among, against.few
-    level = one.of(sequence[-1])
+    level = level_kind.of(sequence[-1])
     past: list[float] = []
     usual, compared = None, 1
-    for k, others in enumerate(among):
-        of_k = one.of(sequence[k])
-        known = [x for j in others if (x := one.of(sequence[j])) is not None]
-        if not known:
+    for k, earlier in enumerate(among):
+        of_k = level_kind.of(sequence[k])
+        defined_levels = [x for j in earlier if (x := level_kind.of(sequence[j])) is not None]
+        if not defined_levels:
             continue
-        usual, compared = float(np.mean(known)), len(known)
+        usual, compared = float(np.mean(defined_levels)), len(defined_levels)
         if of_k is not None and k < len(among) - 1:
             past.append((of_k - usual) / np.sqrt(1 + 1 / compared))
     if level is None:
-        return Signal(name=one.name, value=None, by_chance=None, raised=usual is not None and not few,
+        return Signal(name=level_kind.name, value=None, by_chance=None, raised=usual is not None and not few,
                       usual=usual, why="it is undefined for what the probabilities expect")
     value = None if usual is None else abs(level - usual)
     if value is None or few or len(past) < LEAST_WINDOWS - 1:
-        why = few or "too few of the windows before have a value"
-        return Signal(name=one.name, value=value, by_chance=None, raised=False, why=why, level=level,
-                      usual=usual)
-    spread = one.spread(sequence[-1], [sequence[j] for j in among[-1]])
+        reason = few or "too few of the windows before have a value"
+        return Signal(
+            name=level_kind.name, value=value, by_chance=None, raised=False, why=reason, level=level,
+            usual=usual,
+        )
+    spread = level_kind.spread(sequence[-1], [sequence[j] for j in among[-1]])
     bound = max(level_bound(past, compared, rate), normal_bound(spread, rate))
-    return Signal(name=one.name, value=value, by_chance=bound, level=level, usual=usual,
-                  raised=value > max(bound, _matters(one.name)))
+    return Signal(name=level_kind.name, value=value, by_chance=bound, level=level, usual=usual,
+                  raised=value > max(bound, _matters(level_kind.name)))
 
 
 def _of_classes(name: str, against: _Against, rate: float) -> Signal:
     """Classes that are predicted now and never were before, or that no longer are."""
-    *before, now = [p.predicted_classes for p in against.sequence]
+    *before, classes_now = [p.predicted_classes for p in against.sequence]
     if against.few:
         return Signal(name=name, value=None, by_chance=None, raised=False, why=against.few)
-    changed = changed_classes(now, before, rate)
+    changed = changed_classes(classes_now, before, rate)
     names = changed.new if name == "new_classes" else changed.lost
     return Signal(
         name=name, value=float(len(names)), by_chance=0.0, raised=bool(names), why=", ".join(names)
@@ -281,33 +301,34 @@ def _of_classes(name: str, against: _Against, rate: float) -> Signal:
 
 def _collapse(sequence: Sequence[Profile], classes: Sequence[str]) -> list[Signal]:
     """Every item is predicted to be of one class, where the windows before had several."""
-    *before, now = [p.predicted_classes for p in sequence]
-    if not now or not any(before):
+    *before, classes_now = [p.predicted_classes for p in sequence]
+    if not classes_now or not any(before):
         return []
-    found = collapsed_to(now, before, NO_COLLAPSE)
-    if found is None:
+    collapsed = collapsed_to(classes_now, before, NO_COLLAPSE)
+    if collapsed is None:
         return [Signal(name="collapse", value=0.0, by_chance=0.0, raised=False)]
     called = dict(zip(("negative", "positive"), classes, strict=False))
-    said = f"every item is predicted {called.get(found.name, found.name)!r}, before {found.usual:.1%} of them"
-    return [Signal(name="collapse", value=1.0, by_chance=0.0, raised=True, why=said, level=1.0,
-                   usual=found.usual)]
+    predicted = called.get(collapsed.name, collapsed.name)
+    message = f"every item is predicted {predicted!r}, before {collapsed.usual:.1%} of them"
+    return [Signal(name="collapse", value=1.0, by_chance=0.0, raised=True, why=message, level=1.0,
+                   usual=collapsed.usual)]
 
 
 def _schema(sequence: Sequence[Profile]) -> list[Signal]:
     """A column that holds no value at all says nothing of its kind."""
     if len(sequence) < 2:
         return []
-    before, now = sequence[-2].columns, sequence[-1].columns
-    came, went = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
-    turned = [name for name in sorted(now.keys() & before.keys())
-              if now[name] != before[name] and "nothing" not in (now[name], before[name])]
-    said = [
+    before, columns_now = sequence[-2].columns, sequence[-1].columns
+    came, went = sorted(columns_now.keys() - before.keys()), sorted(before.keys() - columns_now.keys())
+    turned = [name for name in sorted(columns_now.keys() & before.keys())
+              if columns_now[name] != before[name] and "nothing" not in (columns_now[name], before[name])]
+    messages = [
         *(f"{name} is new" for name in came),
         *(f"{name} is gone" for name in went),
-        *(f"{name} holds {now[name]} values, before {before[name]}" for name in turned),
+        *(f"{name} holds {columns_now[name]} values, before {before[name]}" for name in turned),
     ]
-    changes = float(len(said))
-    return [Signal(name="schema", value=changes, by_chance=0.0, raised=changes > 0, why="; ".join(said))]
+    changes = float(len(messages))
+    return [Signal(name="schema", value=changes, by_chance=0.0, raised=changes > 0, why="; ".join(messages))]
 
 
 def _weight(name: str) -> float:
@@ -319,22 +340,22 @@ def _matters(name: str) -> float:
 
 
 def _binned(
-    distance: Callable[..., float], feature: str | None, now: Profile, before: Sequence[Profile]
+    distance: Callable[..., float], feature: str | None, new_window: Profile, before: Sequence[Profile]
 ) -> float:
     def counts(p: Profile) -> Sequence[int]:
         binned = p.scores if feature is None else p.features[feature]
         return () if binned is None else binned.counts
 
     together = np.sum([counts(p) for p in before], axis=0)
-    return distance(np.asarray(counts(now)), together)
+    return distance(np.asarray(counts(new_window)), together)
 
 
-def _moved(name: str, now: Profile, before: Sequence[Profile]) -> float:
-    return moved_share(now.segments[name], [p.segments[name] for p in before])
+def _moved(name: str, new_window: Profile, before: Sequence[Profile]) -> float:
+    return moved_share(new_window.segments[name], [p.segments[name] for p in before])
 
 
-def _other_classes(now: Profile, before: Sequence[Profile]) -> float:
-    return moved_share(now.classes, [p.classes for p in before])
+def _other_classes(new_window: Profile, before: Sequence[Profile]) -> float:
+    return moved_share(new_window.classes, [p.classes for p in before])
 
 
 def _predicted(profile: Profile) -> float:
@@ -349,9 +370,9 @@ def _repeats(profile: Profile) -> float:
     return 0.0 if profile.repeats is None else profile.repeats
 
 
-def _of_rows(now: Profile, before: Sequence[Profile]) -> float:
+def _of_rows(new_window: Profile, before: Sequence[Profile]) -> float:
     """Of the logarithm of a count that comes by chance (Poisson)."""
-    return sqrt(1 / now.rows + 1 / sum(p.rows for p in before))
+    return sqrt(1 / new_window.rows + 1 / sum(p.rows for p in before))
 
 
 def _root(sizes: float) -> float:
@@ -368,15 +389,15 @@ def _pearson(values: int, rate: float) -> float:
     return float(np.sqrt(scipy.special.chdtri(max(values - 1, 1), rate)) / 2)
 
 
-def _binomial(share_of: Callable[[Profile], float], now: Profile, before: Sequence[Profile]) -> float:
-    n, m = now.rows, sum(p.rows for p in before)
-    pooled = (n * share_of(now) + sum(p.rows * share_of(p) for p in before)) / (n + m)
+def _binomial(share_of: Callable[[Profile], float], new_window: Profile, before: Sequence[Profile]) -> float:
+    n, m = new_window.rows, sum(p.rows for p in before)
+    pooled = (n * share_of(new_window) + sum(p.rows * share_of(p) for p in before)) / (n + m)
     return float(np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)))
 
 
-def _of_expected(now: Profile, before: Sequence[Profile]) -> float:
+def _of_expected(new_window: Profile, before: Sequence[Profile]) -> float:
     return float(np.hypot(
-        now.expected_spread, np.sqrt(sum(p.expected_spread**2 for p in before)) / len(before)
+        new_window.expected_spread, np.sqrt(sum(p.expected_spread**2 for p in before)) / len(before)
     ))
 
 
@@ -391,29 +412,30 @@ def _of_expected(now: Profile, before: Sequence[Profile]) -> float:
 GROUPS = 10
 
 
-def stability(now: Ints, before: Ints) -> float:
+def stability(counts_now: Ints, before: Ints) -> float:
     """PSI of items (B,) against items (B,) in the same bins.  Half an item stands for an empty group."""
     share = before / before.sum()
     middle = np.cumsum(share) - share / 2
     group = np.minimum((middle * GROUPS).astype(np.int64), GROUPS - 1)
-    ours, theirs = (
-        _shares(np.bincount(group, weights=x, minlength=GROUPS).astype(np.float64)) for x in (now, before)
+    ours, shares_before = (
+        _shares(np.bincount(group, weights=x, minlength=GROUPS).astype(np.float64))
+        for x in (counts_now, before)
     )
     used = np.bincount(group, minlength=GROUPS) > 0
-    return float(((ours - theirs) * np.log(ours / theirs))[used].sum())
+    return float(((ours - shares_before) * np.log(ours / shares_before))[used].sum())
 
 
-def largest_gap(now: Ints, before: Ints) -> float:
+def largest_gap(counts_now: Ints, before: Ints) -> float:
     """The Kolmogorov-Smirnov distance of items (B,) from items (B,) in the same bins."""
-    return float(np.abs(np.cumsum(now / now.sum()) - np.cumsum(before / before.sum())).max())
+    return float(np.abs(np.cumsum(counts_now / counts_now.sum()) - np.cumsum(before / before.sum())).max())
 
 
-def moved_share(now: Mapping[str, int], before: Sequence[Mapping[str, int]]) -> float:
+def moved_share(counts_now: Mapping[str, int], before: Sequence[Mapping[str, int]]) -> float:
     """The total variation distance of the values of one window from those of several together."""
-    names = sorted({*now, *(name for one in before for name in one)})
-    ours = np.array([now.get(name, 0) for name in names], np.float64)
-    theirs = np.array([sum(one.get(name, 0) for one in before) for name in names], np.float64)
-    return float(np.abs(ours / ours.sum() - theirs / theirs.sum()).sum() / 2)
+    names = sorted({*counts_now, *(name for counts in before for name in counts)})
+    ours = np.array([counts_now.get(name, 0) for name in names], np.float64)
+    counts_before = np.array([sum(counts.get(name, 0) for counts in before) for name in names], np.float64)
+    return float(np.abs(ours / ours.sum() - counts_before / counts_before.sum()).sum() / 2)
 
 
 def _shares(counts: Floats) -> Floats:
@@ -456,10 +478,10 @@ def earlier_windows(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
     finest = next(
         (i for i, name in enumerate(new) if sum(s[i] == name for s in seasons[:-1]) >= SAME_SEASON), len(new)
     )
-    own = ["" if finest == len(new) else s[finest] for s in seasons]
+    season_of_window = ["" if finest == len(new) else s[finest] for s in seasons]
     too_old = max(len(seasons) - 1 - MOST, 0)
     return [[] for _ in range(too_old)] + [
-        list(islice((j for j in range(k - 1, -1, -1) if own[j] == own[k]), MEMORY))
+        list(islice((j for j in range(k - 1, -1, -1) if season_of_window[j] == season_of_window[k]), MEMORY))
         for k in range(too_old, len(seasons))
     ]
 
@@ -528,18 +550,18 @@ def expectation(value: float, before: Sequence[tuple[float, OwnDraws]]) -> Expec
     return Expectation(value=value, windows=len(before), lean=lean, off=off, corrected=value - lean)
 
 
-def beyond_limit(found: Expectation, limits: Sequence[WatchedLimit]) -> list[Signal]:
+def beyond_limit(expectation: Expectation, limits: Sequence[WatchedLimit]) -> list[Signal]:
     """The signal that a window is expected beyond its limit, raised where the record bears it out."""
-    if found.corrected is None or found.off is None or not limits:
+    if expectation.corrected is None or expectation.off is None or not limits:
         return []
     beyond = max(
-        limit.value - found.corrected if limit.side == "below" else found.corrected - limit.value
+        limit.value - expectation.corrected if limit.side == "below" else expectation.corrected - limit.value
         for limit in limits
     )
-    by_chance = _SURE * found.off
+    by_chance = _SURE * expectation.off
     if beyond <= by_chance:
         return []
     return [Signal(
-        name="beyond_limit", value=beyond, by_chance=by_chance, raised=True, level=found.corrected,
-        usual=found.corrected + beyond if limits[0].side == "below" else found.corrected - beyond,
+        name="beyond_limit", value=beyond, by_chance=by_chance, raised=True, level=expectation.corrected,
+        usual=expectation.corrected + beyond if limits[0].side == "below" else expectation.corrected - beyond,
     )]

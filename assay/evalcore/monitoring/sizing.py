@@ -65,24 +65,27 @@ def size_of(
     promise    what the monitor tests with
     verdicts   how many verdicts of the monitor are known
     """
-    told = {name: place for name, place in windows.items() if _spread(place.measured) > 0}
-    if not told:
+    with_spread = {name: place for name, place in windows.items() if _spread(place.measured) > 0}
+    if not with_spread:
         return None
-    newest = list(told.values())[-1]
-    if len(told) == 1:
+    newest = list(with_spread.values())[-1]
+    if len(with_spread) == 1:
         value = newest.measured.value
     else:
-        mean = recent_mean(None, {name: place.measured for name, place in told.items()}, "independent")
+        mean = recent_mean(None, {name: place.measured for name, place in with_spread.items()}, "independent")
         value = None if mean is None else mean.value
     limits = fixed_limits(newest.limits)
     if value is None or not limits:
         return None
-    limit = min(limits, key=lambda one: abs(value - one.value))
-    labels = [place.measured.labels for place in told.values()]
-    spread = float(np.sqrt(np.average([_spread(p.measured)**2 for p in told.values()], weights=labels)))
+    limit = min(limits, key=lambda watched_limit: abs(value - watched_limit.value))
+    labels = [place.measured.labels for place in with_spread.values()]
+    spread = float(
+        np.sqrt(np.average([_spread(p.measured) ** 2 for p in with_spread.values()], weights=labels))
+    )
     decides = _decides(value, limit, spread, newest, promise)
     return Sizing(
-        verdicts=verdicts, windows=tuple(told), value=value, limit=limit.name, at=limit.value, spread=spread,
+        verdicts=verdicts, windows=tuple(with_spread), value=value, limit=limit.name, at=limit.value,
+        spread=spread,
         decides=decides, labels=min(max(decides, smallest), largest),
     )
 
@@ -100,9 +103,9 @@ def labels_to_alarm(place: PlaceVerdict, pool: int) -> int | None:
     ]
     if place.verdict != "inconclusive" or not beyond or m.value is None or m.labels >= pool:
         return None
-    limit, evidence = max(beyond, key=lambda one: one[1])
-    more = _to_alarm(abs(m.value - limit.value), _spread(m), place.needed - evidence)
-    return min(more, pool - m.labels)
+    limit, evidence = max(beyond, key=lambda limit_and_evidence: limit_and_evidence[1])
+    further_labels = _to_alarm(abs(m.value - limit.value), _spread(m), place.needed - evidence)
+    return min(further_labels, pool - m.labels)
 
 
 def labels_to_ok(place: PlaceVerdict, pool: int) -> int | None:
@@ -111,13 +114,16 @@ def labels_to_ok(place: PlaceVerdict, pool: int) -> int | None:
 
     None where it does not grow, nothing is left to label, or no such thing is missing.
     """
-    m, missing = place.measured, [one for one in place.kept if one is not None]
+    m, missing = (
+        place.measured,
+        [evidence_of_limit for evidence_of_limit in place.kept if evidence_of_limit is not None],
+    )
     if place.verdict != "inconclusive" or not missing or not lies_within(m, place.limits):
         return None
-    least = min(missing)
-    if least <= 0 or m.labels >= pool:
+    weakest = min(missing)
+    if weakest <= 0 or m.labels >= pool:
         return None
-    return min(max(ceil(m.labels * (needed_for_ok(m) / least - 1)), 1), pool - m.labels)
+    return min(max(ceil(m.labels * (needed_for_ok(m) / weakest - 1)), 1), pool - m.labels)
 
 
 def fixed_limits(limits: Sequence[WatchedLimit]) -> list[WatchedLimit]:

@@ -67,9 +67,9 @@ def mean_of_draws(
     windows: Sequence[OwnDraws], shares: Sequence[float], confidence: float
 ) -> tuple[float, float]:
     """The mean of windows, weighted by shares that sum to 1, and the half-width of its interval."""
-    value = fsum(share * one.value for share, one in zip(shares, windows, strict=True))
-    error = sqrt(fsum((share * one.error) ** 2 for share, one in zip(shares, windows, strict=True)))
-    return value, error * _quantile(confidence, sum(one.draws for one in windows))
+    value = fsum(share * window.value for share, window in zip(shares, windows, strict=True))
+    error = sqrt(fsum((share * window.error) ** 2 for share, window in zip(shares, windows, strict=True)))
+    return value, error * _quantile(confidence, sum(window.draws for window in windows))
 
 
 def track(
@@ -84,27 +84,27 @@ def track(
     unit = float(np.median(errors))
     if len(windows) < FEWEST or unit <= 0:
         return None
-    values = np.array([one.value for one in windows])
+    values = np.array([window.value for window in windows])
     grid: Floats = np.linspace(values.min() - _REACH * unit, values.max() + _REACH * unit, _POINTS)
     # an exact window is known to a fraction of the grid's step
     errors = np.maximum(errors, grid[1] - grid[0])
-    before, after = _filtered(grid, values, errors, [one.draws for one in windows], unit)
+    before, after = _filtered(grid, values, errors, [window.draws for window in windows], unit)
     value = float(after @ grid)
     shares = np.cumsum(after) - after / 2
     lower, upper = np.interp([(1 - confidence) / 2, (1 + confidence) / 2], shares, grid).tolist()
     down, up = _WIDER * (value - lower), _WIDER * (upper - value)
-    own = windows[-1].value
+    own_value = windows[-1].value
     expected = float(before @ grid)
     apart = sqrt(float(before @ (grid - expected) ** 2) + errors[-1] ** 2)
-    if abs(own - expected) > scipy.special.ndtri(0.5 + _DISAGREE / 2) * apart:
+    if abs(own_value - expected) > scipy.special.ndtri(0.5 + _DISAGREE / 2) * apart:
         half = errors[-1] * _quantile(confidence, windows[-1].draws)
-        down, up = max(down, value - own + half), max(up, own + half - value)
-    draws = sum(one.draws for one in windows)
+        down, up = max(down, value - own_value + half), max(up, own_value + half - value)
+    draws = sum(window.draws for window in windows)
     span = bounds[1] - bounds[0]
     unseen = _MISSED / max(draws, 1) * span if np.isfinite(span) else 0.0
     down, up = max(down, unseen), max(up, unseen)
     return Tracked(
-        value=value, lower=value - down, upper=value + up, confidence=confidence, own=own,
+        value=value, lower=value - down, upper=value + up, confidence=confidence, own=own_value,
         windows=len(windows), draws=draws,
     )
 
@@ -115,8 +115,8 @@ def narrows(tracked: Tracked, drawn: OwnDraws) -> bool:
     Where a measure moves from window to window by as much as the error of one, they do not: what is left is
     the normal interval of the window's own draws, which misses more often than that of its estimate.
     """
-    own = 2 * drawn.error * _quantile(tracked.confidence, drawn.draws)
-    return tracked.upper - tracked.lower <= _NARROWS * own
+    own_width = 2 * drawn.error * _quantile(tracked.confidence, drawn.draws)
+    return tracked.upper - tracked.lower <= _NARROWS * own_width
 
 
 def _errors(windows: Sequence[OwnDraws]) -> Floats:
@@ -124,11 +124,11 @@ def _errors(windows: Sequence[OwnDraws]) -> Floats:
 
     A window in which nothing went wrong shows too little of how much its draws vary.
     """
-    draws = np.array([max(one.draws, 1) for one in windows], np.float64)
-    squares = np.array([one.error**2 for one in windows]) * draws
+    draws = np.array([max(window.draws, 1) for window in windows], np.float64)
+    squares = np.array([window.error**2 for window in windows]) * draws
     so_far = np.cumsum(squares * draws) / np.cumsum(draws)
-    known = squares > 0
-    return np.where(known, np.sqrt(np.maximum(squares, so_far) / draws), 0.0)
+    has_error = squares > 0
+    return np.where(has_error, np.sqrt(np.maximum(squares, so_far) / draws), 0.0)
 
 
 def _filtered(
@@ -149,8 +149,8 @@ def _filtered(
             likely = (moves @ likely[..., None])[..., 0]
         before = _mixed_over(log_weight, likely)
         freedom = max(draws[w] - 1, 3)
-        far = (grid - value) / errors[w]
-        likely = likely * np.exp(-(freedom + 1) / 2 * np.log1p(far**2 / freedom))
+        distance = (grid - value) / errors[w]
+        likely = likely * np.exp(-(freedom + 1) / 2 * np.log1p(distance**2 / freedom))
         total = likely.sum(axis=1)
         # a step under which this window cannot be weighs nothing from here on
         total = np.maximum(total, np.finfo(np.float64).tiny)
@@ -164,8 +164,8 @@ def _columns(weights: Floats) -> Floats:
 
 def _mixed_over(log_weight: Floats, likely: Floats) -> Floats:
     weight = np.exp(log_weight - log_weight.max())
-    found = weight @ likely
-    return np.asarray(found / found.sum())
+    mixture = weight @ likely
+    return np.asarray(mixture / mixture.sum())
 
 
 def _quantile(confidence: float, draws: int) -> float:
@@ -201,26 +201,26 @@ class PartChange:
 
 
 def part_changes(
-    now: Mapping[str, OwnDraws], before: Sequence[Mapping[str, OwnDraws]], confidence: float
+    draws_now: Mapping[str, OwnDraws], before: Sequence[Mapping[str, OwnDraws]], confidence: float
 ) -> list[PartChange]:
     """Every change that there is, the largest fall first; before: windows, in any order."""
-    told = {name: [one[name] for one in before if name in one] for name in now}
-    looked_at = [name for name, earlier in told.items() if earlier]
+    draws_before = {name: [window[name] for window in before if name in window] for name in draws_now}
+    looked_at = [name for name, earlier in draws_before.items() if earlier]
     if not looked_at:
         return []
     together = 1 - (1 - confidence) / len(looked_at)
-    found = []
+    changes = []
     for name in looked_at:
-        draws = sum(one.draws for one in told[name])
-        shares = [one.draws / draws for one in told[name]]
-        then, then_half = mean_of_draws(told[name], shares, together)
-        _, half = mean_of_draws([now[name]], [1.0], together)
-        change, apart = now[name].value - then, hypot(half, then_half)
-        found.append(PartChange(
-            name=name, now=now[name].value, before=then, change=change, lower=change - apart,
+        draws = sum(draws_of_window.draws for draws_of_window in draws_before[name])
+        shares = [draws_of_window.draws / draws for draws_of_window in draws_before[name]]
+        then, then_half = mean_of_draws(draws_before[name], shares, together)
+        _, half = mean_of_draws([draws_now[name]], [1.0], together)
+        change, apart = draws_now[name].value - then, hypot(half, then_half)
+        changes.append(PartChange(
+            name=name, now=draws_now[name].value, before=then, change=change, lower=change - apart,
             upper=change + apart,
         ))
-    return sorted(found, key=lambda one: one.change)
+    return sorted(changes, key=lambda part_change: part_change.change)
 
 
 def simultaneous_half(drawn: OwnDraws, confidence: float, many: int) -> float:

@@ -15,7 +15,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import Verdict
-from assay.evalcore.monitoring.betting import Side, mixed
+from assay.evalcore.monitoring.betting import EFFECTS, Side, mixed
 from assay.evalcore.monitoring.tracking import OwnDraws, Tracked, narrows
 from assay.evalcore.types import Bools, Floats
 
@@ -87,6 +87,12 @@ def called_out(
 # **cusum**.  C_w = max(C_{w−1}, 1) · mean exp(f_w), alarm at 1/α.  It promises less: at least 1/α windows
 # between false alarms on average, so at most α of them a window.
 #
+# **A window alone.**  Of the error rate of the e-detector and of alpha-spending a share s is spent on windows
+# by themselves: one whose draws have a chance of at most s α/H while the limit is kept
+# (`evalcore.monitoring.single_window`) is an alarm, whatever the windows before said.  By the union bound
+# that takes s α of the promise in H windows; the bets have (1 − s) α, log evidence less by log(1/(1 − s)).
+# It is the last of a window's factors, −log(s α/H) or −CERTAIN; those judged by earlier versions have none.
+#
 # After an alarm every rule begins anew.  All four need factors with E exp(f) ≤ 1: intervals have none.
 
 Test = Literal["e-detector", "e-process", "alpha-spending", "cusum"]
@@ -94,6 +100,7 @@ Member = TypeVar("Member", bound=Hashable)
 
 HORIZON = 200        # windows that the error rate is about, unless said otherwise
 _BEGINNINGS = 4.0    # ρ H: of the bets, so many begin anew in the horizon
+ALONE = 1 / 3        # s: the share of the error rate that is spent on windows by themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +117,13 @@ class Promise:
             raise BadInput(f"an error rate lies between 0 and 1, got {self.error_rate}")
         if self.horizon < 1:
             raise BadInput(f"a horizon is at least one window, got {self.horizon}")
+
+    @property
+    def level_alone(self) -> float | None:
+        """The chance below which the draws of one window are an alarm by themselves; None where only bets
+        are."""
+        tests_alone = self.test in ("e-detector", "alpha-spending")
+        return ALONE * self.error_rate / self.horizon if tests_alone else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,8 +148,17 @@ class Life:
 def step(promise: Promise, life: Life, factors: Floats) -> tuple[Life, Floats]:
     """One more window: the life after it and its log evidence (...); an alarm is due at −log(error_rate).
 
-    factors (..., G): of one life, or of many side by side.
+    factors (..., G), or (..., G + 1) with that of the window alone: of one life, or of many side by side.
     """
+    effects = len(EFFECTS)
+    life, by_bets = _step_of_bets(promise, life, factors[..., :effects])
+    if factors.shape[-1] == effects:
+        return life, by_bets
+    by_itself = factors[..., effects] + np.log(ALONE / promise.horizon)
+    return life, np.asarray(np.maximum(by_bets + np.log1p(-ALONE), by_itself))
+
+
+def _step_of_bets(promise: Promise, life: Life, factors: Floats) -> tuple[Life, Floats]:
     w = life.windows + 1
     match promise.test:
         case "e-detector":
@@ -160,8 +183,8 @@ def step(promise: Promise, life: Life, factors: Floats) -> tuple[Life, Floats]:
 def carried(promise: Promise, evidence: float) -> float:
     """The log evidence that the next window begins with, after one with this evidence and no alarm.
 
-    It is what `step` returns for a window that says nothing (all factors 0).  The e-detector carries most of
-    the evidence on and begins anew with ρ: log((1 − ρ) M + ρ) − log(1 + ρ H).
+    It is what `step` returns for a window that says nothing, where none is tested by itself (all factors 0).
+    The e-detector carries most of the evidence on and begins anew with ρ: log((1 − ρ) M + ρ) − log(1 + ρ H).
     """
     match promise.test:
         case "e-detector":
@@ -191,34 +214,35 @@ def family_evidence(
 ) -> list[dict[Member, EvidenceSoFar]]:
     """The rule applied to several members (segments, say) side by side, window after window.
 
-    windows: for each, member -> factors (G,); a member may be missing from some.  members: how many share the
-    error rate; those of the window unless given.  The correction decides which of several alarms to believe;
-    a member in breach begins anew.  With one member this is the plain rule.
+    windows: for each, member -> factors (G,) or (G + 1,), as `step` takes them; a member may be missing from
+    some.  members: how many share the error rate; those of the window unless given.  The correction decides
+    which of several alarms to believe; a member in breach begins anew.  With one member this is the plain
+    rule.
     """
     lives: dict[Member, Life] = {}
     result: list[dict[Member, EvidenceSoFar]] = []
     for factors in windows:
         evidence: dict[Member, float] = {}
         for name, f in factors.items():
-            life = lives.get(name) or Life.new(promise.test, len(f))
+            life = lives.get(name) or Life.new(promise.test, min(len(f), len(EFFECTS)))
             lives[name], at = step(promise, life, f)
             evidence[name] = float(at)
         alarms = called_out(list(evidence.values()), promise.error_rate, correction, members)
-        here = {
+        members_now = {
             name: EvidenceSoFar(evidence=evidence[name], alarm=bool(alarm))
             for name, alarm in zip(evidence, alarms, strict=True)
         }
-        for name, so_far in here.items():
+        for name, so_far in members_now.items():
             if so_far.alarm:
                 del lives[name]
-        result.append(here)
+        result.append(members_now)
     return result
 
 
 def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[EvidenceSoFar]:
     """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each
     alarm."""
-    return [one[""] for one in family_evidence(promise, [{"": f} for f in windows])]
+    return [by_member[""] for by_member in family_evidence(promise, [{"": f} for f in windows])]
 
 
 # What is said of a window: ok, breach or inconclusive.
@@ -273,7 +297,8 @@ class PlaceVerdict:
     segment: str | None
     measured: Measured
     limits: tuple[WatchedLimit, ...]
-    factors: tuple[tuple[float, ...], ...]   # for each limit, the log factors (G,) of this window
+    # for each limit, the log factors (G,) of this window, and that of the window alone where one is tested
+    factors: tuple[tuple[float, ...], ...]
     evidence: tuple[float, ...]              # for each limit, log, over the life since the last breach
     needed: float                            # log evidence that makes a breach
     verdict: Verdict
@@ -291,15 +316,15 @@ class PlaceVerdict:
 
 def verdict_of(
     measured: Measured, limits: Sequence[WatchedLimit], alarm: bool, standing: bool = False,
-    kept: Sequence[float | None] = (), tracked: Tracked | None = None, drawn: OwnDraws | None = None,
+    evidence_kept: Sequence[float | None] = (), tracked: Tracked | None = None, drawn: OwnDraws | None = None,
 ) -> Verdict:
     """The verdict on a place of a window.
 
-    alarm      the evidence of the windows so far is enough for a breach
-    standing   a breach was called before, and nothing has been ok since
-    kept       for each limit, the log evidence that it is kept, where ok takes that beside the interval
-    tracked    the measure by its draws and those of the windows before
-    drawn      by its draws alone
+    alarm          the evidence of the windows so far is enough for a breach
+    standing       a breach was called before, and nothing has been ok since
+    evidence_kept  for each limit, the log evidence that it is kept, where ok takes that beside the interval
+    tracked        the measure by its draws and those of the windows before
+    drawn          by its draws alone
     """
     if alarm:
         return "breach"
@@ -311,16 +336,19 @@ def verdict_of(
     )
     if standing and beyond:
         return "breach"
-    shown = all(one is None or one >= needed_for_ok(measured) for one in kept)
+    shown = all(
+        evidence_of_limit is None or evidence_of_limit >= needed_for_ok(measured)
+        for evidence_of_limit in evidence_kept
+    )
     within = (shown and lies_within(measured, limits)) or shown_by_windows(
-        measured, tracked, drawn, limits, kept
+        measured, tracked, drawn, limits, evidence_kept
     )
     return "ok" if within else "inconclusive"
 
 
 def shown_by_windows(
     measured: Measured, tracked: Tracked | None, drawn: OwnDraws | None, limits: Sequence[WatchedLimit],
-    kept: Sequence[float | None] = (),
+    evidence_kept: Sequence[float | None] = (),
 ) -> bool:
     """Whether a window is within its limits by the windows before, and by its own labels at twice the risk.
 
@@ -333,13 +361,16 @@ def shown_by_windows(
         return False
     if not narrows(tracked, drawn) or not lies_within(tracked, limits):
         return False
-    shown = all(one is None or one >= needed_for_ok(m) - log(2) for one in kept)
+    shown = all(
+        evidence_of_limit is None or evidence_of_limit >= needed_for_ok(m) - log(2)
+        for evidence_of_limit in evidence_kept
+    )
     twice, once = (float(scipy.special.ndtri(level)) for level in (m.confidence, (1 + m.confidence) / 2))
     nearer = max(twice, 0.0) / once
-    own = replace(
+    own_interval = replace(
         m, lower=m.value - nearer * (m.value - m.lower), upper=m.value + nearer * (m.upper - m.value)
     )
-    return shown and lies_within(own, limits) and all(_keeps(tracked.own, limit) for limit in limits)
+    return shown and lies_within(own_interval, limits) and all(_keeps(tracked.own, limit) for limit in limits)
 
 
 def _keeps(value: float, limit: WatchedLimit) -> bool:

@@ -65,8 +65,9 @@ class GuessModel(ABC):
         return 0.0
 
     @abstractmethod
-    def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
-        """W (R, B, d') from the sums over n labelled items; first (B,): the weights before any label."""
+    def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first_weights: Floats) -> Floats:
+        """W (R, B, d') from the sums over n labelled items; first_weights (B,): the weights before any
+        label."""
 
 
 class Mixture(GuessModel):
@@ -84,33 +85,35 @@ class Mixture(GuessModel):
     FITS: ClassVar[float] = 6.0     # about what n Δ comes to where `first` is right
     STEPS: ClassVar[int] = 60
 
-    def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
+    def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first_weights: Floats) -> Floats:
         """W (R, B, 1)."""
         g, c, total = gram[:, 0] / max(n, 1), cross[:, 0] / max(n, 1), square[:, 0] / max(n, 1)
-        loose = self._near(g, c, n, first, np.full(len(g), self.LOOSE))
+        loose = self._near(g, c, n, first_weights, np.full(len(g), self.LOOSE))
         if not n:
             return loose[:, :, None]
-        start = np.broadcast_to(first / first.sum(), loose.shape)
+        start = np.broadcast_to(first_weights / first_weights.sum(), loose.shape)
         errors = [
             np.einsum("rb,rbk,rk->r", w, g, w) - 2 * (w * c).sum(axis=1) + total for w in (start, loose)
         ]
         z = n * (errors[0] - errors[1]) / np.maximum(errors[1], 1e-12)
         worth = self.PRIOR * np.minimum(1.0, (self.FITS / np.maximum(z, self.FITS)) ** 2)
-        return self._near(g, c, n, first, np.maximum(worth, self.LOOSE))[:, :, None]
+        return self._near(g, c, n, first_weights, np.maximum(worth, self.LOOSE))[:, :, None]
 
-    def _near(self, g: Floats, c: Floats, n: int, first: Floats, worth: Floats) -> Floats:
-        """W (R, B) with a ridge towards `first` that is worth so many labels (R,); g (R, B, B), c (R, B)."""
-        b = len(first)
+    def _near(self, g: Floats, c: Floats, n: int, first_weights: Floats, worth: Floats) -> Floats:
+        """W (R, B) with a ridge towards `first_weights` that is worth so many labels (R,); g (R, B, B), c
+        (R, B)."""
+        b = len(first_weights)
         trust = (n / (n + worth))[:, None]
         scale = np.trace(g, axis1=1, axis2=2)[:, None] / b if n else np.ones((len(g), 1))
-        c = trust * c + (1 - trust) * scale * first
+        c = trust * c + (1 - trust) * scale * first_weights
         g = trust[..., None] * g + ((1 - trust) * scale)[..., None] * np.eye(b)
-        w = np.broadcast_to(np.maximum(first, 0.02), c.shape)
+        w = np.broadcast_to(np.maximum(first_weights, 0.02), c.shape)
         w = w / w.sum(axis=1, keepdims=True)
         rate = 3.0 / np.maximum(np.abs(g).max(axis=(1, 2)), 1e-12)[:, None]
         for _ in range(self.STEPS):
             slope = np.einsum("rbk,rk->rb", g, w) - c
-            w = w * np.exp(np.clip(-rate * (slope - (w * slope).sum(axis=1, keepdims=True)), -4, 4))
+            down = rate * ((w * slope).sum(axis=1, keepdims=True) - slope)
+            w = w * np.exp(np.minimum(np.maximum(down, -4), 4))
             w = w / w.sum(axis=1, keepdims=True)
         return np.asarray(w)
 
@@ -127,12 +130,12 @@ class Regression(GuessModel):
     shared = False
     RIDGE: ClassVar[float] = 8.0
 
-    def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
+    def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first_weights: Floats) -> Floats:
         """W (R, B, d)."""
         weights = np.zeros(cross.shape)
         p = cross.shape[2] - 1
         if n == 0:
-            weights[:] = first
+            weights[:] = first_weights
             return np.moveaxis(weights, 1, 2)
         total = np.maximum(gram[..., -1, -1], 1e-12)
         mean_e, mean_l = gram[..., :-1, -1] / total[..., None], cross[..., -1] / total
@@ -141,9 +144,9 @@ class Regression(GuessModel):
             sxx = gram[..., :-1, :-1] / total[..., None, None] - mean_e[..., :, None] * mean_e[..., None, :]
             sxy = cross[..., :-1] / total[..., None] - mean_e * mean_l[..., None]
             syy = np.maximum(square / total - mean_l**2, 0.0)
-            own = np.diagonal(gram, axis1=-2, axis2=-1)[..., :-1] / total[..., None]
+            second_moment = np.diagonal(gram, axis1=-2, axis2=-1)[..., :-1] / total[..., None]
             spread = np.diagonal(sxx, axis1=-2, axis2=-1)
-            spread = np.where(is_nothing(spread, own), 0.0, np.sqrt(np.maximum(spread, 0.0)))
+            spread = np.where(is_nothing(spread, second_moment), 0.0, np.sqrt(np.maximum(spread, 0.0)))
             slopes = self._shrunken(sxx, sxy, syy, spread, n)
         weights[..., :-1] = slopes
         weights[..., -1] = mean_l - (slopes * mean_e).sum(axis=-1)
@@ -159,11 +162,11 @@ class Regression(GuessModel):
         spread (R, d, p): the deviation of each guess, 0 where it is constant.
         """
         p = sxy.shape[-1]
-        known = spread > 1e-9
-        scale = np.where(known, spread, 1.0)
-        r = np.where(known, sxy / scale, 0.0)
-        corr = sxx / (scale[..., :, None] * scale[..., None, :]) * known[..., :, None] * known[..., None, :]
-        corr = corr + np.eye(p) * (self.RIDGE / n + 1e-9) + np.eye(p) * (~known[..., None])
+        varies = spread > 1e-9
+        scale = np.where(varies, spread, 1.0)
+        r = np.where(varies, sxy / scale, 0.0)
+        corr = sxx / (scale[..., :, None] * scale[..., None, :]) * varies[..., :, None] * varies[..., None, :]
+        corr = corr + np.eye(p) * (self.RIDGE / n + 1e-9) + np.eye(p) * (~varies[..., None])
         slopes = np.linalg.solve(corr, r[..., None])[..., 0]
         explained = (slopes * r).sum(axis=-1)
         share = np.clip(explained / np.maximum(syy, 1e-12), 0.0, 0.999)

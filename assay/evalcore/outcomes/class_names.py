@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 from unicodedata import category, normalize
 
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]*))?")
@@ -35,8 +36,8 @@ def as_seen(name: str) -> str:
     """
     if name.isascii() and name.isalnum():
         return name
-    seen = "".join(character for character in name if category(character) != "Cf")
-    return " ".join(normalize("NFC", seen).split())
+    visible = "".join(character for character in name if category(character) != "Cf")
+    return " ".join(normalize("NFC", visible).split())
 
 
 def class_value(text: str) -> str:
@@ -45,15 +46,25 @@ def class_value(text: str) -> str:
     >>> [class_value(text) for text in ("TRUE", "1.0", "0.50", "007", "not  spam ")]
     ['true', '1', '0.5', '007', 'not spam']
     """
-    seen = as_seen(text)
-    if seen.lower() in _BOOLEANS:
-        return seen.lower()
-    number = _NUMBER.fullmatch(seen)
+    visible = as_seen(text)
+    if visible.lower() in _BOOLEANS:
+        return visible.lower()
+    number = _NUMBER.fullmatch(visible)
     if number is None:
-        return seen
-    sign, whole, fraction = number[1], number[2], (number[3] or "").rstrip("0")
-    value = f"{whole}.{fraction}" if fraction else whole
+        return visible
+    sign, integer, fraction = number[1], number[2], (number[3] or "").rstrip("0")
+    value = f"{integer}.{fraction}" if fraction else integer
     return value if value == "0" else sign + value
+
+
+def meaning_of(name: str) -> Literal["positive", "negative"] | None:
+    """Which of two classes a name says it is; None for most names.
+
+    >>> meaning_of("Yes"), meaning_of("0"), meaning_of("spam")
+    ('positive', 'negative', None)
+    """
+    value = class_value(name).casefold()
+    return "positive" if value in POSITIVE_WORDS else "negative" if value in NEGATIVE_WORDS else None
 
 
 def two_class_values(positive: str, negative: str) -> dict[str, str]:
@@ -65,17 +76,19 @@ def two_class_values(positive: str, negative: str) -> dict[str, str]:
     {'1': '1', 'true': '1', '0': '0', 'false': '0'}
     >>> two_class_values("1", "2")
     {'1': '1', 'true': '1'}
+    >>> two_class_values("No", "Yes")["1"]
+    'Yes'
     """
     values = class_value(positive), class_value(negative)
-    turned = values[0] in _NO or values[1] in _YES
-    meant: dict[str, str] = {}
+    turned = meaning_of(positive) == "negative" or meaning_of(negative) == "positive"
+    meanings: dict[str, str] = {}
     for words, place in ((_YES, int(turned)), (_NO, int(not turned))):
         name, value = (positive, negative)[place], values[place]
         plain = not {*values} & {*_YES, *_NO}
         for word in words:
             if plain or value in words or not _is_boolean_or_number(value):
-                meant[word] = name
-    return meant
+                meanings[word] = name
+    return meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +124,10 @@ def _tables(
 
 
 def _unambiguous(meanings: Iterable[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
+    classes_of_value: dict[str, set[str]] = {}
     for value, name in meanings:
-        found.setdefault(value, set()).add(name)
-    return {value: names.pop() for value, names in found.items() if len(names) == 1}
+        classes_of_value.setdefault(value, set()).add(name)
+    return {value: names.pop() for value, names in classes_of_value.items() if len(names) == 1}
 
 
 def classes_among(counts: Mapping[str, int]) -> dict[str, str]:
@@ -162,12 +175,15 @@ def classes_of_columns(columns: Sequence[Mapping[str, int]]) -> list[dict[str, s
     counts: Counter[str] = Counter()
     for column in columns:
         counts.update(column)
-    meant = classes_among(counts)
-    of_each = [{text: meant[text] for text in column} for column in columns]
-    if any(what_differs(set(one.values())) for one in of_each):
+    meanings = classes_among(counts)
+    of_each = [{text: meanings[text] for text in column} for column in columns]
+    if any(what_differs(set(classes_of_column.values())) for classes_of_column in of_each):
         return of_each
-    spelled = {name.casefold(): name for one in of_each for name in one.values()}
-    return [{text: spelled[name.casefold()] for text, name in one.items()} for one in of_each]
+    spelled = {name.casefold(): name for classes_of_column in of_each for name in classes_of_column.values()}
+    return [
+        {text: spelled[name.casefold()] for text, name in classes_of_column.items()}
+        for classes_of_column in of_each
+    ]
 
 
 def guessed_positive(names: Collection[str]) -> str | None:
@@ -176,14 +192,14 @@ def guessed_positive(names: Collection[str]) -> str | None:
     >>> guessed_positive(["No", "Yes"]), guessed_positive(["0", "fraud"]), guessed_positive(["ham", "spam"])
     ('Yes', 'fraud', None)
     """
-    said = {name: class_value(name).casefold() for name in sorted(names)}
-    if all(map(_NUMBER.fullmatch, said.values())) and not {*said.values()} & {*_NO}:
+    values = {name: class_value(name).casefold() for name in sorted(names)}
+    if all(map(_NUMBER.fullmatch, values.values())) and not {*values.values()} & {*_NO}:
         return None       # 1 and 2 are numbers of classes
-    positive = [name for name, value in said.items() if value in POSITIVE_WORDS]
-    other = [name for name, value in said.items() if value not in NEGATIVE_WORDS]
+    positive = [name for name, value in values.items() if value in POSITIVE_WORDS]
+    not_negative = [name for name, value in values.items() if value not in NEGATIVE_WORDS]
     if positive:
         return positive[0]
-    return other[0] if len(other) == 1 < len(said) else None
+    return not_negative[0] if len(not_negative) == 1 < len(values) else None
 
 
 def what_differs(texts: Iterable[str]) -> str | None:

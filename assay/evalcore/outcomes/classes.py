@@ -128,25 +128,25 @@ class Classes(OutcomeKind):
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers, the predicted class, what judges say, and all classes alike."""
         even = np.full((len(items), self.width), 1 / self.width)
-        found = _powered(items.probability) if items.probability is not None else []
+        guesses = _powered(items.probability) if items.probability is not None else []
         if items.systems:
-            found.append(self.phi(items.prediction[:, 0]))
-            found += [self.phi(items.prediction[:, s]) for s in range(1, items.systems)][:3]
+            guesses.append(self.phi(items.prediction[:, 0]))
+            guesses += [self.phi(items.prediction[:, s]) for s in range(1, items.systems)][:3]
         if items.judge is not None:
-            instead = found[1 if items.probability is not None else 0] if found else even
-            found += [
+            instead = guesses[1 if items.probability is not None else 0] if guesses else even
+            guesses += [
                 np.where((judge == SILENT)[:, None], instead, self._between(judge)) for judge in items.judge.T
             ]
-        found.append(even)
-        return np.stack(found, axis=1)
+        guesses.append(even)
+        return np.stack(guesses, axis=1)
 
     def first_weights(self, items: Items) -> Floats:
         """The probabilities as they are; a prediction alone is right with CONFIDENCE."""
-        rest = items.systems if items.systems < 4 else 4
-        rest += 0 if items.judge is None else items.judge.shape[1]
+        n_others = items.systems if items.systems < 4 else 4
+        n_others += 0 if items.judge is None else items.judge.shape[1]
         if items.probability is not None:
-            return np.array([0.2, 0.6, 0.1, *[0.0] * rest, 0.1])
-        return np.array([*[CONFIDENCE / max(rest, 1)] * rest, 1 - CONFIDENCE if rest else 1.0])
+            return np.array([0.2, 0.6, 0.1, *[0.0] * n_others, 0.1])
+        return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """Of one class out of K."""
@@ -166,9 +166,9 @@ class Classes(OutcomeKind):
     def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
         """One class is predicted and one is true: the best of the others, or the same."""
         order = np.argsort(-label, kind="stable")
-        others = np.full(self.width, label[order[0]])
-        others[order[0]] = label[order[1]]
-        best = np.maximum(hit + label, others) + predicted
+        best_of_others = np.full(self.width, label[order[0]])
+        best_of_others[order[0]] = label[order[1]]
+        best = np.maximum(hit + label, best_of_others) + predicted
         return np.asarray(np.where(support > 0, best, -np.inf).max(axis=1))
 
     def predicted_range(self, support: Floats) -> tuple[Floats, Floats]:
@@ -212,9 +212,9 @@ class Preferences(Classes):
         return False
 
 
-def preferences(first: str, second: str, tie: str | None) -> Preferences:
+def preferences(first_answer: str, second_answer: str, tie: str | None) -> Preferences:
     """The outcomes of comparing two answers; tie: what that is called, None where there are none."""
-    names = (first, second) if tie is None else (first, second, tie)
+    names = (first_answer, second_answer) if tie is None else (first_answer, second_answer, tie)
     return Preferences(names=names, values=_WORTH[: len(names)])
 
 
@@ -248,13 +248,13 @@ class OneClass:
 
     def sums(self, phi: Floats) -> Floats:
         """(..., 2) the sums of phi (..., K) over the other classes, and of this one."""
-        mine = phi[..., self.part]
-        return np.stack([phi.sum(axis=-1) - mine, mine], axis=-1)
+        of_class = phi[..., self.part]
+        return np.stack([phi.sum(axis=-1) - of_class, of_class], axis=-1)
 
     def shared(self, phi: Floats) -> Floats:
         """(..., K) of phi (..., 2): the other classes share what is theirs evenly."""
-        each = np.where(self.of_class == 1, 1.0, 1 / (self.kind.width - 1))
-        return np.asarray(phi[..., self.of_class] * each)
+        share_of_class = np.where(self.of_class == 1, 1.0, 1 / (self.kind.width - 1))
+        return np.asarray(phi[..., self.of_class] * share_of_class)
 
     def items(self, items: Items) -> Items:
         """The items with what is said of two classes."""

@@ -95,21 +95,21 @@ class Items:
         k = self.by_system.shape[1] // self.systems
         return self.by_system[:, system * k : (system + 1) * k]
 
-    def chunks(self, most: int = CHUNK) -> Iterator[tuple[slice, "Items"]]:
-        """All items, a piece at a time, each of `most` items or fewer."""
-        for start in range(0, len(self), most):
-            piece = slice(start, min(start + most, len(self)))
+    def chunks(self, size: int = CHUNK) -> Iterator[tuple[slice, "Items"]]:
+        """All items, a piece at a time, each of `size` items or fewer."""
+        for start in range(0, len(self), size):
+            piece = slice(start, min(start + size, len(self)))
             yield piece, self.at(piece)
 
 
 def joined_items(pieces: Sequence[Items]) -> Items:
     """The items of all pieces, in order; all have the same columns."""
     def column(name: str) -> Floats | None:
-        found = [getattr(piece, name) for piece in pieces]
-        return None if found[0] is None else np.concatenate(found)
+        arrays = [getattr(piece, name) for piece in pieces]
+        return None if arrays[0] is None else np.concatenate(arrays)
 
-    named = {name: column(name) for name in _OPTIONAL}
-    return Items(prediction=np.concatenate([piece.prediction for piece in pieces]), **named)
+    columns = {name: column(name) for name in _OPTIONAL}
+    return Items(prediction=np.concatenate([piece.prediction for piece in pieces]), **columns)
 
 
 def joined(pieces: Sequence[Items]) -> Items:
@@ -226,12 +226,12 @@ def pool_weights(pool: ItemPool) -> PoolWeights | None:
     """Of a pool; None where its items have no weights.  Raises BadInput where nothing counts."""
     if pool.none.weight is None:
         return None
-    total, least = 0.0, np.inf
-    for one, lightest in pool.over(_weigh):
-        total, least = total + one, min(least, lightest)
+    total, lightest_weight = 0.0, np.inf
+    for shard_weight, lightest in pool.over(_weigh):
+        total, lightest_weight = total + shard_weight, min(lightest_weight, lightest)
     if not total:
         raise BadInput("all weights are 0: nothing counts; give at least one item a weight above 0")
-    return PoolWeights(items=len(pool), mean=total / len(pool), least=least)
+    return PoolWeights(items=len(pool), mean=total / len(pool), least=lightest_weight)
 
 
 def _weigh(items: Items) -> tuple[float, float]:
@@ -271,27 +271,32 @@ class Joint:
     def of(self, prediction: Floats) -> Ints:
         """The number (n,) of each joint prediction (n, S); M for all others."""
         order = np.argsort(self.marks)
-        found = _marks_of(prediction)
-        place = np.searchsorted(self.marks[order], found).clip(max=len(order) - 1)
-        return np.where(self.marks[order][place] == found, order[place], len(order))
+        marks = _marks_of(prediction)
+        place = np.searchsorted(self.marks[order], marks).clip(max=len(order) - 1)
+        return np.where(self.marks[order][place] == marks, order[place], len(order))
 
 
-def joint_predictions(pool: ItemPool, most: int = MOST_GROUPS) -> Joint:
+def joint_predictions(pool: ItemPool, max_groups: int = MOST_GROUPS) -> Joint:
     """The frequent ones of a pool; of two as frequent, the one with the lower mark comes first."""
-    told = list(pool.over(_Count(0, 1, TOLD if pool.n_shards > 1 else len(pool))))
-    if all(one.counts is not None for one in told):
+    counted_shards = list(pool.over(_Count(0, 1, TOLD if pool.n_shards > 1 else len(pool))))
+    if all(counted.counts is not None for counted in counted_shards):
         return Joint(
-            _most_frequent([(one.marks, one.counts) for one in told if one.counts is not None], most)
+            _most_frequent(
+                [(counted.marks, counted.counts) for counted in counted_shards if counted.counts is not None],
+                max_groups,
+            )
         )
     # more of them than anybody should hold: those with marks in one range after the other
-    ranges = -(-sum(one.different for one in told) // COUNTED)
+    ranges = -(-sum(counted.different for counted in counted_shards) // COUNTED)
     best: list[tuple[Ints, Ints]] = []
     for number in range(ranges):
-        here = list(pool.over(_Count(number, ranges, len(pool))))
-        marks, counts = _added([(one.marks, one.counts) for one in here if one.counts is not None])
-        first = np.argsort(-counts, kind="stable")[:most]
-        best.append((marks[first], counts[first]))
-    return Joint(_most_frequent(best, most))
+        counted_range = list(pool.over(_Count(number, ranges, len(pool))))
+        marks, counts = _added([
+            (counted.marks, counted.counts) for counted in counted_range if counted.counts is not None
+        ])
+        most_frequent = np.argsort(-counts, kind="stable")[:max_groups]
+        best.append((marks[most_frequent], counts[most_frequent]))
+    return Joint(_most_frequent(best, max_groups))
 
 
 def by_mean(sizes: Ints, totals: Floats) -> Ints:
@@ -312,30 +317,30 @@ class _Counted:
 class _Count:
     number: int     # of the range of marks that is counted
     ranges: int
-    most: int
+    max_marks: int
 
     def __call__(self, items: Items) -> _Counted:
         marks = _marks_of(items.prediction)
         if self.ranges > 1:
             high = marks.view(np.uint64) >> np.uint64(32)
             marks = marks[(high * np.uint64(self.ranges)) >> np.uint64(32) == np.uint64(self.number)]
-        found, counts = np.unique(marks, return_counts=True)
-        if len(found) > self.most:
-            return _Counted(len(found), found[:0], None)
-        return _Counted(len(found), found, counts)
+        marks_found, counts = np.unique(marks, return_counts=True)
+        if len(marks_found) > self.max_marks:
+            return _Counted(len(marks_found), marks_found[:0], None)
+        return _Counted(len(marks_found), marks_found, counts)
 
 
-def _added(told: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def _added(counted: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     """Different marks, rising, and how many items each has."""
-    marks, place = np.unique(np.concatenate([marks for marks, _ in told]), return_inverse=True)
+    marks, place = np.unique(np.concatenate([marks for marks, _ in counted]), return_inverse=True)
     counts = np.zeros(len(marks), np.int64)
-    np.add.at(counts, place.ravel(), np.concatenate([counts for _, counts in told]))
+    np.add.at(counts, place.ravel(), np.concatenate([counts for _, counts in counted]))
     return marks, counts
 
 
-def _most_frequent(told: list[tuple[Ints, Ints]], most: int) -> Ints:
-    marks, counts = _added(told)
-    return np.asarray(marks[np.argsort(-counts, kind="stable")[:most]])
+def _most_frequent(counted: list[tuple[Ints, Ints]], limit: int) -> Ints:
+    marks, counts = _added(counted)
+    return np.asarray(marks[np.argsort(-counts, kind="stable")[:limit]])
 
 
 def _marks_of(prediction: Floats) -> Ints:
@@ -416,12 +421,12 @@ def heard_judges(items: Items) -> Floats:
     prediction, or else the mean of what the others say, or 0."""
     if items.judge is None:
         return np.zeros((len(items), 0))
-    there = items.judge != SILENT
-    if there.all():
+    has_code = items.judge != SILENT
+    if has_code.all():
         return items.judge
     instead = items.prediction[:, 0] if items.systems else \
-        np.where(there, items.judge, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-    return np.where(there, items.judge, instead[:, None])
+        np.where(has_code, items.judge, 0.0).sum(axis=1) / np.maximum(has_code.sum(axis=1), 1)
+    return np.where(has_code, items.judge, instead[:, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

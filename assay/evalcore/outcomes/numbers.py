@@ -87,8 +87,8 @@ class Numbers(OutcomeKind):
 
     def guesses(self, items: Items) -> Floats:
         """What the judges say, or else the systems; the last one is 0, and the label model takes it as 1."""
-        found = self.guess_columns(items)
-        return np.stack([*found, np.zeros((len(items), 1))], axis=1)
+        columns = self.guess_columns(items)
+        return np.stack([*columns, np.zeros((len(items), 1))], axis=1)
 
     def guess_columns(self, items: Items) -> list[Floats]:
         """(n, 1) what each judge says, or else each of the first systems."""
@@ -140,8 +140,12 @@ class Numbers(OutcomeKind):
         moments = list(pool.over(_Moments(self)))
         judge = pool.none.judge
         return BySaid(
-            columns=len(moments[0]), judged=judge is not None and judge.shape[1] > 0,
-            deviations=tuple(_deviation([one[j] for one in moments]) for j in range(len(moments[0]))),
+            columns=len(moments[0]),
+            judged=judge is not None and judge.shape[1] > 0,
+            deviations=tuple(
+                _deviation([moments_of_shard[j] for moments_of_shard in moments])
+                for j in range(len(moments[0]))
+            ),
         )
 
 
@@ -174,15 +178,15 @@ class _Moments:
 
     def __call__(self, items: Items) -> list[tuple[int, float, float]]:
         """Items, mean and variance of each column that is said."""
-        columns = [said[:, 0] for said in self.kind.guess_columns(items)]
+        columns = [guesses[:, 0] for guesses in self.kind.guess_columns(items)]
         return [(len(items), float(column.mean()), float(column.var())) for column in columns]
 
 
 def _deviation(moments: Sequence[tuple[int, float, float]]) -> float:
     """The standard deviation of a column, of the items, means and variances of its pieces in order."""
     items, mean, variance = moments[0]
-    for n, other, spread in moments[1:]:
+    for n, mean_of_piece, spread in moments[1:]:
         share = n / (items + n)
-        variance += share * (spread - variance) + share * (1 - share) * (other - mean) ** 2
-        items, mean = items + n, mean + share * (other - mean)
+        variance += share * (spread - variance) + share * (1 - share) * (mean_of_piece - mean) ** 2
+        items, mean = items + n, mean + share * (mean_of_piece - mean)
     return float(np.sqrt(variance))

@@ -48,10 +48,10 @@ class AnswerPlaces:
 
     def codes(self, places: Floats) -> Floats:
         """The inverse; UNANSWERED of place 0."""
-        found = places - 1
+        codes = places - 1
         if self.decimals is not None:
-            found = (found + self.first) / 10**self.decimals
-        return np.where(places > 0, found, UNANSWERED)
+            codes = (codes + self.first) / 10**self.decimals
+        return np.where(places > 0, codes, UNANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,19 @@ class Packing:
         """(n,) of the codes (n, K) of each question's answer; UNANSWERED where there is none."""
         total: Floats = np.zeros(len(codes))
         unit = 1.0
-        for column, one in zip(codes.T, self.places, strict=True):
-            there = column > UNANSWERED
-            total = total + unit * np.where(there, one.of(np.where(there, column, 0.0)), 0.0)
-            unit *= one.levels + 1
+        for column, answer_places in zip(codes.T, self.places, strict=True):
+            answered = column > UNANSWERED
+            total = total + unit * np.where(answered, answer_places.of(np.where(answered, column, 0.0)), 0.0)
+            unit *= answer_places.levels + 1
         return total
 
     def unpack(self, code: Floats) -> Floats:
         """(n, K), the inverse of `pack`; codes that are no outcome are as they are, of every question."""
-        rest = np.maximum(code, 0).astype(np.int64)
+        remaining = np.maximum(code, 0).astype(np.int64)
         columns = []
-        for one in self.places:
-            rest, place = np.divmod(rest, one.levels + 1)
-            columns.append(np.where(code >= 0, one.codes(place.astype(np.float64)), code))
+        for answer_places in self.places:
+            remaining, place = np.divmod(remaining, answer_places.levels + 1)
+            columns.append(np.where(code >= 0, answer_places.codes(place.astype(np.float64)), code))
         return np.stack(columns, axis=1)
 
 
@@ -85,16 +85,19 @@ def packing(kinds: Sequence[OutcomeKind]) -> Packing:
 
     Raises BadInput for numbers without bounds, and where they do not fit.
     """
-    finite = [None if one.name == "number" else _levels(one) for one in kinds]
+    finite = [None if kind.name == "number" else _levels(kind) for kind in kinds]
     for decimals in range(MOST_DECIMALS, -1, -1):
         places = tuple(
-            _of_numbers(one, decimals) if levels is None else AnswerPlaces(levels)
-            for one, levels in zip(kinds, finite, strict=True)
+            _of_numbers(kind, decimals) if levels is None else AnswerPlaces(levels)
+            for kind, levels in zip(kinds, finite, strict=True)
         )
         room = LARGEST_CODE
-        for one in places:
-            room //= one.levels + 1
-        small = any(one.decimals is not None and one.levels < LEAST_LEVELS for one in places)
+        for answer_places in places:
+            room //= answer_places.levels + 1
+        small = any(
+            answer_places.decimals is not None and answer_places.levels < LEAST_LEVELS
+            for answer_places in places
+        )
         if room >= 1 and not (small and decimals < MOST_DECIMALS):
             return Packing(places)
     raise BadInput("the answers to all questions are kept as one number of 53 bits, and these are more: ask "
@@ -109,8 +112,8 @@ def _of_numbers(kind: OutcomeKind, decimals: int) -> AnswerPlaces:
     low, high = kind.value_range
     if not np.isfinite([low, high]).all():
         raise BadInput("a number among several questions needs both bounds: {number: {min: 0, max: 100}}")
-    first, last = int(np.ceil(low * 10**decimals - 1e-9)), int(np.floor(high * 10**decimals + 1e-9))
-    return AnswerPlaces(last - first + 1, first, decimals)
+    lowest, highest = int(np.ceil(low * 10**decimals - 1e-9)), int(np.floor(high * 10**decimals + 1e-9))
+    return AnswerPlaces(highest - lowest + 1, lowest, decimals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +137,24 @@ class SeveralQuestions(OutcomeKind):
     label_model: ClassVar[GuessModel] = Mixture()    # of each question its own kind's
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.each]
+        names = [question.name for question in self.each]
         if not 2 <= len(names) <= MOST_QUESTIONS or len(set(names)) < len(names):
             raise BadInput(f"name 2 to {MOST_QUESTIONS} different questions, got {names}")
 
     @cached_property
     def packing(self) -> Packing:
         """How answers are codes."""
-        return packing([one.kind for one in self.each])
+        return packing([question.kind for question in self.each])
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the questions."""
-        return tuple(one.name for one in self.each)
+        return tuple(question.name for question in self.each)
 
     @property
     def width(self) -> int:
         """Of all questions together."""
-        return sum(one.kind.width for one in self.each)
+        return sum(question.kind.width for question in self.each)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -160,31 +163,31 @@ class SeveralQuestions(OutcomeKind):
 
     def question(self, name: str) -> OneQuestion:
         """The one of this name.  Raises BadInput where there is none."""
-        for one in self.each:
-            if one.name == name:
-                return one
+        for question in self.each:
+            if question.name == name:
+                return question
         raise BadInput(f"{name!r} is none of the questions {', '.join(self.names)}")
 
     def view(self, number: int, items: Items) -> Items:
         """What the pool says of the items for one of the questions."""
-        one, before = self.each[number], self.each[:number]
-        p = sum(other.predicts for other in before)
-        k = sum(other.kind.width for other in before if other.probabilities)
-        j = sum(other.judges for other in before)
-        probability = items.probability if one.probabilities else None
-        judge = items.judge if one.judges else None
+        question, before = self.each[number], self.each[:number]
+        p = sum(earlier.predicts for earlier in before)
+        k = sum(earlier.kind.width for earlier in before if earlier.probabilities)
+        j = sum(earlier.judges for earlier in before)
+        probability = items.probability if question.probabilities else None
+        judge = items.judge if question.judges else None
         return Items(
-            prediction=items.prediction[:, p : p + int(one.predicts)],
-            probability=None if probability is None else probability[:, k : k + one.kind.width],
-            judge=None if judge is None else judge[:, j : j + one.judges],
+            prediction=items.prediction[:, p : p + int(question.predicts)],
+            probability=None if probability is None else probability[:, k : k + question.kind.width],
+            judge=None if judge is None else judge[:, j : j + question.judges],
             covariate=items.covariate, cluster=items.cluster, weight=items.weight,
             stratum=items.stratum,
         )
 
     def check(self, items: Items) -> None:
         """Raises BadInput where a question's columns cannot be of its kind."""
-        for number, one in enumerate(self.each):
-            one.kind.check(self.view(number, items))
+        for number, question in enumerate(self.each):
+            question.kind.check(self.view(number, items))
 
     def encode(self, answers: list[str]) -> Floats:
         """Raises BadInput: answers to several questions are in columns of their own."""
@@ -194,25 +197,25 @@ class SeveralQuestions(OutcomeKind):
         """The answers, each after its question."""
         codes = self.packing.unpack(np.array([code]))[0]
         return "; ".join(
-            f"{one.name}: {one.kind.decode(y)}"
-            for one, y in zip(self.each, codes.tolist(), strict=True) if y > UNANSWERED
+            f"{question.name}: {question.kind.decode(y)}"
+            for question, y in zip(self.each, codes.tolist(), strict=True) if y > UNANSWERED
         )
 
     def phi(self, codes: Floats) -> Floats:
         """φ (n, P) of all questions, 0 of one without an answer."""
         columns = self.packing.unpack(np.asarray(codes, np.float64)).T
         return np.concatenate([
-            np.where((column > UNANSWERED)[:, None], one.kind.phi(np.maximum(column, -1e300)), 0.0)
-            for one, column in zip(self.each, columns, strict=True)
+            np.where((column > UNANSWERED)[:, None], question.kind.phi(np.maximum(column, -1e300)), 0.0)
+            for question, column in zip(self.each, columns, strict=True)
         ], axis=1)
 
     def nearest(self, phi: Floats) -> Floats:
         """Of each question its nearest."""
-        at, found = 0, []
-        for one in self.each:
-            found.append(one.kind.nearest(phi[:, at : at + one.kind.width]))
-            at += one.kind.width
-        return self.packing.pack(np.stack(found, axis=1))
+        at, nearest_codes = 0, []
+        for question in self.each:
+            nearest_codes.append(question.kind.nearest(phi[:, at : at + question.kind.width]))
+            at += question.kind.width
+        return self.packing.pack(np.stack(nearest_codes, axis=1))
 
     def guesses(self, items: Items) -> Floats:
         """Raises ValueError: each question has its own."""

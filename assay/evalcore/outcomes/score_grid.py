@@ -61,8 +61,8 @@ def grid(pool: ItemPool, part: int) -> Grid:
             np.geomspace(TOP, n, BY_RANK, endpoint=False), np.linspace(0, n, ALIKE, endpoint=False)[1:],
         ])
         # the lowest value of the items down to each rank, ties included, above the lowest of all
-        found = score[(n - 1 - np.floor(ranks).astype(np.int64)).clip(0)]
-        lowest = np.unique(np.maximum(found, lowest[0]))
+        quantiles = score[(n - 1 - np.floor(ranks).astype(np.int64)).clip(0)]
+        lowest = np.unique(np.maximum(quantiles, lowest[0]))
     starts = [0, *np.searchsorted(score, lowest).tolist(), n]
     tied = [_tied(score, start, end) for start, end in pairwise(starts)]
     return Grid(edges=tuple(lowest.astype(np.float64).tolist()), tied=tuple(tied))
@@ -78,12 +78,12 @@ class _Scores:
 
 def _distinct(score: Floats) -> Floats:
     """The different ones of sorted scores; of more than EXACT, the lowest and EXACT others, at least."""
-    found = score[:0]
+    distinct = score[:0]
     for start in range(0, len(score), _AT_ONCE):
-        found = np.unique(np.concatenate([found, score[start : start + _AT_ONCE]]))
-        if len(found) > EXACT:
+        distinct = np.unique(np.concatenate([distinct, score[start : start + _AT_ONCE]]))
+        if len(distinct) > EXACT:
             break
-    return found
+    return distinct
 
 
 def _tied(score: Floats, start: int, end: int) -> float:
@@ -93,9 +93,9 @@ def _tied(score: Floats, start: int, end: int) -> float:
         piece = score[at : min(at + _AT_ONCE, end)]
         past = int(np.searchsorted(score, piece[-1], side="right"))   # ties stay together
         values = score[at:past]
-        first = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
-        counts = np.diff(first, append=len(values))
-        last = len(score) - (at + first)    # the rank of each value
-        weights = np.concatenate([[inverse], counts / last])
+        starts = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
+        counts = np.diff(starts, append=len(values))
+        ranks = len(score) - (at + starts)    # the rank of each value
+        weights = np.concatenate([[inverse], counts / ranks])
         inverse, at = float(np.bincount(np.zeros(len(weights), np.int64), weights=weights)[0]), past
     return inverse * (len(score) - start) / (end - start)

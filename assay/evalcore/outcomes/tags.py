@@ -1,5 +1,7 @@
 """Tags: an outcome is any subset of K names."""
 
+import json
+from ast import literal_eval
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,6 +18,42 @@ POWERS = (0.5, 1.0, 2.0)   # of the supplied odds: flatter, as they are, sharper
 CONFIDENCE = 0.6           # guessed of predictions that come without probabilities
 MOST = 53                  # tags; a float64 holds no more bits
 SETS = 12                  # that are drawn from the probabilities of an item of several systems
+
+
+def names_in_list(text: str) -> list[str] | None:
+    """The names of a list as JSON and as Python write it, and of a list of whole numbers in which none comes
+    twice (ones and zeros say which tags are there, and name none); None for anything else.
+
+    >>> names_in_list('["war","arts"]'), names_in_list("['war', 'arts']"), names_in_list("[3, 17]")
+    (['war', 'arts'], ['war', 'arts'], ['3', '17'])
+    >>> names_in_list("[0, 1, 1]"), names_in_list("war")
+    (None, None)
+    """
+    if not text.startswith("["):
+        return None
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        try:
+            parsed = literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    if not isinstance(parsed, list):
+        return None
+    if all(isinstance(name, str) for name in parsed):
+        return parsed
+    numbered = all(type(name) is int for name in parsed) and len(set(parsed)) == len(parsed)
+    return list(map(str, parsed)) if numbered else None
+
+
+def tags_in(text: str) -> list[str]:
+    """The tags of a text, listed or joined by bars; an empty text is no tag.
+
+    >>> tags_in("war|arts"), tags_in('["war"]'), tags_in("")
+    (['war', 'arts'], ['war'], [])
+    """
+    listed = names_in_list(text)
+    return [tag.strip() for tag in (text.split("|") if listed is None else listed) if tag.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +89,11 @@ class Tags(OutcomeKind):
         return {"no tag": 0.0, "all tags": 2.0**self.width - 1}
 
     def encode(self, answers: list[str]) -> Floats:
-        """The bit mask of tags joined by bars; an empty text is no tag."""
+        """The bit mask of tags, listed or joined by bars; an empty text is no tag."""
         number = {name: 1 << k for k, name in enumerate(self.names)}
         codes = []
         for answer in answers:
-            tags = {t.strip() for t in answer.split("|")} - {""}
+            tags = set(tags_in(answer))
             unknown = sorted(tags - number.keys())
             if unknown:
                 raise BadInput(f"{unknown[0]!r} is none of the tags {', '.join(self.names[:20])}")
@@ -78,23 +116,23 @@ class Tags(OutcomeKind):
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers of their odds, predicted tags, what the judges say, and no tag."""
         nothing = np.zeros((len(items), self.width))
-        found = [_powered(items.probability, power) for power in POWERS] \
+        guesses = [_powered(items.probability, power) for power in POWERS] \
             if items.probability is not None else []
-        found += [self.phi(said) for said in items.prediction.T[:4]]
+        guesses += [self.phi(predicted) for predicted in items.prediction.T[:4]]
         if items.judge is not None:
-            instead = found[1 if items.probability is not None else 0] if found else nothing
-            found += [
+            instead = guesses[1 if items.probability is not None else 0] if guesses else nothing
+            guesses += [
                 np.where((judge == SILENT)[:, None], instead, self.phi(judge)) for judge in items.judge.T
             ]
-        found.append(nothing)
-        return np.stack(found, axis=1)
+        guesses.append(nothing)
+        return np.stack(guesses, axis=1)
 
     def first_weights(self, items: Items) -> Floats:
         """The probabilities as they are; a predicted tag alone is right with CONFIDENCE."""
-        rest = min(items.systems, 4) + (0 if items.judge is None else items.judge.shape[1])
+        n_others = min(items.systems, 4) + (0 if items.judge is None else items.judge.shape[1])
         if items.probability is not None:
-            return np.array([0.1, 0.8, 0.1, *[0.0] * rest, 0.0])
-        return np.array([*[CONFIDENCE / max(rest, 1)] * rest, 1 - CONFIDENCE if rest else 1.0])
+            return np.array([0.1, 0.8, 0.1, *[0.0] * n_others, 0.0])
+        return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """Of independent tags."""

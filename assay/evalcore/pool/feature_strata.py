@@ -46,7 +46,7 @@ class _Scale:
     spread: Floats    # (D,)
 
     @staticmethod
-    def of(features: Floats) -> "_Scale":
+    def from_features(features: Floats) -> "_Scale":
         spread = features.std(axis=0)
         return _Scale(mean=features.mean(axis=0), spread=np.where(spread > 0, spread, 1.0))
 
@@ -83,7 +83,7 @@ def kd_tree(features: Floats, *, branching: int = 2, depth: int = 8) -> FeatureC
     Raises BadInput for features that are not finite numbers, or a tree that cannot be.
     """
     _refuse_tree(branching, depth)
-    scale = _Scale.of(_finite(features))
+    scale = _Scale.from_features(_finite(features))
     features = scale.scaled(features)
     levels: list[dict[int, tuple[int, Floats]]] = []
     leaf: Ints = np.zeros(len(features), np.int64)
@@ -91,12 +91,12 @@ def kd_tree(features: Floats, *, branching: int = 2, depth: int = 8) -> FeatureC
         level: dict[int, tuple[int, Floats]] = {}
         branch = np.zeros(len(features), np.int64)
         for node, rows in _rows_by(leaf):
-            here = features[rows]
+            of_node = features[rows]
             # equal values may have a variance that is not 0, by rounding
-            variance = np.where(here.max(axis=0) > here.min(axis=0), here.var(axis=0), 0.0)
+            variance = np.where(of_node.max(axis=0) > of_node.min(axis=0), of_node.var(axis=0), 0.0)
             if variance.max() > 0:
                 feature = int(first_largest(variance))
-                values = here[:, feature]
+                values = of_node[:, feature]
                 level[node] = feature, _equal_steps(np.sort(values), branching)
                 branch[rows] = np.searchsorted(level[node][1], values, side="right")
         leaf = leaf * branching + branch
@@ -130,7 +130,7 @@ def clusters(features: Floats, *, branching: int = 2, depth: int = 8, seed: int 
     has the leaf of the nearest centre.  Raises BadInput as `kd_tree` does.
     """
     _refuse_tree(branching, depth)
-    scale = _Scale.of(_finite(features))
+    scale = _Scale.from_features(_finite(features))
     features = scale.scaled(features)
     centres, means = np.unique(features, axis=0), None
     if len(centres) > _MICRO:
@@ -161,7 +161,7 @@ def cells_of(
     if leaf.min() < 0 or leaf.max() >= n_leaves:
         raise BadInput(f"leaves must lie in 0..{n_leaves - 1}")
     key = keys_of(leaf, predictions)
-    sums = CellSums.of(key, 2 * n_leaves, scores, probabilities)
+    sums = CellSums.from_items(key, 2 * n_leaves, scores, probabilities)
     return sums.cells(n_leaves), sums.cell_of(key)
 
 
@@ -193,8 +193,8 @@ def _equal_steps(ordered: Floats, branching: int) -> Floats:
     cuts = ordered[(np.arange(1, branching) * len(ordered)) // branching]
     # where most items are tied at the bottom the cut goes above them, so that the node splits all the same
     cuts = np.where(cuts > ordered[0], cuts, ordered[np.searchsorted(ordered, ordered[0], side="right")])
-    found: Floats = np.unique(cuts)
-    return found
+    edges: Floats = np.unique(cuts)
+    return edges
 
 
 def _ward_groups(centres: Floats, branching: int) -> Ints:

@@ -18,8 +18,9 @@ several labels).
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
-from assay.evalcore.pool.strata import Cells, OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores, log_odds
 from assay.evalcore.types import Floats, Ints
 
 FINEST = 16            # strata on each side
@@ -82,14 +83,21 @@ def _spread_ranks(first: int, end: int) -> Ints:
 
 
 def _root_frequency(scores: OrderedScores, score: Floats) -> Floats:
-    """Cumulative √frequency (k,) of the scores of a side at some of them, rising, from its lowest."""
+    """Cumulative √frequency (k,) of the scores of a side at some of them, rising, from its lowest.
+
+    Scores between 0 and 1 are read as probabilities, and counted along their log odds: a column is cut alike
+    whether it is called a score or a probability.
+    """
     low, high = float(score[0]), float(score[-1])
     if not high > low:
         return np.arange(1, len(score) + 1, dtype=np.float64)
-    edges = np.linspace(low, high, _BINS + 1)
+    are_probabilities = scores.low >= 0 and scores.high <= 1
+    place = log_odds(score) if are_probabilities else score
+    bins = np.linspace(place[0], place[-1], _BINS + 1)
+    edges = scipy.special.expit(bins) if are_probabilities else bins
     counts = np.diff(scores.below(np.append(edges[:-1], np.nextafter(high, np.inf))))
     reached = np.concatenate([[0.0], np.cumsum(np.sqrt(counts))])
-    return np.asarray(np.interp(score, edges, reached))
+    return np.asarray(np.interp(place, bins, reached))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

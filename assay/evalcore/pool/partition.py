@@ -230,7 +230,7 @@ def partition_by(
             "do not describe one pool"
         )
     key = keys_of(assign(edges, scores), predictions)
-    sums = CellSums.of(key, 2 * (len(edges) + 1), scores, probabilities)
+    sums = CellSums.from_items(key, 2 * (len(edges) + 1), scores, probabilities)
     cells = sums.cells(
         max(n_slots or 0, len(edges) + 1), boundary=boundary, ordered=ordered or ScoresInMemory(scores)
     )
@@ -274,8 +274,8 @@ _ITERATIONS = 12         # whose domains end at an edge: beyond it they have 40,
 
 def cut_rank(n_items: int, predicted_positives: int) -> int:
     """K, the number of items above the cut."""
-    wanted = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
-    return min(wanted, n_items)
+    rank = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
+    return min(rank, n_items)
 
 
 def top_edges(scores: OrderedScores, positives: int, *, ratio: float = 1.06) -> tuple[Floats, int]:
@@ -326,7 +326,7 @@ def _above(cells: Cells) -> Floats:
     return np.asarray(above[cells.stratum])
 
 
-def from_the_top(wanted: Ints, size: Ints) -> Ints:
-    """Counts (R, C) of `size` (R,) items taken from `wanted` (R, C), cells of the highest scores first."""
-    above = np.cumsum(wanted[:, ::-1], axis=1)[:, ::-1] - wanted
-    return np.asarray(np.clip(size[:, None] - above, 0, wanted))
+def from_the_top(eligible: Ints, size: Ints) -> Ints:
+    """Counts (R, C) of `size` (R,) items taken from `eligible` (R, C), cells of the highest scores first."""
+    above = np.cumsum(eligible[:, ::-1], axis=1)[:, ::-1] - eligible
+    return np.asarray(np.clip(size[:, None] - above, 0, eligible))

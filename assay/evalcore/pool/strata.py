@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
+import scipy
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.two_classes import Measure
@@ -21,6 +22,7 @@ from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 # `np.histogram` computes the bin of a score and corrects it by one where the edges say otherwise.  Where bins
 # are wider than a few steps of rounding that is the bin between whose edges the score lies.
 _SAFE_WIDTH = 16
+_LEAST_CHANCE = 1e-12    # log odds are cut off here: 0 and 1 are finite scores
 
 
 class OrderedScores(Protocol):
@@ -105,8 +107,8 @@ def score_quantiles(scores: OrderedScores, shares: Floats) -> Floats:
     place = (len(scores) - 1) * np.asarray(shares, np.float64)
     lower = np.floor(place).astype(np.int64)
     upper = np.minimum(lower + 1, len(scores) - 1)
-    found = scores.at(np.concatenate([lower, upper]))
-    a, b = found[:len(lower)], found[len(lower):]
+    neighbours = scores.at(np.concatenate([lower, upper]))
+    a, b = neighbours[:len(lower)], neighbours[len(lower):]
     part = place - lower
     return np.where(part < 0.5, a + (b - a) * part, b - (b - a) * (1 - part))
 
@@ -137,19 +139,19 @@ class StratumFinder:
             return np.searchsorted(self._edges, scores, side="right").astype(np.int64)
         if self._table is None:
             self._table = self._new_table()
-        found = np.empty(len(scores), np.int64)
+        strata = np.empty(len(scores), np.int64)
         for start in range(0, len(scores), _AT_ONCE):
-            self._find(self._table, scores[start : start + _AT_ONCE], found[start : start + _AT_ONCE])
-        return found
+            self._find(self._table, scores[start : start + _AT_ONCE], strata[start : start + _AT_ONCE])
+        return strata
 
-    def _find(self, table: Ints, scores: Floats, found: Ints) -> None:
-        np.take(table, self._bucket(scores), out=found, mode="clip")
-        close = np.flatnonzero(found < 0)           # an edge lies in the same bucket, or several
-        stratum, score = ~found[close], scores[close]
+    def _find(self, table: Ints, scores: Floats, strata: Ints) -> None:
+        np.take(table, self._bucket(scores), out=strata, mode="clip")
+        close = np.flatnonzero(strata < 0)           # an edge lies in the same bucket, or several
+        stratum, score = ~strata[close], scores[close]
         stratum += score >= self._above[stratum]
-        more = np.flatnonzero(score >= self._above[stratum])
-        stratum[more] = np.searchsorted(self._edges, score[more], side="right")
-        found[close] = stratum
+        in_next = np.flatnonzero(score >= self._above[stratum])
+        stratum[in_next] = np.searchsorted(self._edges, score[in_next], side="right")
+        strata[close] = stratum
 
     def _new_table(self) -> Ints:
         """(_BUCKETS + 3,) the edges in lower buckets; ~ of that where an edge lies in the bucket itself."""
@@ -217,6 +219,11 @@ def assign(edges: Floats, scores: Floats) -> Ints:
     return StratumFinder(edges).of(scores)
 
 
+def log_odds(probability: Floats) -> Floats:
+    """Log p/(1 - p), of the same shape: the score of a probability.  0 and 1 have about -27.6 and 27.6."""
+    return np.asarray(scipy.special.logit(np.clip(probability, _LEAST_CHANCE, 1 - _LEAST_CHANCE)))
+
+
 def log_density(scores: OrderedScores, positions: Ints) -> Floats:
     """Log of the pool's density in score at some ranks, from a window of neighbours.
 
@@ -225,11 +232,11 @@ def log_density(scores: OrderedScores, positions: Ints) -> Floats:
 
     positions (C,) ranks.  Returns (C,), in log items⁻¹ per unit of score.
     """
-    last = len(scores) - 1
-    reach = np.maximum(6, (0.08 * np.minimum(positions, last - positions)).astype(np.int64))
-    lower, upper = np.clip(positions - reach, 0, last), np.clip(positions + reach, 0, last)
-    found = scores.at(np.concatenate([lower, upper]))
-    span = found[len(lower):] - found[:len(lower)]
+    highest_rank = len(scores) - 1
+    reach = np.maximum(6, (0.08 * np.minimum(positions, highest_rank - positions)).astype(np.int64))
+    lower, upper = np.clip(positions - reach, 0, highest_rank), np.clip(positions + reach, 0, highest_rank)
+    scores_at_ends = scores.at(np.concatenate([lower, upper]))
+    span = scores_at_ends[len(lower):] - scores_at_ends[:len(lower)]
     smallest = max(scores.high - scores.low, 1.0) * 1e-9  # all ties: dense, not infinite
     share = np.maximum(upper - lower, 1) / len(scores)
     return np.asarray(np.log(share / np.maximum(span, smallest)), dtype=np.float64)
@@ -386,9 +393,9 @@ class Cells:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Cells":
         """The inverse of `to_json`."""
-        whole = {"stratum", "prediction", "size"}
+        integer_fields = {"stratum", "prediction", "size"}
         arrays: dict[str, Array] = {
-            f.name: np.asarray(data[f.name], dtype=np.int64 if f.name in whole else np.float64)
+            f.name: np.asarray(data[f.name], dtype=np.int64 if f.name in integer_fields else np.float64)
             for f in fields(Cells)
             if f.name != "n_slots"
         }
@@ -418,7 +425,7 @@ class CellSums:
     probability: Floats   # (K,) sum of their supplied probabilities
 
     @staticmethod
-    def of(keys: Ints, n_keys: int, scores: Floats, probabilities: Floats) -> "CellSums":
+    def from_items(keys: Ints, n_keys: int, scores: Floats, probabilities: Floats) -> "CellSums":
         """Added up in the order of the items; keys, scores, probabilities (n,)."""
         return CellSums(
             size=np.bincount(keys, minlength=n_keys),
@@ -433,11 +440,11 @@ class CellSums:
             size=np.zeros(n_keys, np.int64), score=np.zeros(n_keys), probability=np.zeros(n_keys)
         )
 
-    def plus(self, other: "CellSums") -> "CellSums":
+    def plus(self, following: "CellSums") -> "CellSums":
         """Of these items and then the others.  Sums of floats depend on the order in which they are made."""
         return CellSums(
-            size=self.size + other.size, score=self.score + other.score,
-            probability=self.probability + other.probability,
+            size=self.size + following.size, score=self.score + following.score,
+            probability=self.probability + following.probability,
         )
 
     def add(self, keys: Ints, scores: Floats, probabilities: Floats) -> None:

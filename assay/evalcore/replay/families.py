@@ -49,11 +49,12 @@ def _log_odds(rng: np.random.Generator, n: int = 50_000) -> tuple[Floats, Array]
 
 
 def _two_normals(
-    rng: np.random.Generator, n: int, positives: int, positive: tuple[float, float], rest: tuple[float, float]
+    rng: np.random.Generator, n: int, positives: int, positive: tuple[float, float],
+    negative: tuple[float, float]
 ) -> tuple[Floats, Array]:
     y = np.zeros(n, np.bool_)
     y[:positives] = True
-    return np.where(y, rng.normal(*positive, n), rng.normal(*rest, n)), y
+    return np.where(y, rng.normal(*positive, n), rng.normal(*negative, n)), y
 
 
 def _calibrated(rng: np.random.Generator) -> LabelledPool:
@@ -233,14 +234,16 @@ def _classes(
     z = -skew * np.arange(k) + sharp * rng.standard_normal((n, k))
     p = scipy.special.softmax(z, axis=1)
     label = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    told = scipy.special.softmax(z * temperature, axis=1)
+    probability = scipy.special.softmax(z * temperature, axis=1)
     if supplied == "shuffled":
-        told = told[rng.permutation(n)]
+        probability = probability[rng.permutation(n)]
     if supplied == "wrong":
-        told = np.roll(told, 1, axis=1)
+        probability = np.roll(probability, 1, axis=1)
     return OutcomePool(
         kind=_kind(k),
-        items=Items(prediction=told.argmax(axis=1).astype(np.float64)[:, None], probability=told),
+        items=Items(
+            prediction=probability.argmax(axis=1).astype(np.float64)[:, None], probability=probability
+        ),
         codes=label.astype(np.float64),
     )
 
@@ -252,10 +255,12 @@ def _noisy(rng: np.random.Generator) -> OutcomePool:
     p = scipy.special.softmax(z, axis=1)
     label = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     noise, lean = 0.8 * rng.standard_normal((n, k)), 0.4 * rng.standard_normal(k)
-    told = scipy.special.softmax(1.2 * (z + noise + lean), axis=1)
+    probability = scipy.special.softmax(1.2 * (z + noise + lean), axis=1)
     return OutcomePool(
         kind=_kind(k),
-        items=Items(prediction=told.argmax(axis=1).astype(np.float64)[:, None], probability=told),
+        items=Items(
+            prediction=probability.argmax(axis=1).astype(np.float64)[:, None], probability=probability
+        ),
         codes=label.astype(np.float64),
     )
 
@@ -295,12 +300,12 @@ def _tags(rng: np.random.Generator) -> OutcomePool:
     n, k = 5_000, 12
     odds = np.linspace(-1.2, -6.5, k) + 2.0 * rng.standard_normal((n, k))
     bits = rng.random((n, k)) < scipy.special.expit(odds)
-    told = scipy.special.expit(1.2 * (odds + 0.7 * rng.standard_normal((n, k))))
+    probability = scipy.special.expit(1.2 * (odds + 0.7 * rng.standard_normal((n, k))))
     kind = Tags(tuple(f"tag {i}" for i in range(k)))
     powers = 2.0 ** np.arange(k)
     return OutcomePool(
         kind=kind, codes=bits @ powers,
-        items=Items(prediction=((told > 0.4) @ powers)[:, None], probability=told),
+        items=Items(prediction=((probability > 0.4) @ powers)[:, None], probability=probability),
     )
 
 

@@ -52,15 +52,15 @@ class OutcomePool:
             codes, kind = stack.questions.packing.unpack(self.codes), stack.questions
             return np.concatenate([
                 OutcomePool(
-                    kind=own.kind, items=kind.view(number, self.items), codes=codes[:, number]
-                ).truth(own)
-                for number, own in enumerate(stack.each)
+                    kind=stack_of_question.kind, items=kind.view(number, self.items), codes=codes[:, number]
+                ).truth(stack_of_question)
+                for number, stack_of_question in enumerate(stack.each)
             ])
-        total, known = np.zeros(stack.size), 0.0
-        for where, piece in self.items.chunks():
-            total += stack.of(piece, self.kind.phi(self.codes[where])).sum(axis=0)
-            known = known + stack.known(piece).sum(axis=0)
-        risk = np.concatenate([total, np.asarray(known)]) / len(self.items)
+        total, known_total = np.zeros(stack.size), 0.0
+        for rows, piece in self.items.chunks():
+            total += stack.of(piece, self.kind.phi(self.codes[rows])).sum(axis=0)
+            known_total = known_total + stack.known(piece).sum(axis=0)
+        risk = np.concatenate([total, np.asarray(known_total)]) / len(self.items)
         value = stack.value(risk, stack.known_sizes(self.items))
         columns = stack.columns_of_items(self.items, self.kind.phi(self.codes))
         if columns is not None:
@@ -74,17 +74,18 @@ class OutcomePool:
 
         Raises BadInput for items in clusters, and for several systems or none.
         """
-        items, given = self.items, self.items.probability
+        items, class_probability = self.items, self.items.probability
         if items.cluster is not None:
             raise BadInput("counts labels by cell, and a cell does not say which cluster its items are of")
         if items.systems != 1:
             raise BadInput(f"is of one prediction of each item, and these have {items.systems or 'none'}")
         score, probability, prediction = against_the_rest(
-            part, items.prediction[:, 0], None if given is None else np.asarray(given[:, part])
+            part, items.prediction[:, 0],
+            None if class_probability is None else np.asarray(class_probability[:, part])
         )
         return LabelledPool(
             score=score, probability=probability, prediction=prediction,
-            label=(self.codes == part).astype(np.int64), scored=False, unsure=given is None,
+            label=(self.codes == part).astype(np.int64), scored=False, unsure=class_probability is None,
             features=items.feature,
         )
 
@@ -247,7 +248,11 @@ class CountedPool(Prepared):
 
     def further(self, method: CountingMethod, state: Any, confidence: float) -> list[EstimateArrays]:
         """By system, then by measure."""
-        return [e for found in method.further_systems(state, confidence) for e in found]
+        return [
+            e
+            for estimates_of_system in method.further_systems(state, confidence)
+            for e in estimates_of_system
+        ]
 
     def distance(self, method: CountingMethod, state: MethodState, batch_size: int) -> Floats | None:
         """For the measures that the method serves; None where people differ."""
@@ -319,26 +324,26 @@ class ItemizedPool(Prepared):
 
     def distance(self, method: OutcomeMethod, state: SampleState, batch_size: int) -> Floats | None:
         """For the numbers that drive; None of methods without a proposal."""
-        found = method.item_proposal(state)
-        if found is None:
+        proposals = method.item_proposal(state)
+        if proposals is None:
             return None
         best, total = self.best_of_items(), np.zeros(len(state.labelled))
         with np.errstate(divide="ignore", invalid="ignore"):
-            for r, (opened, own) in enumerate(zip(*found, strict=True)):
+            for r, (opened, labelled_share) in enumerate(zip(*proposals, strict=True)):
                 q = opened[self.cut.cell]
-                q[state.item[r]] = own
+                q[state.item[r]] = labelled_share
                 total[r] = np.where(best > 0, best * np.log(best / q), 0.0).sum()
         return total
 
     def best_of_items(self) -> Floats:
         """q* (N,): as far as each item pulls at the truth, its label known; NaN where none does."""
         stack, sizes = self.stack, self.cut.cells.known_sizes.tolist()
-        whole = np.concatenate([self.table.loss, self.table.known], axis=1)
-        risk = whole.mean(axis=0)[None]
+        losses = np.concatenate([self.table.loss, self.table.known], axis=1)
+        risk = losses.mean(axis=0)[None]
         slopes = np.concatenate([stack.slopes(risk, sizes), slopes_of_known(stack, sizes, risk)], axis=2)[0]
         slopes = slopes * np.sqrt(stack.weight)[:, None]
         right = np.concatenate([stack.perfect, np.zeros(self.table.known.shape[1])])
-        pull = np.sqrt((((whole - right) @ slopes.T) ** 2).sum(axis=1))
+        pull = np.sqrt((((losses - right) @ slopes.T) ** 2).sum(axis=1))
         pull = pull * self.cut.cells.relevant[self.cut.cell]
         with np.errstate(invalid="ignore"):
             return np.asarray(pull / pull.sum())
@@ -352,8 +357,11 @@ class PoolOfQuestions(ItemizedPool):
 
     def begin(self, method: OutcomeMethod, repeats: int) -> Any:
         state: Any = method.start(self.cut.cells, self.stack, repeats)
-        told = zip(state.questions, self.tables, strict=True)
-        return replace(state, questions=tuple(replace(one, table=table) for one, table in told))
+        questions_with_tables = zip(state.questions, self.tables, strict=True)
+        return replace(
+            state,
+            questions=tuple(replace(question, table=table) for question, table in questions_with_tables),
+        )
 
 
 @dataclass(slots=True)
@@ -366,8 +374,8 @@ class _Shuffled:
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
         cell, ordinal, times = draws.cell, draws.ordinal, None
         if draws.of_labelled is not None:
-            cell, ordinal, again = _new_items(draws)
-            times = np.concatenate([draws.of_labelled, again], axis=1)
+            cell, ordinal, times_of_new = _new_items(draws)
+            times = np.concatenate([draws.of_labelled, times_of_new], axis=1)
         at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + ordinal
         return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell, times=times)
 
@@ -375,9 +383,9 @@ class _Shuffled:
 def _new_items(draws: Draws) -> tuple[Ints, Ints, Ints]:
     """Cell, ordinal (R, b) of the items that a round with replacement asks for the first time, and how often
     each was drawn; b is the same in every repeat."""
-    first = first_draws(draws)
-    b = int(first.sum(axis=1).max(initial=0))
-    cell, ordinal = (one[first].reshape(len(first), b) for one in (draws.cell, draws.ordinal))
+    is_first = first_draws(draws)
+    b = int(is_first.sum(axis=1).max(initial=0))
+    cell, ordinal = (column[is_first].reshape(len(is_first), b) for column in (draws.cell, draws.ordinal))
     times = np.zeros(cell.shape, np.int64)
     for r in range(len(times)):
         drawn = draws.cell[r] >= 0
@@ -398,11 +406,11 @@ class _ItemsAnew:
     again: bool      # a round may draw an item several times
 
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
-        first, size = self.start[draws.cell], np.diff(self.start)[draws.cell]
+        start_of_cell, size = self.start[draws.cell], np.diff(self.start)[draws.cell]
 
         def some() -> Ints:
             """(R, T) an item of each draw's cell, all alike."""
-            return np.asarray(first + (rng.random(size.shape) * size).astype(np.int64))
+            return np.asarray(start_of_cell + (rng.random(size.shape) * size).astype(np.int64))
 
         at = some()
         while not self.again and (twice := _twice(at)).any():     # one that was drawn already is drawn anew
@@ -412,11 +420,11 @@ class _ItemsAnew:
 
 def _twice(at: Ints) -> Bools:
     """Whether (R, T) an entry has been in its row before."""
-    found = np.zeros(at.shape, np.bool_)
-    for row, seen in zip(at, found, strict=True):
-        seen[:] = True
-        seen[np.unique(row, return_index=True)[1]] = False
-    return found
+    repeated = np.zeros(at.shape, np.bool_)
+    for row, repeated_in_row in zip(at, repeated, strict=True):
+        repeated_in_row[:] = True
+        repeated_in_row[np.unique(row, return_index=True)[1]] = False
+    return repeated
 
 
 def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, people: int = 1) -> Prepared:
@@ -427,15 +435,15 @@ def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, peopl
     the pool lacks what a measure or the method needs, and BadArgument for a number of people that can tie.
     """
     if isinstance(pool, OutcomePool) and isinstance(method, CountingMethod):
-        asked = one_of_several(pool.kind, measures.measures)
-        return prepared(method, pool.of_class(asked.part), asked.measures)
+        single_class = one_of_several(pool.kind, measures.measures)
+        return prepared(method, pool.of_class(single_class.part), single_class.measures)
     if isinstance(pool, OutcomePool) and isinstance(measures, StackOfQuestions):
         codes, kind = measures.questions.packing.unpack(pool.codes), measures.questions
         if not is_outcome(codes).all():
             raise BadInput("a replay needs an answer to every question about every item of the pool")
         tables = tuple(
-            loss_table(own, kind.view(number, pool.items), codes[:, number])
-            for number, own in enumerate(measures.each)
+            loss_table(stack_of_question, kind.view(number, pool.items), codes[:, number])
+            for number, stack_of_question in enumerate(measures.each)
         )
         return PoolOfQuestions(
             stack=measures, cut=method.cut(measures, pool.items), table=tables[0], tables=tables
@@ -491,6 +499,6 @@ def divergence(best: Floats, design: CountedDesign, by_label: Ints, labelled: In
     for items, q in ((labelled, design.labelled), (by_label - labelled, unlabelled)):
         drawn = (items > 0) & (best > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(drawn, items * best * np.log(best / q), 0.0)
-        total += each.sum(axis=(1, 2))
+            term = np.where(drawn, items * best * np.log(best / q), 0.0)
+        total += term.sum(axis=(1, 2))
     return total

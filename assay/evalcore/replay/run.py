@@ -73,8 +73,8 @@ def join(parts: Sequence[Trace]) -> Trace:
     """The traces of several blocks of repeats as one."""
     columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Trace)}
     joined: dict[str, Any] = {
-        name: None if any(one is None for one in several) else np.concatenate(several)
-        for name, several in columns.items()
+        name: None if any(column is None for column in columns_of_parts) else np.concatenate(columns_of_parts)
+        for name, columns_of_parts in columns.items()
     }
     return Trace(**joined)
 
@@ -102,8 +102,8 @@ class ReplayPlan:
 
 def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
     """(index, size) of the blocks that make up so many repeats of a method."""
-    most = BLOCK if method.in_one_array else 1
-    return [(i, min(most, repeats - start)) for i, start in enumerate(range(0, repeats, most))]
+    block_size = BLOCK if method.in_one_array else 1
+    return [(i, min(block_size, repeats - start)) for i, start in enumerate(range(0, repeats, block_size))]
 
 
 def simulate(
@@ -156,15 +156,15 @@ def run_block(
         missing = budget - (counts[-1] if counts else np.zeros(repeats, np.int64))
         state = _label(method, state, missing, plan.batch_size, people, rng)
         counts.append(state.bought)
-        found = method.numbers(state, confidence, stream(seed, purpose, block, f"at {budget}"))
-        looks.append([*found, *ready.further(method, state, confidence)])
+        estimates = method.numbers(state, confidence, stream(seed, purpose, block, f"at {budget}"))
+        looks.append([*estimates, *ready.further(method, state, confidence)])
         winners += _named_best(method, state)
         distance = ready.distance(method, state, plan.batch_size) if plan.divergences else None
         distances += [] if distance is None else [distance]
-    first, *others = traces_of(
+    main_results, *further_results = traces_of(
         looks, np.stack(counts, axis=1), np.stack(distances, axis=1) if distances else None
     )
-    return [replace(first, winner=np.stack(winners, axis=1) if winners else None), *others]
+    return [replace(main_results, winner=np.stack(winners, axis=1) if winners else None), *further_results]
 
 
 def simulate_rounds(
@@ -250,11 +250,11 @@ class BudgetSummary:
 
 def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:
     """Error, coverage and width of a trace at each of its budgets; truth: the pool's own value."""
-    found = [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
+    summaries = [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
     if trace.divergence is None or np.isnan(trace.divergence).any():
-        return found
+        return summaries
     means = trace.divergence.mean(axis=0)
-    return [replace(one, divergence=float(mean)) for one, mean in zip(found, means, strict=True)]
+    return [replace(summary, divergence=float(mean)) for summary, mean in zip(summaries, means, strict=True)]
 
 
 def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
@@ -472,6 +472,6 @@ def labels_to(
     )
 
 
-def falls_short(coverage: float, repeats: int, least: float) -> bool:
-    """Whether so few covers would come up less often than `FALSE_ALARM` if the coverage were `least`."""
-    return bool(scipy.special.bdtr(round(coverage * repeats), repeats, least) < FALSE_ALARM)
+def falls_short(coverage: float, repeats: int, nominal: float) -> bool:
+    """Whether so few covers would come up less often than `FALSE_ALARM` if the coverage were `nominal`."""
+    return bool(scipy.special.bdtr(round(coverage * repeats), repeats, nominal) < FALSE_ALARM)

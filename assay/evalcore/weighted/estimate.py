@@ -95,7 +95,7 @@ class Linearised:
     variance: Floats
     df: Floats
     skew: Floats
-    most: Floats     # labels of a random sample that the labels that matter can be worth
+    largest_number: Floats     # labels of a random sample that the labels that matter can be worth
     slopes: Floats   # (q, d) by the part that depends on the outcome
     scatter: Floats  # of the pulls of all items: n times the variance of a random sample of few of them
     counted: bool    # a share: the mean of a loss that is 0 or 1
@@ -130,30 +130,30 @@ class Linearised:
 
 def weighted_estimates(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
-    confidence: float, told: IntervalsAbout = AS_IT_COMES,
+    confidence: float, subject: IntervalsAbout = AS_IT_COMES,
 ) -> list[MeasureEstimate]:
     """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`.
 
-    told: what intervals are about
+    subject: what intervals are about
     """
-    if told.about == "pool":
+    if subject.about == "pool":
         of = replace(of, items=replace(of.items, cluster=None))
     return [
-        row_as_told(row, found, part, measure, told)
+        row_as_told(row, fit, part, measure, subject)
         for measure in measures
-        for part, (row, found) in enumerate(weighted_rows(kind, measure, sample, of, confidence))
+        for part, (row, fit) in enumerate(weighted_rows(kind, measure, sample, of, confidence))
     ]
 
 
 def row_as_told(
-    row: MeasureEstimate, found: "Linearised", part: int, measure: OutcomeMeasure, told: IntervalsAbout
+    row: MeasureEstimate, fit: "Linearised", part: int, measure: OutcomeMeasure, subject: IntervalsAbout
 ) -> MeasureEstimate:
     """The row with an interval about what is asked, and the other where it is told."""
-    if found.clusters is not None:
+    if fit.clusters is not None:
         return replace(row, about="population")
-    if found.pulls is None:
+    if fit.pulls is None:
         return row
-    return row_about(row, told, found.pulls, part, measure.bounds)
+    return row_about(row, subject, fit.pulls, part, measure.bounds)
 
 
 def weighted_rows(
@@ -162,10 +162,10 @@ def weighted_rows(
     """The estimate of each number of a measure, with what its interval is made of."""
     for loss in measure.losses:
         loss.needs(of.items)
-    found = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
-    ends = _ends(measure, found, int(of.among.sum()), confidence)
+    fit = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
+    ends = _ends(measure, fit, int(of.among.sum()), confidence)
     return [
-        (_estimate(kind, measure, part, sample, of, found, ends), found)
+        (_estimate(kind, measure, part, sample, of, fit, ends), fit)
         for part in range(len(measure.parts))
     ]
 
@@ -174,27 +174,29 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     """Value, variance and slopes of one measure; stack: of this measure alone."""
     (measure,), phi = stack.measures, stack.kind.phi(sample.label)
     outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
-    known = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
-    w, own = sample.weight * of.among, own_weights(sample, of)
+    known_losses = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
+    w, item_weights = sample.weight * of.among, own_weights(sample, of)
     total, n = float(w.sum()), max(int(of.among.sum()), 1)
-    whole = np.concatenate([outcome, known], axis=1)
-    risk = (w * own) @ whole / (total or 1.0)
+    losses = np.concatenate([outcome, known_losses], axis=1)
+    risk = (w * item_weights) @ losses / (total or 1.0)
     value = measure.value(risk) if total else np.full(len(measure.parts), np.nan)
     slack = np.zeros(len(value)) if measure.slack is None else np.nan_to_num(measure.slack(risk))
     if sample.exact and measure.of_items is not None and np.allclose(w[of.among], 1.0):
-        value = np.array([measure.of_items.value(measure.of_items.columns(of.items, phi), w * own)])
+        value = np.array([measure.of_items.value(measure.of_items.columns(of.items, phi), w * item_weights)])
         slack = np.zeros(1)
     slopes = _slopes(measure, risk, outcome.shape[1])
-    z = np.where(of.among[:, None], own[:, None] * ((whole - risk) @ slopes.T), 0.0)
+    z = np.where(of.among[:, None], item_weights[:, None] * ((losses - risk) @ slopes.T), 0.0)
     centred = z - group_centres(sample, z)
     v = sample.factor / (total or 1.0) ** 2
     by_outcome = slopes[:, : outcome.shape[1]]
-    one = outcome.shape[1] == 1
+    single_loss = outcome.shape[1] == 1
     # numbers have no other classes that a label could have been of
-    doubts = bool(stack.kind.parts) and not one
+    doubts = bool(stack.kind.parts) and not single_loss
     doubted = np.zeros_like(z)
     if doubts:
-        doubted = own[:, None] ** 2 * stack.spread(of.items, _doubted(phi, w * own), by_outcome)
+        doubted = item_weights[:, None] ** 2 * stack.spread(
+            of.items, _doubted(phi, w * item_weights), by_outcome
+        )
     terms = v[:, None] * (centred**2 + np.where(of.among[:, None], doubted, 0.0))
     variance, fourth = terms.sum(axis=0), (terms**2).sum(axis=0)
     excess = np.maximum(fourth - variance**2 / n, 2 * variance**2 / max(n - 1, 1))
@@ -204,42 +206,42 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     squares = (signed**2).sum(axis=0)
     clusters = _clusters(of, w, z, total, stack.by_cluster)
     if clusters is not None:
-        variance, df = (found[0] for found in clusters.joined(variance[None], df[None]))
+        variance, df = (joined[0] for joined in clusters.joined(variance[None], df[None]))
         # both parts are estimated from the same clusters: one knows no more than the other
         df = np.minimum(df, np.maximum(clusters.df[0], LEAST_DF))
     return Linearised(
         value=value, variance=variance, df=df, clusters=clusters,
         slack=slack,
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
-        most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
+        largest_number=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),
         differing=_differing(measure, of, outcome),
-        counted=one and of.items.weight is None and measure.bounds == (0.0, 1.0)
+        counted=single_loss and of.items.weight is None and measure.bounds == (0.0, 1.0)
         and bool(np.isin(outcome[of.among], (0.0, 1.0)).all())
         and bool(np.allclose(value, risk[:1])),
-        hidden=_hidden(stack, of, z, slopes, risk, own)
-        if one and np.isfinite(measure.bounds).all() else None,
+        hidden=_hidden(stack, of, z, slopes, risk, item_weights)
+        if single_loss and np.isfinite(measure.bounds).all() else None,
         # a weighted pool is no simple sample of its population: of its strata it may be one
-        pulls=partial(_pulls, stack, of, w, own, (z, slopes, risk))
+        pulls=partial(_pulls, stack, of, w, item_weights, (z, slopes, risk))
         if total and (of.items.weight is None or of.items.stratum is not None) else None,
     )
 
 
 def _pulls(
-    stack: Stack, of: Labelled, w: Floats, own: Floats, linear: tuple[Floats, Floats, Floats]
+    stack: Stack, of: Labelled, w: Floats, item_weights: Floats, linear: tuple[Floats, Floats, Floats]
 ) -> Pulls:
-    """How the items that labels stand for pull; w, own (n,), and z (n, q), slopes (q, d + d_k), risk
+    """How the items that labels stand for pull; w, item_weights (n,), and z (n, q), slopes (q, d + d_k), risk
     (d + d_k,)."""
     at, d = of.among, stack.size
     z, slopes, risk = linear
     z = np.where(is_nothing(z, np.abs(z).max(initial=0.0)), 0.0, z)[at]
-    known = stack.known(of.items) @ slopes[:, d:].T - slopes @ risk
+    known_pull = stack.known(of.items) @ slopes[:, d:].T - slopes @ risk
     down, up = (
-        (own[:, None] * np.maximum(most, 0.0))[at].max(axis=0)
-        for most in (_largest(stack, of, sign * slopes[:, :d]) + sign * known for sign in (-1.0, 1.0))
+        (item_weights[:, None] * np.maximum(largest, 0.0))[at].max(axis=0)
+        for largest in (_largest(stack, of, sign * slopes[:, :d]) + sign * known_pull for sign in (-1.0, 1.0))
     )
     # numbers without bounds: as far as was seen
-    down, up = (np.where(np.isfinite(most), most, 0.0) for most in (down, up))
+    down, up = (np.where(np.isfinite(largest), largest, 0.0) for largest in (down, up))
     items, clusters, stratum = w[at], of.items.cluster, of.items.stratum
     pulls = Pulls(
         z=z, items=items, most_down=down, most_up=up, labels=float(items.sum() ** 2 / (items @ items)),
@@ -252,45 +254,45 @@ def _pulls(
 def _largest(stack: Stack, of: Labelled, slopes: Floats) -> Floats:
     """(n, q) the largest that slopes (q, d) can make of each item, whatever its outcome."""
     kind, items = stack.kind, of.items
-    said: Floats = np.zeros((len(items), 0, 1))
+    support: Floats = np.zeros((len(items), 0, 1))
     if items.systems:
-        said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
+        support = np.stack([kind.prediction_support(predicted) for predicted in items.prediction.T], axis=1)
     sizes = stack.known_sizes(items)
-    told = np.zeros(sum(sizes))
+    no_known = np.zeros(sum(sizes))
     return np.stack([
-        stack.largest_pull(said, np.concatenate([slope, told]), sizes, together=items.systems > 1)
+        stack.largest_pull(support, np.concatenate([slope, no_known]), sizes, together=items.systems > 1)
         for slope in slopes
     ], axis=1)
 
 
 def _hidden(
-    stack: Stack, of: Labelled, z: Floats, slopes: Floats, risk: Floats, own: Floats
+    stack: Stack, of: Labelled, z: Floats, slopes: Floats, risk: Floats, item_weights: Floats
 ) -> tuple[Floats, Floats]:
     """By how much an item that differs from the labels may pull the numbers down and up, each (q,).
 
     As far as outcomes allow while few labels differ from most, else as far as those that do
     (`evalcore.methods.any_outcome.unseen_errors`).  z (n, q): pulls; slopes (q, d), risk (d,);
-    own (n,): weights of the items, 1 where they have none.
+    item_weights (n,): weights of the items, 1 where they have none.
     """
     kind, items = stack.kind, of.items
     none = np.zeros((len(items), 0, 1))
-    said: Floats = none
+    support: Floats = none
     if items.systems:
-        said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
+        support = np.stack([kind.prediction_support(predicted) for predicted in items.prediction.T], axis=1)
     off = (z - np.median(z[of.among], axis=0))[of.among] if of.among.any() else z[of.among]
-    whole = np.abs(off).sum(axis=0)
-    k = np.sqrt(np.abs(off)).sum(axis=0) ** 2 / np.where(whole > 0, whole, 1.0)
-    few, found = (FEW / np.maximum(k, FEW)) ** FALL, []
+    total = np.abs(off).sum(axis=0)
+    k = np.sqrt(np.abs(off)).sum(axis=0) ** 2 / np.where(total > 0, total, 1.0)
+    few, hidden = (FEW / np.maximum(k, FEW)) ** FALL, []
     for sign in (-1.0, 1.0):
-        most = np.array([
-            (stack.largest_pull(said, sign * slope, stack.known_sizes(items), together=items.systems > 1)
+        largest = np.array([
+            (stack.largest_pull(support, sign * slope, stack.known_sizes(items), together=items.systems > 1)
              - sign * slope @ risk)[of.among].max(initial=0.0) for slope in slopes
-        ]) * (1.0 if items.weight is None else own[of.among].max(initial=0.0))
+        ]) * (1.0 if items.weight is None else item_weights[of.among].max(initial=0.0))
         side = np.maximum(sign * off, 0.0)
         sums = side.sum(axis=0)
-        typical = np.minimum(most, (side**2).sum(axis=0) / np.where(sums > 0, sums, 1.0))
-        found.append(typical + few * (most - typical))
-    return found[0], found[1]
+        typical = np.minimum(largest, (side**2).sum(axis=0) / np.where(sums > 0, sums, 1.0))
+        hidden.append(typical + few * (largest - typical))
+    return hidden[0], hidden[1]
 
 
 def own_weights(sample: WeightedSample, of: Labelled) -> Floats:
@@ -298,18 +300,20 @@ def own_weights(sample: WeightedSample, of: Labelled) -> Floats:
     count alike."""
     if of.items.weight is None:
         return np.ones(len(sample))
-    own, w = of.items.weight[:, 0], sample.weight * of.among
-    mean = w @ own / (w.sum() or 1.0)
-    return np.asarray(own / (mean or 1.0))
+    item_weights, w = of.items.weight[:, 0], sample.weight * of.among
+    mean = w @ item_weights / (w.sum() or 1.0)
+    return np.asarray(item_weights / (mean or 1.0))
 
 
-def _clusters(of: Labelled, w: Floats, z: Floats, total: float, whole: Bools) -> Between | None:
+def _clusters(of: Labelled, w: Floats, z: Floats, total: float, whole_clusters: Bools) -> Between | None:
     """What clusters add; w (n,), z (n, q), 0 of labels that are not asked about.  None without clusters."""
     if of.items.cluster is None or not total:
         return None
-    numbers, where = np.unique(of.items.cluster[:, 0], return_inverse=True)
-    where = where.reshape(1, -1)
-    return interval.between_clusters(where, len(numbers), w[None], z[None], np.array([total]), whole)
+    numbers, cluster_of_label = np.unique(of.items.cluster[:, 0], return_inverse=True)
+    cluster_of_label = cluster_of_label.reshape(1, -1)
+    return interval.between_clusters(
+        cluster_of_label, len(numbers), w[None], z[None], np.array([total]), whole_clusters
+    )
 
 
 def _differing(measure: OutcomeMeasure, of: Labelled, outcome: Floats) -> int | None:
@@ -317,9 +321,9 @@ def _differing(measure: OutcomeMeasure, of: Labelled, outcome: Floats) -> int | 
     if measure.versus is None:
         return None
     predicted, half = of.items.prediction, outcome.shape[1] // 2
-    other = predicted[:, measure.system] != predicted[:, measure.versus]
-    other = other | (outcome[:, :half] != outcome[:, half:]).any(axis=1)
-    return int((of.among & other).sum())
+    differs = predicted[:, measure.system] != predicted[:, measure.versus]
+    differs = differs | (outcome[:, :half] != outcome[:, half:]).any(axis=1)
+    return int((of.among & differs).sum())
 
 
 def _most(
@@ -331,21 +335,21 @@ def _most(
     A label matters if another one in its place would change the number; of a number that is about the items
     of one class, if it is of that class.
     """
-    n, parts, own = len(sample), stack.kind.parts, own_weights(sample, of)[:, None]
+    n, parts, item_weights = len(sample), stack.kind.parts, own_weights(sample, of)[:, None]
     matters = np.broadcast_to(of.among[:, None], (n, len(slopes)))
     if parts:
         anything = np.full((n, len(parts)), 1 / len(parts))
         matters = matters & (stack.spread(of.items, anything, slopes) > 1e-12)
     if measure.labels_of == "own":
-        mine = [parts.index(str(part or stack.kind.counted)) for part in measure.parts]
-        matters = matters & (stack.kind.phi(sample.label)[:, mine] > 0)
-    total, spread = sample.weight @ (matters * own), sample.factor @ (matters * own**2)
-    most = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf)
+        own_parts = [parts.index(str(part or stack.kind.counted)) for part in measure.parts]
+        matters = matters & (stack.kind.phi(sample.label)[:, own_parts] > 0)
+    total, spread = sample.weight @ (matters * item_weights), sample.factor @ (matters * item_weights**2)
+    largest = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf)
     if clusters is None:
-        return np.asarray(most)
+        return np.asarray(largest)
     # labels that all agree say of a cluster no more than one of them
-    alike = is_nothing(clusters.variance[0], np.ones(len(most)))
-    return np.asarray(np.where(alike, np.minimum(most, clusters.df[0] + 1), most))
+    alike = is_nothing(clusters.variance[0], np.ones(len(largest)))
+    return np.asarray(np.where(alike, np.minimum(largest, clusters.df[0] + 1), largest))
 
 
 def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
@@ -367,16 +371,16 @@ def group_centres(sample: WeightedSample, z: Floats) -> Floats:
     number = np.where(grouped, sample.group, 0)
     at = number[grouped]
     count = np.maximum(np.bincount(at, minlength=int(number.max()) + 1), 1)
-    sums = np.stack([np.bincount(at, weights=one, minlength=len(count)) for one in z[grouped].T], axis=1)
+    sums = np.stack([np.bincount(at, weights=pull, minlength=len(count)) for pull in z[grouped].T], axis=1)
     return np.where(grouped[:, None], (sums / count[:, None])[number], 0.0)
 
 
 def _doubted(phi: Floats, w: Floats) -> Floats:
     """φ (n, K) of labels that may have turned out otherwise."""
-    found = (phi * (w > 0)[:, None]).sum(axis=0)
+    counts = (phi * (w > 0)[:, None]).sum(axis=0)
     share = w @ phi / max(float(w.sum()), 1e-300)
-    least = 0.5 / (max(int((w > 0).sum()), 1) * phi.shape[1])
-    doubt = np.maximum(share, least) / (found + 1)
+    least_share = 0.5 / (max(int((w > 0).sum()), 1) * phi.shape[1])
+    doubt = np.maximum(share, least_share) / (counts + 1)
     return np.asarray(phi * (1 - min(float(doubt.sum()), 0.5)) + doubt)
 
 
@@ -390,27 +394,27 @@ class _Ends:
     confidence: float
 
 
-def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float) -> _Ends:
-    low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
-    value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
+def _ends(measure: OutcomeMeasure, fit: Linearised, n: int, confidence: float) -> _Ends:
+    low, high = (np.full(len(fit.value), bound) for bound in measure.bounds)
+    value, variance = np.nan_to_num(fit.value), np.maximum(fit.variance, 1e-30)
     if measure.versus is not None or not (np.isfinite(low) & np.isfinite(high)).all():
         lower, upper = interval_ends(
-            value, variance, found.steady_df, found.skew, confidence, (low, high)
+            value, variance, fit.steady_df, fit.skew, confidence, (low, high)
         )
-        few = np.full(len(value), n < FEWEST or found.hardly_differ or found.few_clusters)
+        few = np.full(len(value), n < FEWEST or fit.hardly_differ or fit.few_clusters)
         return _Ends(
             lower=np.where(few, low, lower), upper=np.where(few, high, upper), few=few, confidence=confidence
         )
-    if found.hidden is not None and not found.counted:
-        return _ends_of_a_mean(found, n, confidence, (low, high))
+    if fit.hidden is not None and not fit.counted:
+        return _ends_of_a_mean(fit, n, confidence, (low, high))
     span = high - low
     share = np.clip((value - low) / span, 0.0, 1.0)
-    df = np.full_like(found.df, max(n - 1, 1)) if found.counted and found.clusters is None else found.df
+    df = np.full_like(fit.df, max(n - 1, 1)) if fit.counted and fit.clusters is None else fit.df
     p = np.clip(share, 0.5 / max(n, 1), 1 - 0.5 / max(n, 1))
     tail = 0.5 + confidence / 2
     worth = (scipy.special.ndtri(tail) / scipy.special.stdtrit(df, tail)) ** 2
-    number = np.minimum(p * (1 - p) * span**2 / variance * worth, found.most)
-    few = (n < FEWEST) | (number < FEWEST_EFFECTIVE) | found.few_clusters
+    number = np.minimum(p * (1 - p) * span**2 / variance * worth, fit.largest_number)
+    few = (n < FEWEST) | (number < FEWEST_EFFECTIVE) | fit.few_clusters
     ends = clopper_pearson(share, np.where(few, 1.0, number), confidence)
     return _Ends(
         lower=np.where(few, low, low + span * ends.lower),
@@ -418,15 +422,15 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
     )
 
 
-def _ends_of_a_mean(found: Linearised, n: int, confidence: float, bounds: tuple[Floats, Floats]) -> _Ends:
+def _ends_of_a_mean(fit: Linearised, n: int, confidence: float, bounds: tuple[Floats, Floats]) -> _Ends:
     """Of a mean between bounds, whose losses are graded."""
-    value, error = np.nan_to_num(found.value), np.sqrt(np.maximum(found.variance, 0.0))
-    lower, upper = interval_ends(value, error**2, found.df, found.skew, confidence, bounds)
+    value, error = np.nan_to_num(fit.value), np.sqrt(np.maximum(fit.variance, 0.0))
+    lower, upper = interval_ends(value, error**2, fit.df, fit.skew, confidence, bounds)
     tail = np.full(len(value), (1 - confidence) / 2)
     # share of the items that all draws may have missed
-    missed = -np.expm1(-depths(tail) / np.maximum(found.most, 1.0)[:, None])
-    down, up = (furthest(gain[:, None] * missed, error, tail) for gain in found.hidden or ())
-    few = (n < FEWEST) | (found.most < FEWEST_EFFECTIVE) | found.few_clusters
+    missed = -np.expm1(-depths(tail) / np.maximum(fit.largest_number, 1.0)[:, None])
+    down, up = (furthest(gain[:, None] * missed, error, tail) for gain in fit.hidden or ())
+    few = (n < FEWEST) | (fit.largest_number < FEWEST_EFFECTIVE) | fit.few_clusters
     low, high = bounds
     return _Ends(
         lower=np.where(few, low, np.clip(np.minimum(lower, value - down), low, high)),
@@ -437,31 +441,31 @@ def _ends_of_a_mean(found: Linearised, n: int, confidence: float, bounds: tuple[
 
 def _estimate(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
-    found: Linearised, ends: _Ends,
+    fit: Linearised, ends: _Ends,
 ) -> MeasureEstimate:
-    n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
+    n, value = int(of.among.sum()), float(np.clip(fit.value[part], *measure.bounds))
     settled = sample.exact and bool(np.isfinite(value))
-    exact = settled and found.clusters is None and found.slack[part] < _ROUNDING
+    exact = settled and fit.clusters is None and fit.slack[part] < _ROUNDING
     reason = None if settled else _lacking(kind, measure, part, sample, of)
     if reason is None and not np.isfinite(value):
         reason = why_undefined(measure.undefined_when, exact=sample.exact)
-    if reason is None and found.few_clusters and not settled:
+    if reason is None and fit.few_clusters and not settled:
         reason = f"{plural(n, 'label')} are of too few clusters for it: ask for more, or for less detail"
-    if reason is None and found.hardly_differ and not settled:
-        on = f"on {found.differing} of" if found.differing else "on none of"
+    if reason is None and fit.hardly_differ and not settled:
+        on = f"on {fit.differing} of" if fit.differing else "on none of"
         reason = f"the systems differ {on} its {plural(n, 'label')}: ask for more, or for less detail"
     if reason is None and ends.few[part] and not settled:
         carry = "carries" if n == 1 else "carry"
         reason = f"{plural(n, 'label')} {carry} too little for it: ask for more, or for less detail"
-    closed = settled and found.clusters is None
+    closed = settled and fit.clusters is None
     lower, upper = (value, value) if closed else (ends.lower[part], ends.upper[part])
-    lower = max(min(lower, value - found.slack[part]), measure.bounds[0])
-    upper = min(max(upper, value + found.slack[part]), measure.bounds[1])
+    lower = max(min(lower, value - fit.slack[part]), measure.bounds[0])
+    upper = min(max(upper, value + fit.slack[part]), measure.bounds[1])
     return MeasureEstimate(
         measure=measure.name, value=None if reason else value, undefined_reason=reason,
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
-        confidence=ends.confidence, labels=n, interval=NONE if reason else "exact" if exact else found.kind,
-        variance=None if reason else 0.0 if exact else float(found.variance[part]),
+        confidence=ends.confidence, labels=n, interval=NONE if reason else "exact" if exact else fit.kind,
+        variance=None if reason else 0.0 if exact else float(fit.variance[part]),
         class_name=measure.parts[part],
     )
 
@@ -474,22 +478,22 @@ def _lacking(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled
 ) -> str | None:
     """Which class the measure needs more labels of; None where it has enough."""
-    least = max(measure.least, FEWEST_OF_CLASS)
+    needed_labels = max(measure.least, FEWEST_OF_CLASS)
     if not measure.labels_of and not measure.least:
         return None
-    found = kind.phi(sample.label)[of.among].sum(axis=0)
+    counts = kind.phi(sample.label)[of.among].sum(axis=0)
     if measure.labels_of != "every":
-        own = measure.parts[part] or kind.counted
-        needed = np.array([name == own for name in kind.parts])
+        own_class = measure.parts[part] or kind.counted
+        needed = np.array([name == own_class for name in kind.parts])
     else:
         # a class that nobody labelled may be there all the same
         needed = np.ones(len(kind.parts), np.bool_)
-    lacking = np.flatnonzero(needed & (found < least))
+    lacking = np.flatnonzero(needed & (counts < needed_labels))
     if not len(lacking):
         return None
-    worst = lacking[np.argmin(found[lacking])]
-    return (f"it needs {least} labels of class {kind.parts[worst]!r}, and "
-            f"{'there is none' if not found[worst] else f'there are {int(found[worst])}'}")
+    worst = lacking[np.argmin(counts[lacking])]
+    return (f"it needs {needed_labels} labels of class {kind.parts[worst]!r}, and "
+            f"{'there is none' if not counts[worst] else f'there are {int(counts[worst])}'}")
 
 
 # Whether a measure depends on items that could not be drawn: then no weight stands for them.
@@ -504,16 +508,16 @@ def depends_on(
 
     Where it has no value yet, or needs more of an item than its prediction, it counts as depending on it.
     """
-    found = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
+    fit = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
     items = Items(prediction=np.repeat(prediction[:, None], of.items.systems, axis=1))
     if of.items.probability is not None and any(loss.pull(items, np.ones(loss.size)) is None
                                                 for loss in measure.losses):
         return True
-    if not np.isfinite(found.value).all():
+    if not np.isfinite(fit.value).all():
         return True
     phi = np.full((len(prediction), kind.width), 1 / kind.width)
     stack = Stack(kind=kind, measures=(measure,))
-    return bool((stack.spread(items, phi, found.slopes) > _SOME).any())
+    return bool((stack.spread(items, phi, fit.slopes) > _SOME).any())
 
 
 def unreached(size: Ints, sample: WeightedSample) -> int:

@@ -49,9 +49,9 @@ class CalibrationLine:
     said: Floats         # rising
     found: Floats        # not falling
 
-    def of(self, said: Floats) -> Floats:
+    def calibrated(self, judged: Floats) -> Floats:
         """(n,) what items are worth of which the judge says this."""
-        return np.asarray(np.interp(said, self.said, self.found))
+        return np.asarray(np.interp(judged, self.said, self.found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,8 +102,8 @@ def calibration_of(pool: JudgedPool, judge: Judge) -> JudgeCalibration:
         )
     lines = tuple(
         CalibrationLine(part=part, said=x, found=y)
-        for part, said, true in _lines(pool.kind, counted_class(pool), judge, pool.sample.label)
-        for x, y in [_isotonic(said[among], true[among], pool.sample.weight[among])]
+        for part, judged, true in _lines(pool.kind, counted_class(pool), judge, pool.sample.label)
+        for x, y in [_isotonic(judged[among], true[among], pool.sample.weight[among])]
     )
     return JudgeCalibration(judge=judge.name, kind=pool.kind, lines=lines, labels=n)
 
@@ -129,9 +129,9 @@ def _lines(
     return [(kind.parts[k], judge.phi[:, k], true[:, k]) for k in at]
 
 
-def _isotonic(said: Floats, true: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """The different values said, and the means that are nearest to the truth and never fall."""
-    x, place = np.unique(said, return_inverse=True)
+def _isotonic(judged: Floats, true: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """The different values of `judged`, and the means that are nearest to the truth and never fall."""
+    x, place = np.unique(judged, return_inverse=True)
     w = np.bincount(place, weights=weight)
     mean = np.bincount(place, weights=weight * true) / w
     return x, np.asarray(scipy.optimize.isotonic_regression(mean, weights=w).x, np.float64)
@@ -151,12 +151,12 @@ def audit_of_judge(
     among = _among(judge, len(pool.sample))
     level = 1 - (1 - confidence) / len(calibration.lines)
     rows = []
-    asked = _lines(pool.kind, counted_class(pool), judge, pool.sample.label)
-    for line, (part, said, true) in zip(calibration.lines, asked, strict=True):
+    judged_lines = _lines(pool.kind, counted_class(pool), judge, pool.sample.label)
+    for line, (part, judged, true) in zip(calibration.lines, judged_lines, strict=True):
         if part != line.part:
             raise BadInput(f"the calibration counts {line.part!r}, and these labels count {part!r}")
         kind = Numbers(*((0.0, 1.0) if part is not None else pool.kind.value_range))
-        calibrated = line.of(said)
+        calibrated = line.calibrated(judged)
         if part is None:
             calibrated = np.clip(calibrated, *pool.kind.value_range)
         items = Items(prediction=calibrated[:, None], weight=pool.items.weight)
@@ -195,7 +195,7 @@ def _audited(part: str | None, row: MeasureEstimate, margin: float) -> AuditedLi
 
 def _more(lines: Sequence[AuditedLine], margin: float, n: int, size: int) -> int | None:
     """Labels until every open line would be decided if its value stayed: half-widths fall as 1/√n."""
-    most = 0
+    largest = 0
     for line in lines:
         if line.verdict != "inconclusive":
             continue
@@ -204,5 +204,5 @@ def _more(lines: Sequence[AuditedLine], margin: float, n: int, size: int) -> int
         gap, half = abs(abs(line.value) - margin), (line.upper - line.lower) / 2
         if gap <= 0.05 * half:      # so near the margin that nearly all would have to be asked
             return size - n or None
-        most = max(most, ceil(n * (half / gap) ** 2) - n)
-    return min(max(most, 1), size - n) or None
+        largest = max(largest, ceil(n * (half / gap) ** 2) - n)
+    return min(max(largest, 1), size - n) or None

@@ -92,41 +92,45 @@ def judge_effects(
     pool: JudgedPool, judges: Sequence[Judge], features: Sequence[Feature], confidence: float
 ) -> JudgeEffects:
     """Every figure of every judge; features: of the labelled items, in their order."""
-    kept, notes = _with_numbers(pool.sample, features)
-    found: list[tuple[FeatureEffect, _Told | None]] = []
+    has_numbers, notes = _with_numbers(pool.sample, features)
+    rows_with_figures: list[tuple[FeatureEffect, _Told | None]] = []
     for judge in judges:
-        among = kept if judge.among is None else kept & judge.among
+        among = has_numbers if judge.among is None else has_numbers & judge.among
         if len(judges) > 1 and judge.among is not None and not judge.among.all():
             silent = int((~judge.among).sum())
             notes.append(f"{judge.name} says nothing of {plural(silent, 'labelled item')}, which are left "
                          "out of its figures")
         columns = _columns(pool, features, among)
         label, counted = pool.sample.label, counted_class(pool)
-        for figure, distance, least in distances(pool.kind, counted, label, judge.codes):
-            found += _figures(pool, judge.name, figure, (distance, least), columns)
-    level = 1 - (1 - confidence) / max(len(found), 1)
+        for figure, distance, least_distance in distances(pool.kind, counted, label, judge.codes):
+            rows_with_figures += _figures(pool, judge.name, figure, (distance, least_distance), columns)
+    level = 1 - (1 - confidence) / max(len(rows_with_figures), 1)
     return JudgeEffects(
-        confidence=confidence, notes=tuple(notes),
-        effects=tuple(row if told is None else _with_ends(row, told, level) for row, told in found),
+        confidence=confidence,
+        notes=tuple(notes),
+        effects=tuple(
+            row if figure_estimate is None else _with_ends(row, figure_estimate, level)
+            for row, figure_estimate in rows_with_figures
+        ),
     )
 
 
 def distances(
-    kind: OutcomeKind, positive: str | None, label: Floats, said: Floats
+    kind: OutcomeKind, positive: str | None, label: Floats, judged: Floats
 ) -> list[tuple[str, Floats, float]]:
     """Each figure's name, what it is of each item (n,), and the least distance between two outcomes (0 where
     there is none)."""
     grades = kind.grades
     if grades is not None or not kind.parts:
         values = None if grades is None else np.array(grades)
-        y, f = ((codes if values is None else values[codes.astype(np.int64)]) for codes in (label, said))
+        y, f = ((codes if values is None else values[codes.astype(np.int64)]) for codes in (label, judged))
         step = 0.0 if values is None else float(np.diff(np.unique(values)).min())
         return [("shift", f - y, step), ("distance", np.abs(f - y), step)]
-    apart = (label != said).astype(np.float64)
+    apart = (label != judged).astype(np.float64)
     if positive is None or positive not in kind.parts:
         return [("distance", apart, 1.0)]
     code = kind.parts.index(positive)
-    shift = (said == code).astype(np.float64) - (label == code)
+    shift = (judged == code).astype(np.float64) - (label == code)
     return [("shift", shift, 1.0), ("distance", apart, 1.0)]
 
 
@@ -137,7 +141,7 @@ class _Columns:
     x: Floats                    # (n, p) the constant first; rows of items left out are 0
     among: Bools                 # (n,)
     alike: Floats                # (n,) labels of the smallest level that an item is of
-    asked: tuple["_Asked", ...]
+    asked_figures: tuple["_Asked", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,7 +154,7 @@ class _Asked:
     step: float | None = None
     column: int | None = None           # None: of a level that has none, and so a coefficient of 0
     block: tuple[int, ...] = ()         # the columns of all levels
-    rest: Bools | None = None           # (n,) the items of the other levels
+    other_levels: Bools | None = None           # (n,) the items of the other levels
     labels: int
     reason: str | None = None
 
@@ -166,7 +170,7 @@ class _Told:
 
 def _with_numbers(sample: WeightedSample, features: Sequence[Feature]) -> tuple[Bools, list[str]]:
     """(n,) the items with a number wherever one is asked, and what is said of the others."""
-    kept, notes = np.ones(len(sample), np.bool_), []
+    has_numbers, notes = np.ones(len(sample), np.bool_), []
     for feature in features:
         if feature.number is None:
             continue
@@ -174,29 +178,32 @@ def _with_numbers(sample: WeightedSample, features: Sequence[Feature]) -> tuple[
         if missing.any():
             notes.append(f"{plural(int(missing.sum()), 'labelled item')} without a number under "
                          f"{feature.name!r} {'is' if missing.sum() == 1 else 'are'} left out of all figures")
-        kept &= ~missing
-    return kept, notes
+        has_numbers &= ~missing
+    return has_numbers, notes
 
 
 def _columns(pool: JudgedPool, features: Sequence[Feature], among: Bools) -> _Columns:
     share = _shares(pool, among)
     n = int(among.sum())
     plane = _Plane(share)
-    alike, asked = np.full(len(among), float(n)), []
+    alike, asked_figures = np.full(len(among), float(n)), []
     for feature in features:
         if feature.number is not None:
-            asked.append(_of_number(feature, feature.number, plane, n))
+            asked_figures.append(_of_number(feature, feature.number, plane, n))
         elif feature.level is not None:
             level = np.array(feature.level, np.str_)
             rows, at = _of_levels(pool.sample, feature.name, level, among, plane)
-            asked += rows
+            asked_figures += rows
             alike = np.minimum(alike, at)
     if n < max(FEWEST, FEWEST_OF_LEVEL * len(plane.columns)) and not pool.sample.exact:
         reason = (f"{plural(n, 'label')} carry too little for {plural(len(plane.columns) - 1, 'difference')} "
                   "at once: ask for more, or name fewer features")
-        asked = [replace(one, reason=one.reason or reason) for one in asked]
+        asked_figures = [
+            replace(asked_figure, reason=asked_figure.reason or reason) for asked_figure in asked_figures
+        ]
     return _Columns(
-        x=np.stack(plane.columns, axis=1) * among[:, None], among=among, alike=alike, asked=tuple(asked)
+        x=np.stack(plane.columns, axis=1) * among[:, None], among=among, alike=alike,
+        asked_figures=tuple(asked_figures)
     )
 
 
@@ -220,14 +227,16 @@ class _Plane:
 
     def add(self, column: Floats) -> int | None:
         """The number of the column; None where it says what those before say."""
-        left = column
+        residual = column
         for _ in range(2):
-            for other in self._apart:
-                left = left - other * ((self.share * other) @ left) / ((self.share * other) @ other)
-        if float(self.share @ left**2) <= _SAME * max(self.spread(column), 1e-300):
+            for basis in self._apart:
+                residual = residual - basis * ((self.share * basis) @ residual) / (
+                    (self.share * basis) @ basis
+                )
+        if float(self.share @ residual**2) <= _SAME * max(self.spread(column), 1e-300):
             return None
         self.columns.append(column)
-        self._apart.append(left)
+        self._apart.append(residual)
         return len(self.columns) - 1
 
 
@@ -255,48 +264,57 @@ def _of_levels(
     Levels with too few labels have no column: they stand together with each other, or, where they are too few
     even so, with the commonest one.
     """
-    names = sorted({str(one) for one in level[among]})
-    here = {one: (level == one) & among for one in names}
-    count = {one: int(here[one].sum()) for one in names}
-    share = {one: float(plane.share @ here[one]) for one in names}
-    alike = np.select([here[one] for one in names], [float(count[one]) for one in names], float(among.sum()))
+    names = sorted({str(level_name) for level_name in level[among]})
+    of_level = {level_name: (level == level_name) & among for level_name in names}
+    count = {level_name: int(of_level[level_name].sum()) for level_name in names}
+    share = {level_name: float(plane.share @ of_level[level_name]) for level_name in names}
+    alike = np.select(
+        [of_level[level_name] for level_name in names],
+        [float(count[level_name]) for level_name in names],
+        float(among.sum()),
+    )
     if len(names) < 2:
         return [_Asked(feature=name, level=None, labels=int(among.sum()),
                        reason="it is the same for all labelled items")], alike
-    rare = [one for one in names if count[one] < FEWEST_OF_LEVEL and not sample.exact]
-    common = [one for one in names if one not in rare]
-    together = sum(count[one] for one in rare)
-    asked = [
-        _Asked(feature=name, level=one, labels=count[one],
-               reason=f"it needs {FEWEST_OF_LEVEL} labels, and there {_are(count[one])}")
-        for one in rare
+    rare = [level_name for level_name in names if count[level_name] < FEWEST_OF_LEVEL and not sample.exact]
+    common = [level_name for level_name in names if level_name not in rare]
+    together = sum(count[level_name] for level_name in rare)
+    asked_figures = [
+        _Asked(feature=name, level=level_name, labels=count[level_name],
+               reason=f"it needs {FEWEST_OF_LEVEL} labels, and there {_are(count[level_name])}")
+        for level_name in rare
     ]
-    last = max(common, key=lambda one: (share[one], one)) if common else None
+    commonest = max(common, key=lambda level_name: (share[level_name], level_name)) if common else None
     # the rare ones are where all columns are 0, if they can be
-    base = None if together >= FEWEST_OF_LEVEL else last
-    at = {one: plane.add(here[one].astype(np.float64)) for one in common if one != base}
+    base = None if together >= FEWEST_OF_LEVEL else commonest
+    at = {
+        level_name: plane.add(of_level[level_name].astype(np.float64))
+        for level_name in common
+        if level_name != base
+    }
     follows = any(number is None for number in at.values())
     block = tuple(number for number in at.values() if number is not None)
-    told = common[:1] if len(names) == 2 and len(common) == 2 else common    # of two, one says it all
-    for one in told:
-        few = _few(sample, here[one]) or _few(sample, among & ~here[one])
+    levels_shown = common[:1] if len(names) == 2 and len(common) == 2 else common    # of two, one says it all
+    for level_name in levels_shown:
+        few = _few(sample, of_level[level_name]) or _few(sample, among & ~of_level[level_name])
         reason = _FOLLOWS if follows else (
             "its labels, or all others, carry too little: ask for more" if few and not sample.exact else None
         )
-        asked.append(_Asked(
-            feature=name, level=one, labels=count[one], reason=reason, column=at.get(one), block=block,
-            rest=among & ~here[one],
+        asked_figures.append(_Asked(
+            feature=name, level=level_name, labels=count[level_name], reason=reason,
+            column=at.get(level_name), block=block,
+            other_levels=among & ~of_level[level_name],
         ))
-    return sorted(asked, key=lambda one: str(one.level)), alike
+    return sorted(asked_figures, key=lambda level_name: str(level_name.level)), alike
 
 
 def _are(count: int) -> str:
     return "is none" if not count else f"{'is' if count == 1 else 'are'} {count}"
 
 
-def _few(sample: WeightedSample, here: Bools) -> bool:
+def _few(sample: WeightedSample, group: Bools) -> bool:
     """Whether these labels are worth too few of a random sample, or are too few."""
-    w = sample.weight[here]
+    w = sample.weight[group]
     return bool(len(w) < FEWEST_OF_LEVEL or w.sum() ** 2 < FEWEST_EFFECTIVE * (w @ w))
 
 
@@ -306,18 +324,20 @@ def _figures(
     """distance: of each item (n,), and the least between two outcomes."""
     rows = [
         FeatureEffect(
-            judge=judge, figure=figure, feature=one.feature, level=one.level, step=one.step, value=None,
-            lower=None, upper=None, undefined_reason=one.reason, interval=NONE, labels=one.labels,
+            judge=judge, figure=figure, feature=asked_figure.feature, level=asked_figure.level,
+            step=asked_figure.step, value=None,
+            lower=None, upper=None, undefined_reason=asked_figure.reason, interval=NONE,
+            labels=asked_figure.labels,
         )
-        for one in columns.asked
+        for asked_figure in columns.asked_figures
     ]
-    told = [one for one in columns.asked if one.reason is None]
-    if not told:
+    asked_figures = [asked_figure for asked_figure in columns.asked_figures if asked_figure.reason is None]
+    if not asked_figures:
         return [(row, None) for row in rows]
-    found = iter(_estimated(pool, columns, distance, told))
+    estimates = iter(_estimated(pool, columns, distance, asked_figures))
     made: list[tuple[FeatureEffect, _Told | None]] = []
-    for row, one in zip(rows, columns.asked, strict=True):
-        told_of = next(found) if one.reason is None else None
+    for row, asked_figure in zip(rows, columns.asked_figures, strict=True):
+        told_of = next(estimates) if asked_figure.reason is None else None
         if told_of is not None and told_of.variance <= 0 and not told_of.exact:
             row = replace(row, undefined_reason="the judge and the labels never differ, so nothing says how "
                                                 "far they may")
@@ -327,21 +347,22 @@ def _figures(
 
 
 def _estimated(
-    pool: JudgedPool, columns: _Columns, distance: tuple[Floats, float], asked: Sequence[_Asked]
+    pool: JudgedPool, columns: _Columns, distance: tuple[Floats, float], asked_figures: Sequence[_Asked]
 ) -> list[_Told]:
-    sample, x, (d, least) = pool.sample, columns.x, distance
+    sample, x, (d, least_distance) = pool.sample, columns.x, distance
     d = np.where(columns.among, d, 0.0)
     share = _shares(pool, columns.among)
-    each = (share / np.maximum(sample.weight, 1e-300))[:, None]    # what an item weighs where it stands alone
+    # what an item weighs where it stands alone
+    item_share = (share / np.maximum(sample.weight, 1e-300))[:, None]
     inverse = np.linalg.inv((share[:, None] * x).T @ x)
     beta = inverse @ (x.T @ (share * d))
-    contrast, by_shares = _contrasts(asked, x, share, beta)
+    contrast, by_shares = _contrasts(asked_figures, x, share, beta)
     residual = np.where(columns.among, d - x @ beta, 0.0)
     lever = np.clip(share * np.einsum("np,pq,nq->n", x, inverse, x), 0.0, 0.95)
-    reach = x @ (inverse @ contrast.T) * each                       # (n, F)
-    z = reach * (residual / np.sqrt(1 - lever))[:, None] + by_shares * each
+    reach = x @ (inverse @ contrast.T) * item_share                       # (n, F)
+    z = reach * (residual / np.sqrt(1 - lever))[:, None] + by_shares * item_share
     centred = z - group_centres(sample, z)
-    farthest = max(float(np.abs(residual).max(initial=0.0)), least)
+    farthest = max(float(np.abs(residual).max(initial=0.0)), least_distance)
     doubted = reach**2 * (farthest**2 / (columns.alike + 1))[:, None]
     terms = sample.factor[:, None] * (centred**2 + doubted)
     signed = np.sqrt(sample.factor)[:, None] * centred
@@ -356,27 +377,36 @@ def _estimated(
 
 
 def _contrasts(
-    asked: Sequence[_Asked], x: Floats, share: Floats, beta: Floats
+    asked_figures: Sequence[_Asked], x: Floats, share: Floats, beta: Floats
 ) -> tuple[Floats, Floats]:
     """(F, p) of the coefficients; and (n, F) how items pull because their levels' shares are estimates."""
-    contrast, by_shares = np.zeros((len(asked), x.shape[1])), np.zeros((len(x), len(asked)))
-    for number, one in enumerate(asked):
-        if one.rest is not None:
-            block, rest = list(one.block), one.rest / float(share @ one.rest)
-            contrast[number, block] = -(share * rest) @ x[:, block]
+    contrast, by_shares = np.zeros((len(asked_figures), x.shape[1])), np.zeros((len(x), len(asked_figures)))
+    for number, asked_figure in enumerate(asked_figures):
+        if asked_figure.other_levels is not None:
+            block, other_levels = (
+                list(asked_figure.block),
+                asked_figure.other_levels / float(share @ asked_figure.other_levels),
+            )
+            contrast[number, block] = -(share * other_levels) @ x[:, block]
             level = x[:, block] @ beta[block]
-            by_shares[:, number] = -rest * (level - (share * rest) @ level)
-        if one.column is not None:
-            contrast[number, one.column] += 1.0
+            by_shares[:, number] = -other_levels * (level - (share * other_levels) @ level)
+        if asked_figure.column is not None:
+            contrast[number, asked_figure.column] += 1.0
     return contrast, by_shares
 
 
-def _with_ends(row: FeatureEffect, told: _Told, level: float) -> FeatureEffect:
-    if told.exact:
-        return replace(row, value=told.value, lower=told.value, upper=told.value, interval="exact")
+def _with_ends(row: FeatureEffect, figure_estimate: _Told, level: float) -> FeatureEffect:
+    if figure_estimate.exact:
+        return replace(
+            row, value=figure_estimate.value, lower=figure_estimate.value, upper=figure_estimate.value,
+            interval="exact",
+        )
     infinite = np.array([np.inf])
-    value, variance, df, skew = (np.array([[x]]) for x in (told.value, told.variance, told.df, told.skew))
+    value, variance, df, skew = (
+        np.array([[x]])
+        for x in (figure_estimate.value, figure_estimate.variance, figure_estimate.df, figure_estimate.skew)
+    )
     lower, upper = interval_ends(value, variance, df, skew, level, (-infinite, infinite))
     return replace(
-        row, value=told.value, lower=float(lower[0, 0]), upper=float(upper[0, 0]), interval=KIND
+        row, value=figure_estimate.value, lower=float(lower[0, 0]), upper=float(upper[0, 0]), interval=KIND
     )

@@ -7,10 +7,10 @@ import numpy as np
 
 from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.method import MIN_LABELS
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -99,29 +99,29 @@ class Judges:
 
 
 def figures_of_judges(
-    pool: JudgedPool, judges: Sequence[Judge], *, first: OutcomeMeasure, variance: float | None,
+    pool: JudgedPool, judges: Sequence[Judge], *, leading: OutcomeMeasure, variance: float | None,
     random_labels: int | None, confidence: float,
 ) -> Judges:
     """The figures of every judge, and what the evaluation saved.
 
-    first: the leading measure, whose first number is looked at; variance: of the evaluation's own estimate of
-    it, 0 where it is exact and None where it has none; random_labels: n_r where it is known already.
+    leading: the leading measure, whose first number is looked at; variance: of the evaluation's own estimate
+    of it, 0 where it is exact and None where it has none; random_labels: n_r where it is known already.
     """
     labels = len(pool.sample)
     reports = tuple(
         JudgeReport(
             name=judge.name, figures=judge_figures(pool, judge, confidence),
-            explains=_explained(pool, first, judge),
+            explains=_explained(pool, leading, judge),
         )
         for judge in judges
     )
     nothing = Judges(
-        judges=reports, measure=first.name, labels=labels, random_labels=None, saved=None,
+        judges=reports, measure=leading.name, labels=labels, random_labels=None, saved=None,
         saved_at_most=None, reason=None,
     )
     if pool.sample.exact or variance == 0:
         return replace(nothing, reason="every label that matters is known")
-    needed = random_labels or _random_labels(pool, first, variance)
+    needed = random_labels or _random_labels(pool, leading, variance)
     if needed is None:
         return replace(nothing, reason="the labels do not tell the variance of the first measure")
     return replace(
@@ -138,11 +138,11 @@ def judge_figures(
     kind, sample = pool.kind, pool.sample
     among = np.ones(len(sample), np.bool_) if judge.among is None else judge.among
     of = Labelled(items=Items(prediction=judge.codes[:, None]), among=among)
-    found = []
-    asked = _ASKED.get(kind.name, _of_classes)(kind, pool.positive)
+    figures = []
+    asked_measures = _ASKED.get(kind.name, _of_classes)(kind, pool.positive)
     if offset and (kind.grades is not None or not kind.parts):
-        asked = [*asked, ("offset", "bias", {}, False)]
-    for figure, name, options, turned in asked:
+        asked_measures = [*asked_measures, ("offset", "bias", {}, False)]
+    for figure, name, options, turned in asked_measures:
         if (kind.name, name) not in MEASURES_BY_KIND:
             continue   # not every kind of outcome has every figure
         measure = outcome_measure(name, kind, pool.size, options=options)
@@ -152,8 +152,8 @@ def judge_figures(
                 f"{plural(pool.unreached, 'item')} that the measures of the evaluation never look at could "
                 "not be drawn"
             ))
-        found.append(_figure(figure, e, turned=turned))
-    return tuple(found)
+        figures.append(_figure(figure, e, turned=turned))
+    return tuple(figures)
 
 
 def _figure(figure: str, e: MeasureEstimate, *, turned: bool) -> JudgeFigure:
@@ -172,15 +172,15 @@ _Asked = tuple[str, str, Mapping[str, float | str], bool]   # figure, measure, i
 
 
 def _of_classes(kind: OutcomeKind, positive: str | None) -> list[_Asked]:
-    asked: list[_Asked] = [("agreement", "accuracy", {}, False)]
+    asked_measures: list[_Asked] = [("agreement", "accuracy", {}, False)]
     if positive is not None:
-        asked += [
+        asked_measures += [
             ("true_positive_rate", "recall", {"class": positive}, False),
             ("false_positive_rate", "specificity", {"class": positive}, True),
         ]
     if kind.grades is None:
-        return [*asked, ("kappa", "cohen_kappa", {}, False)]
-    return [*asked, ("weighted_kappa", "cohen_kappa", {"weights": "quadratic"}, False)]
+        return [*asked_measures, ("kappa", "cohen_kappa", {}, False)]
+    return [*asked_measures, ("weighted_kappa", "cohen_kappa", {"weights": "quadratic"}, False)]
 
 
 _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
@@ -189,18 +189,18 @@ _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
 }
 
 
-def _linearised(pool: JudgedPool, first: OutcomeMeasure) -> Linearised:
+def _linearised(pool: JudgedPool, leading: OutcomeMeasure) -> Linearised:
     everything = Labelled(items=pool.items, among=np.ones(len(pool.sample), np.bool_))
-    return linearised(Stack(kind=pool.kind, measures=(first,)), pool.sample, everything)
+    return linearised(Stack(kind=pool.kind, measures=(leading,)), pool.sample, everything)
 
 
-def _explained(pool: JudgedPool, first: OutcomeMeasure, judge: Judge) -> float | None:
+def _explained(pool: JudgedPool, leading: OutcomeMeasure, judge: Judge) -> float | None:
     """R²; 0 for a judge that expects the same of all items, None where the measure has no value or the pull
     of the labelled items does not vary."""
-    stack, sample, found = Stack(kind=pool.kind, measures=(first,)), pool.sample, _linearised(pool, first)
-    if not np.isfinite(found.value[0]):
+    stack, sample, fit = Stack(kind=pool.kind, measures=(leading,)), pool.sample, _linearised(pool, leading)
+    if not np.isfinite(fit.value[0]):
         return None
-    slope = found.slopes[0]
+    slope = fit.slopes[0]
     pull, expected = (
         stack.of(pool.items, phi) @ slope for phi in (pool.kind.phi(sample.label), judge.phi)
     )
@@ -209,15 +209,15 @@ def _explained(pool: JudgedPool, first: OutcomeMeasure, judge: Judge) -> float |
         told_of = share * judge.among
         expected = np.where(judge.among, expected, told_of @ expected / max(told_of.sum(), 1e-12))
     pull, expected = pull - share @ pull, expected - share @ expected
-    scatter, told = float(share @ pull**2), float(share @ expected**2)
+    scatter, explained = float(share @ pull**2), float(share @ expected**2)
     if scatter <= 1e-18:
         return None
-    return float((share @ (pull * expected)) ** 2 / (scatter * told)) if told > 1e-18 else 0.0
+    return float((share @ (pull * expected)) ** 2 / (scatter * explained)) if explained > 1e-18 else 0.0
 
 
-def _random_labels(pool: JudgedPool, first: OutcomeMeasure, variance: float | None) -> int | None:
+def _random_labels(pool: JudgedPool, leading: OutcomeMeasure, variance: float | None) -> int | None:
     """n_r; None where the variance, or that of the pulls, is not known."""
-    scatter = _linearised(pool, first).scatter[0]
+    scatter = _linearised(pool, leading).scatter[0]
     if variance is None or not np.isfinite(scatter) or scatter <= 0:
         return None
     return min(max(round(float(scatter / (variance + scatter / pool.size))), 1), pool.size)
@@ -271,13 +271,13 @@ def reliability_of_predictions(
     predicted."""
     measure = outcome_measure("accuracy", kind, pool_size)
     at = np.clip(np.floor(probability * BINS), 0, BINS - 1)
-    found = []
+    bins = []
     for i in np.unique(at).astype(np.int64).tolist():
         among = at == i
         (e,) = weighted_estimates(kind, [measure], sample, Labelled(items=items, among=among), confidence)
-        found.append(ReliabilityBin(
+        bins.append(ReliabilityBin(
             lower=i / BINS, upper=(i + 1) / BINS, labels=e.labels,
             predicted=float(np.average(probability[among], weights=sample.weight[among])),
             share=e.value, share_lower=e.lower, share_upper=e.upper, undefined_reason=e.undefined_reason,
         ))
-    return tuple(found)
+    return tuple(bins)

@@ -41,77 +41,82 @@ class DrawsOfRounds:
     weight: Floats     # (D,) p/q; 0 for what was asked for certain
 
     @staticmethod
-    def of(cells: Cells, rounds: Sequence[LabelledRound]) -> "DrawsOfRounds":
+    def from_rounds(cells: Cells, rounds: Sequence[LabelledRound]) -> "DrawsOfRounds":
         """The draws of these rounds, whose `prediction` is that of the model that is asked about."""
         rows = []
-        for number, one in enumerate(rounds):
-            q = one.plan.design.unlabelled[0, one.plan.cell]
-            certain = one.plan.census or not one.plan.design.replacement
+        for number, labelled_round in enumerate(rounds):
+            q = labelled_round.plan.design.unlabelled[0, labelled_round.plan.cell]
+            certain = labelled_round.plan.census or not labelled_round.plan.design.replacement
             w = np.zeros(len(q)) if certain else 1 / (cells.n_items * q)
-            new = one.new & one.plan.ask
-            rows.append((one.plan.cell, np.full(len(q), number), new, one.label, one.code != UNANSWERED,
-                         one.prediction, w))
+            new = labelled_round.new & labelled_round.plan.ask
+            rows.append((
+                labelled_round.plan.cell, np.full(len(q), number), new, labelled_round.label,
+                labelled_round.code != UNANSWERED, labelled_round.prediction, w,
+            ))
         columns = [np.concatenate(x) for x in zip(*rows, strict=True)]
         return DrawsOfRounds(**dict(zip((f.name for f in fields(DrawsOfRounds)), columns, strict=True)))
 
 
 def shared_estimates(
-    asked: Sequence[Measure], how: Acis, measures: Sequence[Measure], cells: Cells,
+    other_measures: Sequence[Measure], method: Acis, measures: Sequence[Measure], cells: Cells,
     rounds: Sequence[LabelledRound],
 ) -> list[tuple[float, float]]:
-    """The value and variance of each measure that is `asked`, NaN where it is undefined.
+    """The value and variance of each of `other_measures`, NaN where it is undefined.
 
-    how, measures, cells: the method of an evaluation, what it measures, and its cells; rounds: its closed
+    method, measures, cells: the method of an evaluation, what it measures, and its cells; rounds: its closed
     rounds in order, `prediction` (T,) being the other model's.
     """
-    drawn = DrawsOfRounds.of(cells, rounds)
-    cut = iteration_of(cells) if how.top_k else np.ones(cells.n_cells)
-    iterations, bounds = Iterations.none(1, len(asked)), _bounds(drawn, len(rounds))
-    for i, (first, end) in enumerate(bounds):
-        weight, squared = _sums(drawn, cells, measures, cut, i, (first, end), how)
-        found = np.array([single_trial(m, weight, squared) for m in asked])          # (M, 2, 1)
+    drawn = DrawsOfRounds.from_rounds(cells, rounds)
+    cut = iteration_of(cells) if method.top_k else np.ones(cells.n_cells)
+    iterations, bounds = Iterations.none(1, len(other_measures)), _bounds(drawn, len(rounds))
+    for i, (start, end) in enumerate(bounds):
+        weight, squared = _sums(drawn, cells, measures, cut, i, (start, end), method)
+        trials = np.array([single_trial(m, weight, squared) for m in other_measures])          # (M, 2, 1)
         iterations = iterations.plus(
-            np.ones(1, np.bool_), np.array([i]), weight.sum(axis=(1, 2)), found[:, 0].T, found[:, 1].T
+            np.ones(1, np.bool_), np.array([i]), weight.sum(axis=(1, 2)), trials[:, 0].T, trials[:, 1].T
         )
-    averages = [iterations.average(j, how.last, how.together) for j in range(len(asked))]
+    averages = [iterations.average(j, method.last, method.together) for j in range(len(other_measures))]
     return [(float(value[0]), float(variance[0])) for value, variance in averages]
 
 
 def _bounds(drawn: DrawsOfRounds, n_rounds: int) -> list[tuple[int, int]]:
     """First round of each iteration, and the one after its last; the last may not be full."""
-    bought = np.cumsum(np.bincount(drawn.round[drawn.new & (drawn.label >= 0)], minlength=n_rounds))
+    labels_so_far = np.cumsum(np.bincount(drawn.round[drawn.new & (drawn.label >= 0)], minlength=n_rounds))
     bounds: list[tuple[int, int]] = []
-    first = 0
-    for number, labels in enumerate(bought):
+    start = 0
+    for number, labels in enumerate(labels_so_far):
         if labels >= labels_until(np.array([len(bounds) + 1]))[0]:
-            bounds.append((first, number + 1))
-            first = number + 1
-    return bounds + ([(first, n_rounds)] if first < n_rounds else [])
+            bounds.append((start, number + 1))
+            start = number + 1
+    return bounds + ([(start, n_rounds)] if start < n_rounds else [])
 
 
 def _sums(
     drawn: DrawsOfRounds, cells: Cells, measures: Sequence[Measure], cut: Floats, i: int, of: tuple[int, int],
-    how: Acis,
+    method: Acis,
 ) -> tuple[Floats, Floats]:
     """Sums of w and w² (1, 2, 2) of iteration i, from 0; of: its first round, and the one after its last."""
-    first, end = of
+    start, end = of
     decided = drawn.label >= 0
-    told = drawn.new & (drawn.round < end) & drawn.answered
-    left = cells.size - np.bincount(drawn.cell[told], minlength=cells.n_cells)
-    settled = not (left * relevant_cells(measures, cells) * (cut <= i + 1)).any()
-    here = decided & (drawn.round >= first) & (drawn.round < end) & (drawn.weight > 0)
-    fixed = told & decided & (settled | (drawn.round < first) | (drawn.weight == 0))
+    answered = drawn.new & (drawn.round < end) & drawn.answered
+    open_items = cells.size - np.bincount(drawn.cell[answered], minlength=cells.n_cells)
+    settled = not (open_items * relevant_cells(measures, cells) * (cut <= i + 1)).any()
+    drawn_here = decided & (drawn.round >= start) & (drawn.round < end) & (drawn.weight > 0)
+    fixed = answered & decided & (settled | (drawn.round < start) | (drawn.weight == 0))
     closed = np.array([i])
-    share = ((told & decided).sum() - labels_until(closed)) / planned_labels(closed)
-    each = fixed_weight(
-        np.array([fixed.sum()]), np.array([here.sum()]), share, cells.n_items,
-        by_draws=how.reuse == "draws" and not settled,
+    share = ((answered & decided).sum() - labels_until(closed)) / planned_labels(closed)
+    item_weight = fixed_weight(
+        np.array([fixed.sum()]), np.array([drawn_here.sum()]), share, cells.n_items,
+        by_draws=method.reuse == "draws" and not settled,
     )
     tables = np.zeros((2, 1, 2, 2))
     for power in (1, 2):
-        np.add.at(tables[power - 1, 0], (drawn.prediction[fixed], drawn.label[fixed]), each[0] ** power)
+        np.add.at(
+            tables[power - 1, 0], (drawn.prediction[fixed], drawn.label[fixed]), item_weight[0] ** power
+        )
         if not settled:
             np.add.at(
-                tables[power - 1, 0], (drawn.prediction[here], drawn.label[here]), drawn.weight[here] ** power
+                tables[power - 1, 0], (drawn.prediction[drawn_here], drawn.label[drawn_here]),
+                drawn.weight[drawn_here] ** power
             )
     return tables[0], tables[1]

@@ -80,9 +80,10 @@ def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledR
     """
     weighting: Weighting = question.method.capabilities.weighting
     if weighting == "method":
-        found = question.method.weights(state.inner)
+        item_weights = question.method.weights(state.inner)
         return WeightedSample(
-            **_first_draws(rounds), weight=found.weight, factor=found.factor, group=found.group,
+            **_first_draws(rounds), weight=item_weights.weight, factor=item_weights.factor,
+            group=item_weights.group,
             reached=question.cells.relevant, exact=state.exhausted,
         )
     return weighted_by(weighting, question.cells, rounds)
@@ -90,10 +91,10 @@ def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledR
 
 def unweighted_sample(rounds: Sequence[LabelledRound], reached: Bools) -> WeightedSample:
     """The items of the closed rounds that have a label, each for itself alone."""
-    first = _first_draws(rounds)
-    weight, factor, group = _certain(first)
+    first_draws = _first_draws(rounds)
+    weight, factor, group = _certain(first_draws)
     return WeightedSample(
-        **first, weight=weight, factor=factor, group=group, reached=reached, exact=False
+        **first_draws, weight=weight, factor=factor, group=group, reached=reached, exact=False
     )
 
 
@@ -105,11 +106,12 @@ def weighted_by(weighting: Weighting, cells: Cells, rounds: Sequence[LabelledRou
     """
     if weighting not in _MADE:
         raise BadInput("labelled items have no weights: they were not drawn with known probabilities")
-    first = _first_draws(rounds)
+    first_draws = _first_draws(rounds)
     settled = any(r.plan.census and not r.gaps for r in rounds)
-    weight, factor, group = _certain(first) if settled else _MADE[weighting](cells, rounds, first)
+    weight, factor, group = _certain(first_draws) if settled else _MADE[weighting](cells, rounds, first_draws)
     return WeightedSample(
-        **first, weight=weight, factor=factor, group=group, reached=_reached(cells, rounds), exact=settled,
+        **first_draws, weight=weight, factor=factor, group=group, reached=_reached(cells, rounds),
+        exact=settled,
     )
 
 
@@ -126,90 +128,93 @@ def predictions_unreached(cells: Any, kind: OutcomeKind, reached: Bools, *, as_f
 
 def _first_draws(rounds: Sequence[LabelledRound]) -> dict[str, Any]:
     """Of every item with a label, the draw that bought it."""
-    found: dict[str, list[Array]] = {
+    columns: dict[str, list[Array]] = {
         name: [] for name in ("cell", "rank", "round", "draw", "label", "probability")
     }
-    for number, one in enumerate(rounds, start=1):
-        at = np.flatnonzero(one.plan.ask & one.new & is_outcome(one.code))
-        found["cell"].append(one.plan.cell[at])
-        found["rank"].append(one.plan.rank[at])
-        found["round"].append(np.full(len(at), number))
-        found["draw"].append(at)
-        found["label"].append(one.code[at])
-        found["probability"].append(one.plan.probability[at])
-    return {name: np.concatenate(pieces) for name, pieces in found.items()}
+    for number, labelled_round in enumerate(rounds, start=1):
+        at = np.flatnonzero(labelled_round.plan.ask & labelled_round.new & is_outcome(labelled_round.code))
+        columns["cell"].append(labelled_round.plan.cell[at])
+        columns["rank"].append(labelled_round.plan.rank[at])
+        columns["round"].append(np.full(len(at), number))
+        columns["draw"].append(at)
+        columns["label"].append(labelled_round.code[at])
+        columns["probability"].append(labelled_round.plan.probability[at])
+    return {name: np.concatenate(pieces) for name, pieces in columns.items()}
 
 
-def _certain(first: _First) -> _Weights:
-    n = len(first["cell"])
+def _certain(first_draws: _First) -> _Weights:
+    n = len(first_draws["cell"])
     return np.ones(n), np.zeros(n), np.full(n, NO_GROUP)
 
 
-def _by_draws(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
+def _by_draws(cells: Cells, rounds: Sequence[LabelledRound], first_draws: _First) -> _Weights:
     sampled = [r for r in rounds if not r.plan.census]
     made = sum(len(r.code) for r in sampled)
-    place = _places(first)
-    weight, squares = np.zeros(len(first["cell"])), np.zeros(len(first["cell"]))
+    place = _places(first_draws)
+    weight, squares = np.zeros(len(first_draws["cell"])), np.zeros(len(first_draws["cell"]))
     # an item that was asked again has a row for each answer: a draw that bought one goes by its own
-    own = {at: i for i, at in enumerate(zip(first["round"].tolist(), first["draw"].tolist(), strict=True))}
-    for number, one in enumerate(rounds, start=1):
-        if one.plan.census:
+    row_of_draw = {
+        at: i
+        for i, at in enumerate(zip(first_draws["round"].tolist(), first_draws["draw"].tolist(), strict=True))
+    }
+    for number, labelled_round in enumerate(rounds, start=1):
+        if labelled_round.plan.census:
             continue
-        stands = 1 / (made * one.plan.probability * one.response(cells))
-        drawn = zip(one.plan.cell.tolist(), one.plan.rank.tolist(), strict=True)
+        stands = 1 / (made * labelled_round.plan.probability * labelled_round.response(cells))
+        drawn = zip(labelled_round.plan.cell.tolist(), labelled_round.plan.rank.tolist(), strict=True)
         at = np.array([
-            own.get((number, t), place.get(address, -1)) for t, address in enumerate(drawn)
+            row_of_draw.get((number, t), place.get(address, -1)) for t, address in enumerate(drawn)
         ], np.int64)
         np.add.at(weight, at[at >= 0], stands[at >= 0])
         np.add.at(squares, at[at >= 0], stands[at >= 0] ** 2)
     return weight, squares * made / max(made - 1, 1), np.full(len(weight), NO_GROUP)
 
 
-def _by_rounds(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
-    asked = np.array([r.plan.ask.sum() for r in rounds], np.float64)
-    say = asked / asked.sum()
+def _by_rounds(cells: Cells, rounds: Sequence[LabelledRound], first_draws: _First) -> _Weights:
+    asked_counts = np.array([r.plan.ask.sum() for r in rounds], np.float64)
+    say = asked_counts / asked_counts.sum()
     after = say.sum() - np.cumsum(say)
-    weight, factor = np.empty(len(first["cell"])), np.empty(len(first["cell"]))
-    for number, one in enumerate(rounds, start=1):
-        here = first["round"] == number
-        told = _told(cells, one)[first["draw"][here]]
-        weight[here] = say[number - 1] * told + after[number - 1]
-        factor[here] = say[number - 1] ** 2 * told * np.maximum(told - 1, 0.0)
+    weight, factor = np.empty(len(first_draws["cell"])), np.empty(len(first_draws["cell"]))
+    for number, labelled_round in enumerate(rounds, start=1):
+        of_round = first_draws["round"] == number
+        draw_stands = _told(cells, labelled_round)[first_draws["draw"][of_round]]
+        weight[of_round] = say[number - 1] * draw_stands + after[number - 1]
+        factor[of_round] = say[number - 1] ** 2 * draw_stands * np.maximum(draw_stands - 1, 0.0)
     return weight, factor, np.full(len(weight), NO_GROUP)
 
 
-def _told(cells: Cells, one: LabelledRound) -> Floats:
+def _told(cells: Cells, labelled_round: LabelledRound) -> Floats:
     """(T,) the items that each draw stands for in its round."""
-    plan, rate = one.plan, one.response(cells)
+    plan, rate = labelled_round.plan, labelled_round.response(cells)
     stands_for = plan.design.stands_for
     return np.asarray((1 / plan.probability if stands_for is None else stands_for[0, plan.cell]) / rate)
 
 
-def _by_pooled(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
+def _by_pooled(cells: Cells, rounds: Sequence[LabelledRound], first_draws: _First) -> _Weights:
     missed = np.zeros(cells.n_cells)
-    for one in rounds:
-        chance = one.plan.design.unlabelled[0].copy()
-        rate = one.response(cells)
-        chance[one.plan.cell] *= rate
+    for labelled_round in rounds:
+        chance = labelled_round.plan.design.unlabelled[0].copy()
+        rate = labelled_round.response(cells)
+        chance[labelled_round.plan.cell] *= rate
         missed += np.log1p(-np.minimum(chance, 1 - 1e-12))
-    inclusion = -np.expm1(missed)[first["cell"]]
+    inclusion = -np.expm1(missed)[first_draws["cell"]]
     return 1 / inclusion, (1 - inclusion) / inclusion**2, np.full(len(inclusion), NO_GROUP)
 
 
-def _by_cells(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
-    cell = first["cell"]
+def _by_cells(cells: Cells, rounds: Sequence[LabelledRound], first_draws: _First) -> _Weights:
+    cell = first_draws["cell"]
     n = np.bincount(cell, minlength=cells.n_cells)
     gone = [r.plan.cell[r.plan.ask & (r.code == UNDECIDED)] for r in rounds]
     undecided = np.bincount(np.concatenate(gone), minlength=cells.n_cells)
     open_items = (cells.size - n - undecided) * _reached(cells, rounds)
     opened = np.zeros(cells.n_cells)
     np.add.at(opened, _nearest_labelled(n, cells.prediction), open_items)
-    each = opened / np.maximum(n, 1)
+    open_per_label = opened / np.maximum(n, 1)
     group = _grouped(n, cells.prediction)
     together = np.bincount(group, weights=n)[group][cell]
     centred = np.where(together > 1, together / np.maximum(together - 1, 1), 1.0)
-    factor = each * (each + 1)
-    return 1 + each[cell], factor[cell] * centred, np.where(together > 1, group[cell], NO_GROUP)
+    factor = open_per_label * (open_per_label + 1)
+    return 1 + open_per_label[cell], factor[cell] * centred, np.where(together > 1, group[cell], NO_GROUP)
 
 
 def _nearest_labelled(n: Ints, prediction: Ints) -> Ints:
@@ -233,24 +238,24 @@ def _grouped(n: Ints, prediction: Ints) -> Ints:
         held = np.cumsum(n[of_f])
         piece = np.maximum((held - n[of_f]) // 2, 0)
         # the last label alone joins those before it
-        last = held[-1] // 2 - 1 if len(held) else 0
-        group[of_f] = number + np.minimum(piece, max(int(last), 0))
+        last_piece = held[-1] // 2 - 1 if len(held) else 0
+        group[of_f] = number + np.minimum(piece, max(int(last_piece), 0))
         number = int(group.max()) + 1
     return group
 
 
-def _places(first: _First) -> dict[tuple[int, int], int]:
-    addresses = zip(first["cell"].tolist(), first["rank"].tolist(), strict=True)
+def _places(first_draws: _First) -> dict[tuple[int, int], int]:
+    addresses = zip(first_draws["cell"].tolist(), first_draws["rank"].tolist(), strict=True)
     return {address: i for i, address in enumerate(addresses)}
 
 
 def _reached(cells: Cells, rounds: Sequence[LabelledRound]) -> Bools:
     """(C,) cells whose every item was asked or could have been."""
     reached = np.zeros(cells.n_cells, np.bool_)
-    for one in rounds:
-        design = one.plan.design
+    for labelled_round in rounds:
+        design = labelled_round.plan.design
         reached |= (design.unlabelled[0] > 0) | (design.left[0] == 0)
-        reached[one.plan.cell] = True
+        reached[labelled_round.plan.cell] = True
     return reached
 
 
@@ -291,13 +296,13 @@ def along_the_score(
     pieces = len(edges) - 1
     at = np.clip(np.searchsorted(edges, position, side="right") - 1, 0, pieces - 1)
     items = np.bincount(at, weights=size, minlength=pieces)
-    where = at[np.asarray(cell, np.int64)]
-    labelled = np.bincount(where, minlength=pieces)
-    found = np.bincount(where[np.asarray(positive, np.bool_)], minlength=pieces)
+    bin_of_label = at[np.asarray(cell, np.int64)]
+    labelled = np.bincount(bin_of_label, minlength=pieces)
+    positives = np.bincount(bin_of_label[np.asarray(positive, np.bool_)], minlength=pieces)
     return tuple(
         ScoreBin(
             lower=float(edges[i]), upper=float(edges[i + 1]), items=int(items[i]), labelled=int(labelled[i]),
-            positives=int(found[i]),
+            positives=int(positives[i]),
         )
         for i in np.flatnonzero(items > 0).tolist()
     )
@@ -347,8 +352,8 @@ def wrong_predictions(items: Sequence[LabelledItem], *, by_size: bool) -> WrongP
     by_size: outcomes are numbers: the largest |prediction - label| first. Otherwise the largest weight first,
     or where weights are not known the smallest chance. What is equal stays in the order given.
     """
-    wrong = [one for one in items if one.predicted != one.label]
-    weights = [one.weight for one in wrong if one.weight is not None]
+    wrong = [item for item in items if item.predicted != item.label]
+    weights = [item.weight for item in wrong if item.weight is not None]
     ordered = sorted(wrong, key=_by_size if by_size else _by_weight)
     return WrongPredictions(
         labelled=len(items), count=len(wrong), weight=sum(weights) if len(weights) == len(wrong) else None,
@@ -356,9 +361,9 @@ def wrong_predictions(items: Sequence[LabelledItem], *, by_size: bool) -> WrongP
     )
 
 
-def _by_size(one: LabelledItem) -> float:
-    return -abs(one.predicted - one.label)
+def _by_size(item: LabelledItem) -> float:
+    return -abs(item.predicted - item.label)
 
 
-def _by_weight(one: LabelledItem) -> float:
-    return one.chance if one.weight is None else -one.weight
+def _by_weight(item: LabelledItem) -> float:
+    return item.chance if item.weight is None else -item.weight

@@ -51,16 +51,16 @@ class _Number:
 
     measure: OutcomeMeasure
     part: int
-    found: Linearised
+    fit: Linearised
     row: MeasureEstimate
 
     @property
     def variance(self) -> float:
         """With what the sampling of the pool adds, where the interval is about the population."""
-        own, pulls = float(self.found.variance[self.part]), self.found.pulls
-        if self.row.about == "pool" or self.found.clusters is not None or pulls is None:
-            return own
-        return own + float(pulls().variance[self.part])
+        sample_variance, pulls = float(self.fit.variance[self.part]), self.fit.pulls
+        if self.row.about == "pool" or self.fit.clusters is not None or pulls is None:
+            return sample_variance
+        return sample_variance + float(pulls().variance[self.part])
 
 
 def estimates_by_segment(
@@ -74,24 +74,26 @@ def estimates_by_segment(
     if not segments:
         return ()
     if not isinstance(question.measures, Stack):
-        found = segment_rows(question, state, rounds, segments)
-        return rows_about(question, state, rounds, segments, found)
+        segment_estimates = segment_rows(question, state, rounds, segments)
+        return rows_about(question, state, rounds, segments, segment_estimates)
     if asks_several(question):
         return tuple(
-            replace(row, question=one.name)
-            for one in each_question(question, state)
-            for row in estimates_by_segment(one.question, one.state, one.rounds(rounds), segments)
+            replace(row, question=labelled_round.name)
+            for labelled_round in each_question(question, state)
+            for row in estimates_by_segment(
+                labelled_round.question, labelled_round.state, labelled_round.rounds(rounds), segments
+            )
         )
     if not state.labels:
         return ()
     sample = weighted_sample(question, state, rounds)
-    with_label = [(one, is_outcome(one.code)) for one in rounds]
-    items = joined_items([one.items.at(at) for one, at in with_label])
+    with_label = [(labelled_round, is_outcome(labelled_round.code)) for labelled_round in rounds]
+    items = joined_items([labelled_round.items.at(at) for labelled_round, at in with_label])
     if about_of(question, state) == "pool":
         items = replace(items, cluster=None)
     rows: list[MeasureEstimate] = []
     for column, values in segments.items():
-        place = np.concatenate([one.segment[column][at] for one, at in with_label])
+        place = np.concatenate([labelled_round.segment[column][at] for labelled_round, at in with_label])
         parts = {
             f"{column}={value}": Labelled(items=items, among=place == i) for i, value in enumerate(values)
         }
@@ -103,15 +105,15 @@ def _of_column(
     question: Question, state: State, sample: WeightedSample, parts: Mapping[str, Labelled]
 ) -> list[MeasureEstimate]:
     """Of the segments of one column, by name."""
-    told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
-    asked = IntervalsAbout(about=about_of(question, state), beside=question.beside)
+    short_measures = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
+    subject = IntervalsAbout(about=about_of(question, state), beside=question.beside)
     numbers = [
-        _Number(measure=measure, part=part, found=found, row=row_as_told(
-            _named(question, measure, part, name, row), found, part, measure, asked
+        _Number(measure=measure, part=part, fit=fit, row=row_as_told(
+            _named(question, measure, part, name, row), fit, part, measure, subject
         ))
-        for measure in told
+        for measure in short_measures
         for name, of in parts.items()
-        for part, (row, found) in enumerate(
+        for part, (row, fit) in enumerate(
             weighted_rows(question.measures.kind, measure, sample, of, question.confidence)
         )
     ]
@@ -124,8 +126,8 @@ def _of_column(
         for q, difference in zip(
             family, _differences([numbers[q] for q in family], question.confidence), strict=True
         ):
-            said = comparison_of(difference, len(family), state.labels, question.cells.n_items)
-            rows[q] = replace(rows[q], comparison=said)
+            comparison = comparison_of(difference, len(family), state.labels, question.cells.n_items)
+            rows[q] = replace(rows[q], comparison=comparison)
     return rows
 
 
@@ -145,15 +147,15 @@ def _named(
 
 def _differences(family: Sequence[_Number], confidence: float) -> list[EstimatedDifference]:
     """The differences of a family, with intervals that hold together; NaN of those that have no value."""
-    told = [number for number in family if number.row.value is not None]
-    value = np.array([[number.row.value for number in told]], np.float64)
-    settled = np.array([[number.row.interval == "exact" for number in told]])
-    variance = np.array([[number.variance for number in told]])
+    estimated = [number for number in family if number.row.value is not None]
+    value = np.array([[number.row.value for number in estimated]], np.float64)
+    settled = np.array([[number.row.interval == "exact" for number in estimated]])
+    variance = np.array([[number.variance for number in estimated]])
     df, skew = (
-        np.array([[getattr(number.found, name)[number.part] for number in told]])
+        np.array([[getattr(number.fit, name)[number.part] for number in estimated]])
         for name in ("steady_df", "skew")
     )
-    bounds = np.array([number.measure.bounds for number in told], np.float64).reshape(-1, 2)
+    bounds = np.array([number.measure.bounds for number in estimated], np.float64).reshape(-1, 2)
 
     def interval(level: Floats) -> tuple[Floats, Floats]:
         lower, upper = interval_ends(
@@ -164,14 +166,14 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Estimated
 
     lower, upper = interval(np.full(value.shape, 1 - (1 - confidence) / len(family)))
     above = chance_above(value, interval)
-    known = iter(
+    differences = iter(
         EstimatedDifference(measure=number.measure, value=x, lower=low, upper=high, chance_above=chance)
         for number, x, low, high, chance in zip(
-            told, *(of[0].tolist() for of in (value, lower, upper, above)), strict=True
+            estimated, *(of[0].tolist() for of in (value, lower, upper, above)), strict=True
         )
     )
     return [
-        EstimatedDifference(measure=number.measure) if number.row.value is None else next(known)
+        EstimatedDifference(measure=number.measure) if number.row.value is None else next(differences)
         for number in family
     ]
 
@@ -238,16 +240,20 @@ def segment_estimates(
         say_squared=made.astype(np.float64),
         draws=count,
     )
-    known = np.zeros((n_segments, 2, 2))
-    np.add.at(known, (draws.segment[draws.first], draws.prediction[draws.first], draws.label[draws.first]), 1)
+    label_counts = np.zeros((n_segments, 2, 2))
+    np.add.at(
+        label_counts, (draws.segment[draws.first], draws.prediction[draws.first], draws.label[draws.first]), 1
+    )
     return [
-        _exactly(m, known) if settled else estimate_of_draws(m, sums, confidence, self_normalised=alike)
+        _exactly(m, label_counts)
+        if settled
+        else estimate_of_draws(m, sums, confidence, self_normalised=alike)
         for m, settled in zip(measures, exact, strict=True)
     ]
 
 
-def _exactly(measure: Measure, known: Floats) -> EstimateArrays:
-    value = measure.of_confusion(known)
+def _exactly(measure: Measure, label_counts: Floats) -> EstimateArrays:
+    value = measure.of_confusion(label_counts)
     return EstimateArrays(
         value=value, lower=value, upper=value, variance=np.zeros(len(value)), diagnostics={}
     )
@@ -313,55 +319,65 @@ def difference_estimates(
     """
     n_segments, n_cells = size.shape
     quantities = of_predictions(measures, cells.prediction.astype(np.float64))
-    known = SegmentCounts(
+    counts = SegmentCounts(
         size=size,
         labelled=np.zeros((n_segments, n_cells, 2), np.int64),
         undecided=np.zeros((n_segments, n_cells), np.int64),
         sums=RoundSums.none(n_segments, quantities),
     )
-    seen: set[tuple[int, int]] = set()
-    for one in rounds:
-        known = add_round(known, measures, cells, one, column, seen)
-    return [_difference_estimate(m, q, cells, known, confidence) for q, m in enumerate(measures)]
+    answered: set[tuple[int, int]] = set()
+    for labelled_round in rounds:
+        counts = add_round(counts, measures, cells, labelled_round, column, answered)
+    return [_difference_estimate(m, q, cells, counts, confidence) for q, m in enumerate(measures)]
 
 
 def add_round(
-    known: SegmentCounts, measures: Sequence[Measure], cells: Cells, one: LabelledRound, column: str,
-    seen: set[tuple[int, int]],
+    counts: SegmentCounts, measures: Sequence[Measure], cells: Cells, labelled_round: LabelledRound,
+    column: str,
+    answered_before: set[tuple[int, int]],
 ) -> SegmentCounts:
-    """With one more round; seen: the addresses of items answered before it, to which its own are added."""
-    plan = one.plan
+    """With one more round; answered_before: the addresses of items answered before it, to which its own are
+    added."""
+    plan = labelled_round.plan
     address = list(zip(plan.cell.tolist(), plan.rank.tolist(), strict=True))
-    fresh = np.array([item not in seen for item in address], np.bool_)
-    now = plan.ask & fresh & (one.code != UNANSWERED)
-    seen.update(item for item, answered in zip(address, now.tolist(), strict=True) if answered)
-    decided, undecided = now & is_outcome(one.code), now & (one.code == UNDECIDED)
-    new, gone = np.zeros_like(known.labelled), np.zeros_like(known.undecided)
-    segment = one.segment[column]
-    np.add.at(new, (segment[decided], plan.cell[decided], one.label[decided]), 1)
+    fresh = np.array([item not in answered_before for item in address], np.bool_)
+    answered_now = plan.ask & fresh & (labelled_round.code != UNANSWERED)
+    answered_before.update(
+        item for item, answered in zip(address, answered_now.tolist(), strict=True) if answered
+    )
+    decided, undecided = (
+        answered_now & is_outcome(labelled_round.code),
+        answered_now & (labelled_round.code == UNDECIDED),
+    )
+    new, gone = np.zeros_like(counts.labelled), np.zeros_like(counts.undecided)
+    segment = labelled_round.segment[column]
+    np.add.at(new, (segment[decided], plan.cell[decided], labelled_round.label[decided]), 1)
     np.add.at(gone, (segment[undecided], plan.cell[undecided]), 1)
-    sums = known.sums.add(
-        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled,
-        _design_of(known, cells, one), RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
+    sums = counts.sums.add(
+        of_predictions(measures, cells.prediction.astype(np.float64)), counts.labelled,
+        _design_of(counts, cells, labelled_round),
+        RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
         gone,
     )
     return replace(
-        known, labelled=known.labelled + new, undecided=known.undecided + gone, sums=sums
+        counts, labelled=counts.labelled + new, undecided=counts.undecided + gone, sums=sums
     )
 
 
-def _design_of(known: SegmentCounts, cells: Cells, one: LabelledRound) -> CountedDesign:
+def _design_of(counts: SegmentCounts, cells: Cells, labelled_round: LabelledRound) -> CountedDesign:
     """The design of a round in every segment: its own items, the chances and rates of their cells."""
-    plan, shape = one.plan, known.size.shape
+    plan, shape = labelled_round.plan, counts.size.shape
     design: CountedDesign = plan.design
-    if one.gaps:
-        found = response(cells, plan.cell[plan.ask], one.code[plan.ask] != UNANSWERED)
+    if labelled_round.gaps:
+        round_response = response(cells, plan.cell[plan.ask], labelled_round.code[plan.ask] != UNANSWERED)
         # a census with gaps is a sample again
-        design = adjusted(design, cells, found, np.isin(np.arange(cells.n_cells), plan.cell[plan.ask]))
+        design = adjusted(
+            design, cells, round_response, np.isin(np.arange(cells.n_cells), plan.cell[plan.ask])
+        )
     return replace(
         design,
-        size=known.size,
-        left=known.left,
+        size=counts.size,
+        left=counts.left,
         unlabelled=np.broadcast_to(np.maximum(design.unlabelled, _NO_CHANCE), shape),
         model=np.broadcast_to(np.clip(design.model, _LEAST_RATE, 1 - _LEAST_RATE), shape),
         census=np.full(shape[0], bool(design.census[0])),
@@ -369,21 +385,21 @@ def _design_of(known: SegmentCounts, cells: Cells, one: LabelledRound) -> Counte
 
 
 def _difference_estimate(
-    measure: Measure, q: int, cells: Cells, known: SegmentCounts, confidence: float
+    measure: Measure, q: int, cells: Cells, counts: SegmentCounts, confidence: float
 ) -> SegmentEstimates:
     predicted = cells.prediction.astype(np.float64)
     matters = measure.label_matters()[cells.prediction]
-    left = by_prediction(known.left.astype(np.float64), predicted)
-    positives = by_prediction(known.labelled[..., 1].astype(np.float64), predicted)
-    items = by_prediction((known.size - known.undecided).astype(np.float64), predicted)
-    exact: Bools = np.asarray((known.left * matters).sum(axis=1) == 0)
-    found, empirical, modelled = known.sums.totals[q].combined()
-    found = np.where(exact[:, None], positives, np.clip(found, positives, positives + left))
+    open_items = by_prediction(counts.left.astype(np.float64), predicted)
+    positives = by_prediction(counts.labelled[..., 1].astype(np.float64), predicted)
+    items = by_prediction((counts.size - counts.undecided).astype(np.float64), predicted)
+    exact: Bools = np.asarray((counts.left * matters).sum(axis=1) == 0)
+    totals, empirical, modelled = counts.sums.totals[q].combined()
+    totals = np.where(exact[:, None], positives, np.clip(totals, positives, positives + open_items))
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = two_classes.of_totals(measure, found[:, 1], found[:, 0], items)
-    possible = positives, positives + left
-    variance = _variance(measure, found, np.maximum(empirical, modelled), possible, items)
-    relevant = (known.labelled.sum(axis=2) * matters).sum(axis=1)
+        value = two_classes.of_totals(measure, totals[:, 1], totals[:, 0], items)
+    possible = positives, positives + open_items
+    variance = _variance(measure, totals, np.maximum(empirical, modelled), possible, items)
+    relevant = (counts.labelled.sum(axis=2) * matters).sum(axis=1)
     rated = interval_of(value, variance, relevant, np.full(len(value), np.inf), confidence, measure.bounds)
     too_few = ~exact & rated.too_few
     return SegmentEstimates(
@@ -394,12 +410,12 @@ def _difference_estimate(
             variance=np.where(exact | too_few, 0.0, variance),
             diagnostics={"effective_labels": np.where(exact, 0.0, rated.number)},
         ),
-        labels=known.labelled.sum(axis=(1, 2)), exact=exact, too_few=too_few,
+        labels=counts.labelled.sum(axis=(1, 2)), exact=exact, too_few=too_few,
     )
 
 
 def _variance(
-    measure: Measure, found: Floats, spread: Floats, possible: tuple[Floats, Floats], items: Floats
+    measure: Measure, totals: Floats, spread: Floats, possible: tuple[Floats, Floats], items: Floats
 ) -> Floats:
     """The variance (S,) of the measure at these totals (S, 2), by the delta method.
 
@@ -408,9 +424,9 @@ def _variance(
     at those a standard error below and above, kept to what the labels leave possible.
     """
     error = np.sqrt(np.where(np.isfinite(spread), spread, 0.0))
-    largest = np.zeros(len(found))
+    largest = np.zeros(len(totals))
     for steps in (0.0, -1.0, 1.0):
-        at = np.clip(found + steps * error, *possible)
+        at = np.clip(totals + steps * error, *possible)
         slope = two_classes.slopes_by_prediction(measure, at[:, 1], at[:, 0], items)
         largest = np.maximum(largest, (slope**2 * np.where(slope != 0, spread, 0.0)).sum(axis=1))
     return largest
@@ -459,10 +475,10 @@ def _from_draws(
     """Of one column, where single draws say what they stand for."""
     weighted = chances == "weighted"
     draws = segment_draws(question, rounds, column, values, weighted=weighted)
-    found = segment_estimates(question.measures, draws, question.confidence, exact)
+    estimates = segment_estimates(question.measures, draws, question.confidence, exact)
     labels = np.bincount(draws.segment[draws.first], minlength=len(values))
     result = []
-    for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
+    for measure, arrays, settled in zip(question.measures, estimates, exact, strict=True):
         kinds = ["exact" if settled else "delta-normal"] * len(values)
         if weighted and not settled:
             arrays, kinds = _by_effective_number(question, measure, arrays, labels)
@@ -481,9 +497,9 @@ def _by_effective_number(
     The few draws of a segment may hold no error, or one of an untypical weight, and a normal interval is then
     far too narrow.  They are believed to be worth no more than their weights say: (Σw)² / Σw².
     """
-    most = np.asarray(arrays.diagnostics["effective_draws"], dtype=np.float64)
+    effective_draws = np.asarray(arrays.diagnostics["effective_draws"], dtype=np.float64)
     rated = interval_of(
-        arrays.value, arrays.variance, labels, most, question.confidence, measure.bounds
+        arrays.value, arrays.variance, labels, effective_draws, question.confidence, measure.bounds
     )
     kinds = [TOO_FEW if few else KIND for few in rated.too_few.tolist()]
     return replace(arrays, lower=rated.interval.lower, upper=rated.interval.upper), kinds
@@ -493,14 +509,14 @@ def _from_differences(
     question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int]
 ) -> list[MeasureEstimate]:
     """Of one column, where items had different inclusion probabilities."""
-    found = difference_estimates(
+    estimates_by_measure = difference_estimates(
         question.measures, question.cells, rounds, column, question.by_segment[column], question.confidence
     )
     return [
         _estimate(
             question, measure, of.arrays, i, f"{column}={value}", of.interval(i), int(of.labels[i])
         )
-        for measure, of in zip(question.measures, found, strict=True)
+        for measure, of in zip(question.measures, estimates_by_measure, strict=True)
         for i, value in enumerate(values)
     ]
 
@@ -533,8 +549,8 @@ def segment_draws(
     )
 
 
-def _probability(one: LabelledRound, n_items: int) -> Floats | float:
-    return one.plan.probability if one.plan.design.replacement else 1 / n_items
+def _probability(labelled_round: LabelledRound, n_items: int) -> Floats | float:
+    return labelled_round.plan.probability if labelled_round.plan.design.replacement else 1 / n_items
 
 
 def _estimate(

@@ -82,11 +82,11 @@ class ExportJson(TypedDict):
 
 
 class EstimatedJson(TypedDict):
-    """New estimates from labels that were bought earlier."""
+    """New estimates from labels that were bought earlier, or that a part of a pool has."""
 
-    evaluation: str
+    evaluation: str                  # or the pool
     labels: int
-    rounds: int
+    rounds: int                      # 0 of a pool
     revision: int                    # of the labels
     estimates: list[MeasureEstimate]
     notes: list[str]

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
+from typing import Unpack
 
 import click
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.population import About
 from assay.evalcore.printed import printed
+from assay.flows.cli.held_labels import PoolOptions, estimate_pool, is_pool, pool_options
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
@@ -122,38 +124,53 @@ def _tell_of_export(opened: Opened, revision: int, items: int, file: ExportedFil
 
 
 @click.command("estimate")
-@click.argument("name")
+@click.argument("name", metavar="NAME|POOL")
 @click.option("--measure", "measures", required=True, metavar="M[,M]",
               help="Measures, such as f1,recall,fbeta(2); with classes also recall(cat), macro_f1.")
 @click.option("--threshold", type=float, default=None,
               help="Call positive what is above it in the pool's score, or at least it in its probability.")
 @click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
-@click.option("--system", default=None, metavar="COLUMN", help="Of the predictions in this column.")
+@click.option("--system", "systems", multiple=True, metavar="COLUMN",
+              help="Of the predictions in this column; of a pool NAME=COLUMN, the baseline first, repeated.")
 @click.option("--question", default=None, metavar="NAME", help="Which of several questions it is about.")
 @click.option("--about", type=click.Choice(["pool", "population"]), default=None,
               help="What intervals are about: these items, or what they are a sample of "
                    "[default: as the spec].")
 @click.option("--reuse", is_flag=True,
               help="By the method's own estimate and interval, every draw weighted by its chance.")
+@pool_options
 @store_option
 @json_option
 def estimate_command(
-    name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
+    name: str, measures: str, threshold: float | None, segment: str | None, systems: tuple[str, ...],
     question: str | None, about: About | None, reuse: bool, where: str | None, as_json: bool,
+    **of_pool: Unpack[PoolOptions],
 ) -> int:
-    """Estimate a new measure, threshold, segment or system from the labels of an evaluation.
+    """Estimate measures from labels that are there: of an evaluation, or of some rows of a file.
 
-    Nothing is asked and nothing is written. Where the labels carry too little it says so. Columns that were
-    not frozen are read from the source again.
+    Of an evaluation: a new measure, threshold, segment or system. Columns that were not frozen are read from
+    the source again. Of a POOL, in Parquet, CSV or JSONL: judges, probabilities and predictions of all rows
+    narrow the intervals. Nothing is asked and nothing is written. Where labels carry too little it says so.
 
     \b
     Example:
+      assay estimate summaries.parquet --outcome number --judge gpt,llama --measure mean
       assay estimate restaurant-dedup --measure recall,precision --threshold 0.7
       assay estimate restaurant-dedup --measure f1 --segment region=north --json
       assay estimate restaurant-dedup --measure recall --reuse
     """
+    named = [part.strip() for part in measures.split(",") if part.strip()]
+    if is_pool(name, of_pool):
+        _refuse_beside_pool({
+            "--threshold": threshold, "--segment": segment, "--question": question, "--reuse": reuse or None,
+            "--store": where,
+        })
+        return estimate_pool(name, named, systems, about, as_json, **of_pool)
+    if len(systems) > 1:
+        raise BadInput("--system: of an evaluation, one new system is estimated at a time; name one column")
+    system = next(iter(systems), None)
     asked = NewQuestion(
-        measures=[part.strip() for part in measures.split(",") if part.strip()],
+        measures=named,
         threshold=threshold, segment=_segment(segment), system=system, question=question, about=about,
     )
     opened = open_evaluation(store_named(where), name)
@@ -175,6 +192,13 @@ def estimate_command(
     for note in answer.notes:
         click.echo(fill(f"note: {note}", 100, initial_indent="  ", subsequent_indent="  "))
     return 0
+
+
+def _refuse_beside_pool(given: dict[str, object]) -> None:
+    """Raises BadInput for an option that is of an evaluation alone."""
+    option = next((name for name, value in given.items() if value is not None), None)
+    if option is not None:
+        raise BadInput(f"{option}: is for labels of an evaluation, and this is a pool; leave it out")
 
 
 def _segment(text: str | None) -> tuple[str, str] | None:

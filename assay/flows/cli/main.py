@@ -101,7 +101,7 @@ COMMANDS = {
     ),
     "estimate": CommandPlace(
         "labels", "estimate_command",
-        "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",
+        "Estimate measures from labels that are there: of an evaluation, or of some rows of a file.",
     ),
     "judges": CommandPlace(
         "judges", "judges_command",

@@ -9,7 +9,14 @@ from math import inf
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_draws, recent_mean
 from assay.evalcore.monitoring.evidence import WindowSample
-from assay.evalcore.monitoring.judging import NewestVerdicts, WatchedRules, judge_places, judge_questions
+from assay.evalcore.monitoring.judging import (
+    NewestVerdicts,
+    Rules,
+    WatchedRules,
+    judge_places,
+    judge_questions,
+    judged_without_tests_alone,
+)
 from assay.evalcore.monitoring.sizing import Sizing, fixed_limits, labels_to_alarm, labels_to_ok, size_of
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.versions import Versions, rules_by_question
@@ -80,7 +87,9 @@ def _evidence(
 ) -> WindowEvidence:
     """closed: the rounds, with the labels of now."""
     found = (*known.estimates, *known.segments)
-    samples = opened.statistics.window_samples(closed, found, opened.segments, settled=known.exhausted)
+    samples = opened.statistics.window_samples(
+        closed, found, opened.segments, settled=known.exhausted, planned=opened.spec.budget.labels
+    )
     looks, extensions = opened.question.method.holds_at_every_look, len(opened.extensions)
     return WindowEvidence(
         rests_on=SupportingEvaluation(
@@ -100,9 +109,13 @@ def _evidence(
 
 
 def judge(
-    versions: Versions, window: str, found: WindowEvidence, before: Sequence[WindowVerdict]
+    versions: Versions, window: str, found: WindowEvidence, before: Sequence[WindowVerdict],
+    recorded: WindowVerdict | None = None,
 ) -> WindowVerdict:
-    """The verdict on this window by the version of its time, given all verdicts before it."""
+    """The verdict on this window by the version of its time, given all verdicts before it.
+
+    recorded: the verdict that is verified by this one; None where it is new.
+    """
     version = versions.of(window)
     newest = latest(before)
     earlier = newest.get(window)
@@ -116,7 +129,11 @@ def judge(
             if place.question == question
         }
         in_breach |= {place for place in places if _breach_stands(alike, place)}
-    overall, segments = _judged(version.spec, window, found, standing, in_breach)
+    rules = rules_by_question(version.spec, tests_alone=not judged_without_tests_alone(
+        place for verdict in (*before, *filter(None, [recorded]))
+        for place in (verdict.overall, *verdict.segments)
+    ))
+    overall, segments = _judged(version.spec, rules, window, found, standing, in_breach)
     first = found.samples[overall.question]
     return WindowVerdict(
         number=len(before) + 1,
@@ -140,10 +157,9 @@ def judge(
 
 
 def _judged(
-    spec: MonitorSpec, window: str, found: WindowEvidence, standing: NewestVerdicts,
-    in_breach: Collection[str | None],
+    spec: MonitorSpec, rules: Mapping[str | None, Rules], window: str, found: WindowEvidence,
+    standing: NewestVerdicts, in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
-    rules = rules_by_question(spec)
     if None in rules:
         return judge_places(rules[None], window, found.samples[None], standing, in_breach)
     several = [

@@ -166,9 +166,9 @@ def _reference(before: Versions, asked: MonitorSpec, first: str, new_model: bool
     return reference
 
 
-def rules_by_question(spec: MonitorSpec) -> dict[str | None, Rules]:
+def rules_by_question(spec: MonitorSpec, *, tests_alone: bool = True) -> dict[str | None, Rules]:
     """What the spec holds each question that is watched against, which share the error rate evenly; under
-    None where one is asked."""
+    None where one is asked.  tests_alone: whether windows are tested by themselves, too."""
     watch, watched = spec.monitor, spec.watched
     return {
         one.question: Rules(
@@ -181,7 +181,7 @@ def rules_by_question(spec: MonitorSpec) -> dict[str | None, Rules]:
             horizon=watch.horizon,
             test=watch.test,
             correction=watch.correction,
-            is_error=one.is_error,
+            is_error=one.is_error, tests_alone=tests_alone,
         )
         for one in watched
     }

@@ -198,24 +198,26 @@ class Statistics:
 
     def window_samples(
         self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
-        settled: bool,
+        settled: bool, planned: int | None = None,
     ) -> "dict[str | None, WindowSample]":
         """What these rounds, with the labels of now, say to a monitor: by question, None where one is asked.
 
         found: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
-        label could change a measure
+        label could change a measure; planned: labels that were wanted before the first, None for all
         """
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
         rounds = [one.labelled(segments, before) for one, before in zip(closed, states, strict=False)]
         if not asks_several(self.question):
-            return {None: _window_sample(self.question, rounds, found, segments, settled=settled)}
+            return {None: _window_sample(
+                self.question, rounds, found, segments, settled=settled, planned=planned
+            )}
         samples: dict[str | None, WindowSample] = {}
         for one in each_question(self.question, before_any_label(self.question)):
             own = one.rounds(rounds)
             samples[one.name] = _window_sample(
                 one.question, own, [row for row in found if row.question == one.name], segments,
-                settled=settled and not any(round_.gaps for round_ in own),
+                settled=settled and not any(round_.gaps for round_ in own), planned=planned,
             )
         return samples
 
@@ -255,7 +257,7 @@ class Statistics:
 
 def _window_sample(
     question: Question, rounds: Sequence[LabelledRound], found: Sequence[MeasureEstimate],
-    segments: Segments, *, settled: bool,
+    segments: Segments, *, settled: bool, planned: int | None,
 ) -> "WindowSample":
     from assay.evalcore.monitoring.evidence import WindowSample, watched_by
 
@@ -265,7 +267,7 @@ def _window_sample(
         measured_by=watched, confidence=question.confidence, estimates=found,
         ok_by_interval=method.holds_at_every_look or by_interval == "all"
         or (by_interval == "shares" and watched.is_share),
-        segments=segments, settled=settled, rounds=rounds,
+        segments=segments, settled=settled, rounds=rounds, planned=planned,
     )
 
 
@@ -462,7 +464,7 @@ class Opened:
         """The same with these extensions."""
         if tuple(extensions) == self.extensions:
             return self
-        return replace(self, extensions=tuple(extensions), rule=_rule(self.spec, extensions))
+        return replace(self, extensions=tuple(extensions), rule=_rule(self.spec, self.method, extensions))
 
     def as_of(self, number: int) -> "Opened":
         """As it was when round `number` was planned and estimated: without later extensions."""
@@ -554,21 +556,23 @@ def _opened(
         ledger=ledger, spec=spec, manifest=manifest,
         versions={what: of for what, of in recorded.versions.items() if what not in MARK},
         begun=_Begun(store=store, spec=spec, manifest=manifest),
-        why_method=_why(recorded, manifest.partition.method), rule=_rule(spec, ()),
+        why_method=_why(recorded, manifest.partition.method),
+        rule=_rule(spec, _method_of(spec, manifest), ()),
     )
     return opened.extended(read_extensions(ledger) if extensions is None else extensions)
 
 
-def _rule(spec: Spec, extensions: Sequence[Extension]) -> StoppingRule:
+def _rule(spec: Spec, method: Method, extensions: Sequence[Extension]) -> StoppingRule:
     """When it stops, after these extensions."""
+    least_labels, looks = spec.target.when_met(method)
     goes_beyond = any(one.beyond_target for one in extensions)
     return StoppingRule(
         budget=extensions[-1].labels if extensions else spec.budget.labels,
         half_width=None if goes_beyond else spec.target.half_width,
         variance=None if goes_beyond else spec.target.variance,
         best_of=spec.target.best_of,
-        least_labels=spec.target.fewest_labels,
-        looks=spec.target.looks_in_a_row,
+        least_labels=least_labels,
+        looks=looks,
     )
 
 

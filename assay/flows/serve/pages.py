@@ -36,6 +36,7 @@ from assay.tasks.report.service.entries import ListQuery, home_json
 from assay.tasks.report.service.labels import bought_by_month, labels_json
 from assay.tasks.report.several import several_json
 from assay.tasks.report.standing import Standing
+from assay.tasks.spec.strict_yaml import written_yaml
 
 PER_PAGE = 50            # lines, and windows
 MOST_COMPARED = 12       # evaluations side by side
@@ -392,9 +393,8 @@ def _checked(name: str) -> str:
 
 
 def _yaml(spec: Any) -> bytes:
-    import yaml
 
-    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=90).encode()
+    return written_yaml(spec, width=90).encode()
 
 
 def _prefect_pages(environment: Mapping[str, str]) -> str:

@@ -162,7 +162,7 @@ class _Verdicts:
         key = layout.monitor_verdict(self._ledger.name, verdict.number)
         evaluation = Ledger(self._ledger.store, verdict.rests_on.evaluation)
         found = read_window_evidence(evaluation, verdict.rests_on.follow_ups)
-        computed = judge(self._versions, verdict.window, found, before)
+        computed = judge(self._versions, verdict.window, found, before, recorded=verdict)
         self.recomputed += 1
         wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))
         if wrong:

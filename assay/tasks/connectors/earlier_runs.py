@@ -26,6 +26,7 @@ from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.responses.columns import ID, plain_name, unlike
 from assay.tasks.connectors.responses.verdicts import RIGHT, WRONG
 from assay.tasks.connectors.tables import write_parquet
+from assay.tasks.spec.strict_yaml import written_yaml
 
 _AS_NUMBER = {RIGHT: 1.0, WRONG: 0.0}
 
@@ -108,7 +109,7 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
     write_parquet(table.to_batches(), table.schema, whole)
     whole.replace(pool)
     body["pool"]["earlier"] = own_columns
-    return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=100)
+    return head + written_yaml(body)
 
 
 def _parts(spec: str) -> tuple[str, dict[str, Any]]:

@@ -20,6 +20,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TIME = frozenset(("time", "times", "date", "dates", "datetime", "timestamp", "ts", "year", "month", "day"))
 _TIME_WITHIN = re.compile("time|date|stamp")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d{1,4}[./]\d\d?[./]\d{1,4}|\d{10,19}(\.\d*)?$|\d\d?:\d\d")
+_LETTERS = re.compile(r"[A-Za-z]+")
+_IN_TIMES = re.compile(
+    r"[tzqwh]|[ap]m|week|quarter|utc|gmt|[a-z]{1,2}[sd]?t|"
+    r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}", re.I,
+)
 _P = re.compile(r"p\d*")
 TRUTH = frozenset(("true", "truth", "groundtruth", "gold", "golden", "actual", "actuals"))
 _LABEL = TRUTH | {"label", "labels", "target", "targets"}
@@ -31,6 +36,7 @@ MACHINE = frozenset(("model", "llm", "gpt", "classifier", "system", "machine", "
 _WHAT_IS_SAID = frozenset(("class", "label", "labels", "value", "output", "answer", "category", "decision"))
 PROBABILITY = frozenset((      # and p, in front
     "prob", "probs", "proba", "probas", "probability", "probabilities", "confidence", "conf",
+    "logprob", "logprobs",
 ))
 CLERICAL = frozenset(("clerical", "reviewed", "adjudicated"))     # what a person decided, in record linkage
 SCORE = frozenset(("score", "scores", "logit", "logits", "margin", "similarity"))
@@ -42,7 +48,7 @@ _ABOUT = frozenset((        # what is said about a prediction or label, and is n
 # names that mean one thing; `true` and `y_true` are as good as `label`
 _LABEL_NAMES = frozenset((
     "label", "labels", "y", "y true", "y test", "truth", "true", "target", "targets", "gold", "actual",
-    "actuals", "ground truth", "groundtruth", "true label", "gold label", "is match",
+    "actuals", "ground truth", "groundtruth", "true label", "gold label", "is match", "obs", "observed",
 ))
 _VAGUE = 3       # the rank of names that may as well be a text that people judge
 NOBODY = 9      # worse than every rank
@@ -122,10 +128,15 @@ def is_time(column: LookedAtColumn) -> bool:
     texts = [value for value in column.values if any(sign.isdigit() for sign in value)]
     if not texts:
         return False
-    dates = sum(map(bool, map(_DATE.match, texts))) > len(texts) / 2
     if _TIME & set(words) or words[-1:] == ("at",):
-        return len(texts) == len(column.values)
+        return len(texts) == len(column.values) and all(map(_is_like_a_time, texts))
+    dates = sum(map(bool, map(_DATE.match, texts))) > len(texts) / 2
     return dates and _TIME_WITHIN.search(column.name.lower()) is not None
+
+
+def _is_like_a_time(text: str) -> bool:
+    """Whether its letters are those of days, months and zones."""
+    return all(map(_IN_TIMES.fullmatch, _LETTERS.findall(text)))
 
 
 def has_word(column: LookedAtColumn, words: frozenset[str]) -> bool:

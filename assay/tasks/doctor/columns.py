@@ -1,6 +1,5 @@
 """What the columns of a file look like, from its first rows."""
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.class_names import class_value, classes_among
+from assay.evalcore.outcomes.tags import names_in_list
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.sources.reader import Source
@@ -178,7 +178,7 @@ def _look(name: str, chunks: list[pa.Array]) -> LookedAtColumn | None:
         length=sum(map(len, texts)) / len(texts),
         spaced=any(" " in text for text in texts),
         values=tuple(map(str, values[commonest])),
-        listed=all(listed_texts(text) is not None for text in texts[:_ASKED]),
+        listed=all(names_in_list(text) is not None for text in texts[:_ASKED]),
         texts=column,
         sampled=sampled,
     )
@@ -200,18 +200,3 @@ def _classes(values: Array, counts: Ints) -> tuple[Array, Ints]:
     of_each = np.array([meant[value] for value in values.tolist()], object)
     names, place = np.unique(of_each, return_inverse=True)
     return names, np.bincount(place, counts).astype(np.int64)
-
-
-def listed_texts(text: str) -> list[str] | None:
-    """The names of a list in JSON, as columns of lists are read; None for anything else.
-
-    >>> listed_texts('["war","arts"]'), listed_texts("[1]"), listed_texts("war")
-    (['war', 'arts'], None, None)
-    """
-    if not text.startswith("["):
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None

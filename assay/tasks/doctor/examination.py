@@ -7,7 +7,6 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from assay.evalcore.errors import plural
-from assay.evalcore.evaluation.stopping import RULE
 from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis, Suitability
 from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
@@ -206,7 +205,7 @@ def prognosis_lines(ahead: Prognosis) -> list[str]:
     """For a terminal: a sentence or two a line, the price first and the method last."""
     told = [_price(ahead.measure, cost) for cost in ahead.costs]
     if told:
-        told.append(f"{RULE[0].upper()}{RULE[1:]}: a smaller budget meets none.")
+        told.append(f"{ahead.rule[0].upper()}{ahead.rule[1:]}: a smaller budget meets none.")
     if ahead.random_does_as_well:
         told.append(
             "A random sample needs no more labels than this method here: consider `method: passive`."

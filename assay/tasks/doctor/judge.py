@@ -13,6 +13,7 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.doctor.column_names import gives_away
 from assay.tasks.doctor.examination import Finding, ok, problem, warning
 from assay.tasks.doctor.numbers import UsableRows, class_names, threshold_of
+from assay.tasks.doctor.one_per_class import class_in_name
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
@@ -230,6 +231,14 @@ def _cut(found: Scan, roles: Roles) -> list[Finding]:
     says = f"no column holds it: items with {scale} above {threshold:g} are predicted positive"
     if roles.threshold is not None:
         return [ok("prediction", says)]
+    positive, negative = class_names(found, roles).labelled
+    if class_in_name(scale, (positive, negative)) == negative:
+        return [problem(
+            scale, f"by its name it is of {negative!r}, and the positive class is {positive!r}: items above "
+            f"{threshold:g} would be predicted {positive!r}",
+            f"turn it round (1 - p), or ask about the other class: --positive {shlex.quote(negative)}; "
+            "--threshold NUMBER takes it as it is",
+        )]
     percent = ", since it looks like a percentage" if threshold == 50 else ""
     return [warning("prediction", says + percent, "if the system decides elsewhere: --threshold NUMBER, or "
                                                   "pool.threshold in a spec")]
@@ -237,9 +246,17 @@ def _cut(found: Scan, roles: Roles) -> list[Finding]:
 
 def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
     try:
-        positive, negative = class_names(found, roles).predicted
+        classes = class_names(found, roles)
     except BadInput as error:
         return problem(name, str(error), "name another column with --label or --prediction")
+    positive, negative = classes.predicted
+    if classes.misread is not None:
+        return problem(
+            name, f"{positive!r} goes with {classes.labelled[0]!r} of {roles.label!r}, and "
+            f"{classes.misread!r} would be read as {classes.words[1]!r}",
+            "write both columns in the same words, or ask about the other class: --positive "
+            f"{shlex.quote(classes.labelled[1])}",
+        )
     n = found.predictions.get(positive, 0)
     if n in (0, found.rows):
         which = "positive" if n else "negative"

@@ -8,10 +8,18 @@ import scipy
 
 from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.forecast.prognosis import PoolColumns
-from assay.evalcore.outcomes.class_names import NEGATIVE_WORDS, ClassReader, class_value, guessed_positive
+from assay.evalcore.outcomes.class_names import (
+    NEGATIVE_WORDS,
+    ClassReader,
+    class_value,
+    guessed_positive,
+    meaning_of,
+    two_class_values,
+)
+from assay.evalcore.pool.strata import log_odds
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats, Ints
-from assay.tasks.doctor.column_names import words_of
+from assay.tasks.doctor.one_per_class import class_in_name
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 
@@ -30,12 +38,19 @@ class ClassNames:
     question: OpenChoice | None            # where the positive class was guessed
 
     @property
+    def misread(self) -> str | None:
+        """The value of predictions or labels that a spec would read as the other class; None for none."""
+        reader = ClassReader(self.words, two_class_values(*self.words))
+        pairs = (self.predicted, self.labelled)
+        return next((pair[0] for pair in pairs if reader.read(pair[0]) == self.words[1]), None)
+
+    @property
     def words(self) -> tuple[str, str]:
         """(positive, negative) for a spec: names rather than 1 and 0, of labels rather than predictions."""
         for pair in (self.labelled, self.predicted):
-            if not set(map(class_value, pair)) <= _SPELLED:
+            if pair != _UNNAMED and not set(map(class_value, pair)) <= _SPELLED:
                 return pair
-        return _UNNAMED
+        return self.labelled if meaning_of(self.labelled[0]) == "negative" else _UNNAMED
 
 
 def class_names(found: Scan, roles: Roles) -> ClassNames:
@@ -51,17 +66,25 @@ def class_names(found: Scan, roles: Roles) -> ClassNames:
         names, codes = found.prediction_names, found.prediction
     rarer = (found.label_names, found.label) if {*names} <= {*found.label_names} else (names, codes)
     signs = _Signs(means=_means(scale, codes, names), counts=_counts(*rarer), what="scores")
+    of_label = ClassReader(found.label_names).read(told[0] or "")
+    if names and of_label is not None and ClassReader(names).read(of_label) is None:
+        is_so = (found.label == _place(found.label_names, of_label)).astype(np.float64)
+        signs = _Signs(means=_means(is_so, codes, names), counts=signs.counts, what=f"share of {of_label!r}",
+                       decides=True)
     predicted, question = _ordered(names, told, signs, name)
     labelled = predicted
-    if found.label_names and not set(found.label_names) <= set(predicted):
-        if len(found.prediction_names):
+    if found.label_names and (not names or not set(found.label_names) <= set(predicted)):
+        decided = len(found.prediction_names) > 0
+        if decided:
             scale = (found.prediction == _place(found.prediction_names, predicted[0])).astype(np.float64)
+            told = (told[0] or (predicted[0] if meaning_of(predicted[0]) else None), told[1])
         signs = _Signs(
             means=_means(scale, found.label, found.label_names),
-            counts=_counts(found.label_names, found.label),
-            what="share of positive predictions" if len(found.prediction_names) else "scores",
+            counts=_counts(found.label_names, found.label), decides=decided,
+            what="share of positive predictions" if decided else "scores",
         )
-        labelled, question = _ordered(found.label_names, told, signs, name)
+        labelled, of_labels = _ordered(found.label_names, told, signs, name)
+        question = question or of_labels
     return ClassNames(predicted=predicted, labelled=labelled, question=question)
 
 
@@ -69,19 +92,13 @@ def refuse_unknown_positive(found: Scan, roles: Roles) -> None:
     """Raises BadInput for a positive class that no row has, where every column shows both of its classes."""
     columns = [names for names in (found.prediction_names, found.label_names) if len(names)]
     known = sorted({name for names in columns for name in names})
-    if roles.positive is None or not columns or ClassReader(known).read(roles.positive) is not None:
+    told = roles.positive
+    if told is None or not columns or (ClassReader(known).read(told) or _meant_by(told, None, known)):
         return
     if all(len(names) > 1 for names in columns):
-        raise BadInput(f"--positive: no row has the class {roles.positive!r}; "
-                       f"{did_you_mean(roles.positive, known)}the classes are "
+        raise BadInput(f"--positive: no row has the class {told!r}; "
+                       f"{did_you_mean(told, known)}the classes are "
                        f"{', '.join(map(repr, known))}")
-
-
-def _named_by(scale: str | None, names: Sequence[str]) -> str | None:
-    """The class that the column's name holds, as in p_spam; None where it holds none or both."""
-    words = words_of(scale or "")
-    named = [name for name in names if class_value(name).casefold() in words]
-    return named[0] if len(named) == 1 else None
 
 
 def _ordered(
@@ -93,9 +110,12 @@ def _ordered(
         return _UNNAMED, None
     reader = ClassReader(names)
     positive = reader.read(told[0] or "")
+    if positive is None and told[0] is not None:
+        positive = _meant_by(told[0], told[1], names)
     if positive is None and (len(names) == 1 or reader.read(told[1] or "")):
         positive = told[0]
-    positive = positive or guessed_positive(names) or _named_by(scale, names)
+    if not signs.decides:
+        positive = positive or guessed_positive(names) or class_in_name(scale or "", names)
     if positive is None and len(names) == 1 and class_value(names[0]).casefold() in NEGATIVE_WORDS:
         return (_OPPOSITES[class_value(names[0]).casefold()], names[0]), None
     if positive is not None:
@@ -110,6 +130,16 @@ def _ordered(
     return pair, question if len(names) > 1 else None
 
 
+def _meant_by(positive: str, negative: str | None, names: Sequence[str]) -> str | None:
+    """The one of these names that means the positive class though it is not its name: 1 for yes, and for
+    any class where a spec names both."""
+    if negative is not None:
+        reader = ClassReader((positive, negative), two_class_values(positive, negative))
+        return next((name for name in names if reader.read(name) == positive), None)
+    meaning = meaning_of(positive)
+    return next((name for name in names if meaning is not None and meaning_of(name) == meaning), None)
+
+
 _OPPOSITES = {"0": "1", "false": "true", "no": "yes", "n": "y", "negative": "positive", "neg": "pos"}
 
 
@@ -120,6 +150,7 @@ class _Signs:
     means: Mapping[str, float]      # of the scale, by class; none where there is no scale
     counts: Mapping[str, int]
     what: str
+    decides: bool = False           # what the names go together with is known, and decides over the names
 
     def key(self, name: str) -> tuple[float, int, str]:
         """The least is the positive class: the one that scores higher, else the rarer one."""
@@ -154,8 +185,6 @@ def _place(names: Sequence[str], name: str) -> int:
 
 
 # The usable rows of a source, as arrays for the statistics.
-
-_EDGE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -214,7 +243,7 @@ def usable_rows(found: Scan, roles: Roles) -> UsableRows:
         raise BadInput("no row has everything that is needed")
     chance = found.probability if roles.probability is not None else scipy.special.expit(scale)
     is_score = alone or roles.score is not None
-    score = scale if is_score else scipy.special.logit(np.clip(scale, _EDGE, 1 - _EDGE))
+    score = scale if is_score else log_odds(scale)
     label = None
     if roles.label is not None and not found.missing_labels and found.label_names:
         label = _as_codes(found, classes.labelled)

@@ -32,6 +32,14 @@ def columns_of_all_classes(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtC
     return ()
 
 
+def called_alike(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
+    """Three columns or more of numbers that are called probabilities, though they do not sum to 1; those with
+    one beginning first. () where there are none."""
+    named = [column for column in columns if is_probability(column.name) and column.numbers]
+    groups = sorted((several for several in _by_prefix(named) if len(several) > 2), key=len, reverse=True)
+    return tuple(groups[0] if groups else named if len(named) > 2 else ())
+
+
 def _candidates(columns: Sequence[LookedAtColumn]) -> Iterator[Sequence[LookedAtColumn]]:
     """Sets of columns that may be it: by their names as probabilities, by what names begin with, any."""
     named = [column for column in columns if is_probability(column.name)]
@@ -96,20 +104,31 @@ def columns_by_class_name(
     """
     if len(classes) != len(columns):
         return None
-    named = {name: found for name in classes if (found := _called(columns, name, classes)) is not None}
+    called = [column.name for column in columns]
+    named = {name: found for name in classes if (found := _called(called, name, classes)) is not None}
     if len(set(named.values())) == len(classes):
         return ClassColumns(columns=named, by_name=True)
     numbered = _numbered(columns, classes) if predicted is None else _by_values(columns, classes, predicted)
     return None if numbered is None else ClassColumns(columns=numbered, by_name=False)
 
 
-def _called(columns: Sequence[LookedAtColumn], name: str, classes: Sequence[str]) -> str | None:
+def class_in_name(column: str, classes: Sequence[str]) -> str | None:
+    """The one class that a column's name holds; None where it holds none or several.
+
+    >>> class_in_name("prob_spam", ["ham", "spam"]), class_in_name("p0", ["0", "1"])
+    ('spam', '0')
+    """
+    fitting = [name for name in classes if _called([column], name, classes) is not None]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _called(columns: Sequence[str], name: str, classes: Sequence[str]) -> str | None:
     """The one column whose name holds the words of this class, and of no class with more words."""
     own = _spelled(name)
     longer = [words for other in classes if len(words := _spelled(other)) > len(own) and _within(own, words)]
     fitting = [
-        column.name for column in columns if _holds(column.name, own, name)
-        and not any(_within(words, _spelled(column.name)) for words in longer)
+        column for column in columns if _holds(column, own, name)
+        and not any(_within(words, _spelled(column)) for words in longer)
     ]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -18,8 +18,7 @@ from math import ceil
 
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.file import SourceFile, is_compressed, unreadable
-from assay.tasks.sources.parquet import group_rows
-from assay.tasks.sources.reader import Slice, Source, SourceBatch
+from assay.tasks.sources.reader import TYPED, Slice, Source, SourceBatch, rows_of_units
 
 LARGE_ROWS = 2_000_000     # of Parquet: more are sampled
 LARGE_BYTES = 256 << 20    # of text, as stored: more are sampled
@@ -46,7 +45,7 @@ class Portion:
     @property
     def counted(self) -> bool:
         """Whether the rows of the source are known, and not estimated."""
-        return self.complete or self.source.format == "parquet"
+        return self.complete or self.source.format in TYPED
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
@@ -86,7 +85,7 @@ def portion_of(source: Source, *, sampling: bool) -> Portion:
     """
     if not sampling:
         return Portion(source=source)
-    if source.format == "parquet":
+    if source.format in TYPED:
         return _of_row_groups(source)
     if sum(file.size for file in source.files) <= LARGE_BYTES:
         return Portion(source=source)
@@ -94,7 +93,10 @@ def portion_of(source: Source, *, sampling: bool) -> Portion:
 
 
 def _of_row_groups(source: Source) -> Portion:
-    groups = [(file, rows) for file, one in enumerate(source.files) for rows in group_rows(one)]
+    groups = [
+        (number, rows) for number, file in enumerate(source.files)
+        for rows in rows_of_units(file, source.format)
+    ]
     starts = [0, *accumulate(rows for _, rows in groups)]      # of each group, over all files
     total = starts[-1]
     if total <= LARGE_ROWS:

@@ -10,7 +10,7 @@ from assay.tasks.doctor.column_names import ID, words_of
 from assay.tasks.doctor.columns import LookedAtColumn
 
 _MOST_TIMES = 10      # that people answer one item
-_EVENLY = 0.9         # share of items that come equally often
+_NEARLY_ALL = 0.9     # of the items
 _PEOPLE = frozenset((
     "annotator", "rater", "labeler", "labeller", "coder", "worker", "person", "reviewer", "assignee",
 ))
@@ -21,27 +21,31 @@ class RepeatedItems:
     """What is the same in several rows."""
 
     column: str | None      # an id that repeats; None for what people see
-    times: int
+    times: tuple[int, int]  # the fewest and the most, of nearly all
 
     @property
     def in_words(self) -> str:
         """`'item_id' is the same in 2 rows each`."""
         what = "what people see" if self.column is None else repr(self.column)
-        return f"{what} is the same in {self.times} rows each"
+        fewest, most = self.times
+        return f"{what} is the same in {fewest if fewest == most else f'{fewest} to {most}'} rows each"
 
 
 def repeated_items(columns: Sequence[LookedAtColumn], display: Sequence[str]) -> RepeatedItems | None:
-    """Whether rows come in equal numbers for an id besides the rows' own, or for what people see of them.
+    """Whether rows come in equal numbers for an id besides the rows' own, or in any for what people see.
 
-    Two such ids are those of the two records of a pair, and name none. columns: without the rows' own id.
+    Two such ids are those of the two records of a pair, and name none; ids that come unevenly may be those of
+    clusters. columns: without the rows' own id.
     """
     ids = [c for c in columns if c.called(ID) and not _PEOPLE & set(words_of(c.name))]
-    named = [(column, times) for column in ids if (times := _times(_keys([column])))]
+    named = [
+        (column, times) for column in ids if (times := _times(_keys([column]))) and times[0] == times[1]
+    ]
     if len(named) == 1:
         return RepeatedItems(column=named[0][0].name, times=named[0][1])
     shown = [column for column in columns if column.name in display]
     texts = any(column.spaced for column in shown)      # else they are ids and codes
-    many = _times(_keys(shown)) if texts and not named else 0
+    many = _times(_keys(shown)) if texts and not named else None
     return RepeatedItems(column=None, times=many) if many else None
 
 
@@ -51,11 +55,13 @@ def _keys(columns: Sequence[LookedAtColumn]) -> Texts:
     return np.array(["\0".join(text or "" for text in row) for row in rows], np.str_)
 
 
-def _times(keys: Texts) -> int:
-    """How often nearly every value comes, if it is the same number from 2 on; else 0."""
+def _times(keys: Texts) -> tuple[int, int] | None:
+    """How often nearly every value comes, from 2 on: the fewest and the most times; else None."""
     counts: Ints = np.unique(keys, return_counts=True)[1]
     if len(counts) < 2:
-        return 0
+        return None
     usual = int(np.median(counts))
-    even = float(np.mean(counts == usual))
-    return usual if 2 <= usual <= _MOST_TIMES and even >= _EVENLY else 0
+    if np.mean(counts == usual) >= _NEARLY_ALL:
+        return (usual, usual) if 2 <= usual <= _MOST_TIMES else None
+    fewest, most = (int(n) for n in np.quantile(counts, (1 - _NEARLY_ALL, _NEARLY_ALL), method="nearest"))
+    return (fewest, most) if fewest >= 2 and most <= _MOST_TIMES else None

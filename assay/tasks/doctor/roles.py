@@ -12,7 +12,13 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.errors import BadInput, did_you_mean
-from assay.evalcore.outcomes.class_names import ClassReader, guessed_positive, what_differs
+from assay.evalcore.outcomes.class_names import (
+    NEGATIVE_WORDS,
+    POSITIVE_WORDS,
+    ClassReader,
+    guessed_positive,
+    what_differs,
+)
 from assay.tasks.doctor.column_names import (
     CLERICAL,
     ID,
@@ -38,12 +44,19 @@ from assay.tasks.doctor.column_names import (
 from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
 from assay.tasks.doctor.one_per_class import (
     ClassColumns,
+    called_alike,
     columns_by_class_name,
     columns_of_all_classes,
     endings,
 )
 from assay.tasks.doctor.repeated_items import repeated_items
-from assay.tasks.doctor.unread import UnreadColumn, decides_by_name, probability_out_of_range, why_unread
+from assay.tasks.doctor.unread import (
+    UnreadColumn,
+    decides_by_name,
+    probability_out_of_range,
+    several_in_each,
+    why_unread,
+)
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
 
@@ -227,7 +240,7 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     pick.taken |= set(unsure)
     decided = [pick.by_name[name] for name in (prediction, label) if name is not None]
     of_classes = (columns_by_class_name(each_class, c.values, c) for c in decided if per_class)
-    unread = _unread(pick, outcome, scaled=bool(score or probability or per_class))
+    unread = _unread(pick, outcome, decided, scaled=bool(score or probability or per_class))
     away = {one.column for one in unread}
     leftover = [c for c in pick.free if not is_label(c) and not is_prediction(c) and c.name not in away]
     display = told.display or longest_texts(
@@ -266,8 +279,7 @@ def _of_each_class(pick: _Pick, told: Told) -> tuple[LookedAtColumn, ...]:
     refuses with what is wrong."""
     if told.probability is not None or told.score is not None:
         return ()
-    chances = tuple(c for c in pick.free if is_probability(c.name) and c.within_0_1)
-    return columns_of_all_classes(pick.free) or (chances if len(chances) > 2 else ())
+    return columns_of_all_classes(pick.free) or called_alike(pick.free)
 
 
 def _of_the_positive(
@@ -309,9 +321,12 @@ def _of_the_positive(
     return found.columns[positive], positive, other
 
 
-def _unread(pick: _Pick, outcome: Outcome, *, scaled: bool) -> tuple[UnreadColumn, ...]:
+def _unread(
+    pick: _Pick, outcome: Outcome, decided: Sequence[LookedAtColumn], *, scaled: bool
+) -> tuple[UnreadColumn, ...]:
     """Columns that are called a score, a probability, a label or a prediction and hold no plain numbers."""
     said = [why_unread(c) for c in pick.free if decides_by_name(c.name)]
+    said += [several_in_each(c) or (why_unread(c) if c.kinds() > FEW else None) for c in decided]
     if not scaled and outcome in ("two classes", "classes"):
         said += [probability_out_of_range(c) for c in pick.free]
     return tuple(one for one in said if one is not None)
@@ -375,15 +390,17 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     """A column whose values are all labels too; a question, since its name says nothing.
 
-    Words are taken if one column alone has them. 1 and 0, true and false may be anything, and decide.
+    Words are taken if one column alone has them. Two numbers, true and false may be anything, and decide.
     """
     if label is None:
         return None
     known = pick.by_name[label].class_values
+    yes_or_no = known <= POSITIVE_WORDS | NEGATIVE_WORDS
     fitting = [
         c for c in pick.free
-        if not has_word(c, JUDGE) and not is_label(c) and c.distinct > 1 and c.class_values <= known
-        and (c.flags if c.numbers or c.boolean or c.flags else True)
+        if not has_word(c, JUDGE) and not is_label(c) and c.distinct > 1
+        and (c.class_values <= known or (yes_or_no and c.class_values <= POSITIVE_WORDS | NEGATIVE_WORDS))
+        and (c.distinct == 2 if c.numbers or c.boolean else True)
     ]
     if not fitting:
         return None
@@ -392,7 +409,7 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     has = f"{names[0]!r} has" if len(names) == 1 else f"{' and '.join(map(repr, names))} have"
     pick.questions.append(OpenChoice(
         option="--prediction", taken=names[0], choices=names,
-        decides=len(names) > 1 or fitting[0].flags,
+        decides=len(names) > 1 or fitting[0].flags or fitting[0].numbers,
         asks=f"{_WHICH_PREDICTION} ({has} the same values as {label!r})",
         otherwise="--threshold NUMBER, if a score or a probability decides",
     ))

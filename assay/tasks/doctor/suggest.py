@@ -5,17 +5,15 @@ import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 
-import yaml
-
-from assay.evalcore.annotators.answers import BAR
+from assay.evalcore.outcomes.tags import tags_in
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.doctor.columns import listed_texts
 from assay.tasks.doctor.numbers import ClassNames
 from assay.tasks.doctor.one_per_class import common_prefix, endings
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
+from assay.tasks.spec.strict_yaml import written_yaml
 
 OF_TWO_CLASSES = ("f1", "precision", "recall")   # measures; a file is examined for what they take
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
@@ -54,7 +52,7 @@ def suggest_spec(
         "seed": 7,
     }
     head = _head(roles, known, found.which("row"))
-    return head + yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
+    return head + written_yaml(spec)
 
 
 def _pool(source: str, roles: Roles, threshold: float | None, labels: JsonObject) -> JsonObject:
@@ -84,8 +82,7 @@ def _labels_and_measures(
     if roles.outcome == "number":
         return {"number": {}}, ["mae", "bias"] if roles.prediction else ["mean"]
     if roles.outcome == "tags":
-        texts = [listed_texts(text) or text.split(BAR) for text in (*found.predictions, *found.labels)]
-        tags = {tag.strip() for several in texts for tag in several if tag.strip() and tag != "[]"}
+        tags = {tag for text in (*found.predictions, *found.labels) for tag in tags_in(text)}
         return {"tags": sorted(tags)}, ["micro_f1", "subset_accuracy"] if roles.prediction else ["rate"]
     if roles.outcome == "two classes":
         positive, negative = classes.words if classes else ("", "")

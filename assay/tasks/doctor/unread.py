@@ -54,31 +54,59 @@ def decides_by_name(name: str) -> bool:
     return named or is_probability(name) or not SCORE.isdisjoint(words_of(name))
 
 
-_NUMBER = r"\s*[-+]?\d+([.,]\d+)*\s*"
+_ALONE = "write the number alone, as 0.625"
+_NUMBER = r"[-+]?\d+([.,]\d+)*"
 _FORMS: tuple[tuple[re.Pattern[str], str, str], ...] = (
-    (re.compile(rf"{_NUMBER}%\s*"), "is no number, but a percentage",
+    (re.compile(rf"{_NUMBER}\s*%"), "is no number, but a percentage",
      "write it without the sign, as 0.625 or 62.5 (--score takes either)"),
-    (re.compile(r"\s*[-+]?(\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,})\s*"),
+    (re.compile(r"[-+]?\d{1,3}((,\d{3})+\.\d+|(,\d{3}){2,}|([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?)"),
      "is no number: its thousands have separators", "write it without them, as 1234.5"),
-    (re.compile(r"\s*[-+]?\d{1,3}(\.\d{3})+,\d+\s*|\s*[-+]?\d*,\d+\s*"),
+    (re.compile(r"[-+]?[1-9]\d{0,2},\d{3}"),
+     "is no number: its comma may be that of thousands or of decimals", "write it as 1234, or as 1.234"),
+    (re.compile(r"[-+]?\d{1,3}(\.\d{3})+,\d+|[-+]?\d*,\d+"),
      "is no number: it has a decimal comma, as 0,5", "write it with a point, as 0.5"),
-    (re.compile(r"\s*[-+]?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?\s*"),
-     "is no number: its thousands have separators", "write it without them, as 1234.5"),
-    (re.compile(r"\s*([\[({]|DenseVector|SparseVector|array\(|tensor\().*", re.DOTALL),
-     "is no number, but several", "write a column for each class, as p_spam and p_ham"),
+    (re.compile(r"\u2212[\d.]+"), "is no number: its minus is a dash of typography", "write it as -0.5"),
+    (re.compile(r"(?:[\w.]+\(|\[)\s*[-+.\de]+\s*(?:,\s*\w+=[^,]*)*[)\]]"),
+     "is a number with something around it", _ALONE),
 )
+_SEVERAL = re.compile(r"([\[({]|\w+Vector|array\(|tensor\().*", re.DOTALL)
+_OF_EACH_CLASS = "write a column for each class, as p_spam and p_ham"
+_OF_TAGS = 'write a list of names, as ["war", "arts"], for tags; the name alone for a class'
+_SHORT = 24      # characters of a number with something beside it
 
 
 def why_unread(column: LookedAtColumn) -> UnreadColumn | None:
     """Why a column of numbers, by its name, is read as none; None where its values look like no numbers."""
-    if column.numbers or column.boolean or column.listed:
+    if column.numbers or column.boolean:
         return None
-    texts = [text for text in column.texts.to_pylist() if text is not None and text.strip()]
+    texts = [text.strip() for text in column.texts.to_pylist() if text is not None and text.strip()]
+    numbers = sum(map(bool, map(re.compile(_NUMBER).fullmatch, texts)))
     for form, says, remedy in _FORMS:
         written = [text for text in texts if form.fullmatch(text)]
-        if len(written) > _MOST * len(texts):
+        if written and len(written) + numbers > _MOST * len(texts):
             return UnreadColumn(column=column.name, says=f"{written[0][:40]!r} {says}", remedy=remedy)
-    return None
+    return several_in_each(column, _OF_EACH_CLASS) or _beside_numbers(column, texts)
+
+
+def several_in_each(column: LookedAtColumn, remedy: str = _OF_TAGS) -> UnreadColumn | None:
+    """Why a column is read as nothing: its values are lists, vectors or objects of several values."""
+    texts = [text.strip() for text in column.texts.to_pylist() if text is not None and text.strip()]
+    written = [text for text in texts if _SEVERAL.fullmatch(text)]
+    if column.listed or len(written) <= _MOST * len(texts):
+        return None
+    says = f"{written[0][:40]!r} is not one value, but several"
+    return UnreadColumn(column=column.name, says=says, remedy=remedy)
+
+
+def _beside_numbers(column: LookedAtColumn, texts: Sequence[str]) -> UnreadColumn | None:
+    """Of a score or a probability: short texts with a digit, as `p=0.5`."""
+    if min(label_rank(column.name), prediction_rank(column.name)) < NOBODY:
+        return None
+    written = [text for text in texts if len(text) <= _SHORT and any(sign.isdigit() for sign in text)]
+    if len(written) <= _MOST * len(texts):
+        return None
+    first = next((text for text in written if not re.fullmatch(_NUMBER, text)), written[0])
+    return UnreadColumn(column=column.name, says=f"{first!r} is no number", remedy=_ALONE)
 
 
 def probability_out_of_range(column: LookedAtColumn) -> UnreadColumn | None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
@@ -187,22 +187,34 @@ def from_parquet(
     the optional ones may be missing.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        # pq.read_table takes five times as long
-        file = pq.ParquetFile(pa.BufferReader(blob))
-        large = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
-        if large > 16 * MOST_BYTES:
-            raise ValueError(f"{large:,} bytes of columns")
-        table = file.read(use_threads=False)
-        attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        table, attached = (_small_table if len(blob) <= _SMALL else _table)(blob)
     except (pa.ArrowException, OSError, *NONSENSE) as error:
         raise damaged(key, f"not a Parquet file ({error})") from None
     if schema is not None:
         left_out = {name for name in optional if name not in table.column_names}
         _check_columns(table, pa.schema([field for field in schema if field.name not in left_out]), key)
-    return table.to_pydict(), attached
+    return table.to_pydict(), dict(attached)
+
+
+def _table(blob: bytes) -> tuple["pa.Table", dict[str, str]]:
+    """The table in these bytes, and the attached text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # pq.read_table takes five times as long
+    file = pq.ParquetFile(pa.BufferReader(blob))
+    large = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+    if large > 16 * MOST_BYTES:
+        raise ValueError(f"{large:,} bytes of columns")
+    table = file.read(use_threads=False)
+    return table, {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+
+
+# What a round holds is read again whenever its evaluation is looked at.
+_SMALL = 1 << 16    # bytes of a file
+_small_table = lru_cache(128)(_table)
 
 
 def attached_text(attached: Mapping[str, str], name: str, key: str) -> bytes:

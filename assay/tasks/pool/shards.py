@@ -14,8 +14,7 @@ from assay.tasks.sources.csv_rows import count_csv_rows
 from assay.tasks.sources.files.file import SourceFile, is_compressed
 from assay.tasks.sources.jsonl_rows import count_jsonl_rows
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet import group_rows
-from assay.tasks.sources.reader import Slice, Source
+from assay.tasks.sources.reader import TYPED, Slice, Source, rows_of_units
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -102,8 +101,8 @@ class _Units:
         return [self._of(self.source.files[file]) for file in files]
 
     def _of(self, file: SourceFile) -> _UnitsOfFile:
-        if self.source.format == "parquet":
-            return _UnitsOfFile(tuple(group_rows(file)))
+        if self.source.format in TYPED:
+            return _UnitsOfFile(tuple(rows_of_units(file, self.source.format)))
         counted = count_csv_rows(file, self.column) if self.source.format == "csv" else count_jsonl_rows(file)
         ends = [*(mark.row for mark in counted.marks), counted.rows]
         return _UnitsOfFile(tuple(end - start for start, end in pairwise([0, *ends])), counted.marks)
@@ -114,7 +113,7 @@ def shards_of_source(source: Source, column: str, map_over: MapOver) -> list[Sha
 
     Raises BadInput for a file that cannot be read, as far as that is needed.
     """
-    files, text = range(len(source.files)), source.format != "parquet"
+    files, text = range(len(source.files)), source.format not in TYPED
     if is_small(source) or (text and len(files) == 1 and not _is_divisible(source.files[0])):
         return [Shard(number=0, first_part=0, slices=tuple(Slice(file=file) for file in files))]
     some = [files[i : i + _FILES_AT_ONCE] for i in range(0, len(files), _FILES_AT_ONCE)]

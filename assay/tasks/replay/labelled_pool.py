@@ -26,7 +26,14 @@ import pyarrow.compute as pc
 import scipy
 
 from assay.evalcore.errors import BadInput, did_you_mean
-from assay.evalcore.outcomes.class_names import ClassReader, classes_of_columns, what_differs
+from assay.evalcore.outcomes.class_names import (
+    ClassReader,
+    classes_of_columns,
+    guessed_positive,
+    meaning_of,
+    what_differs,
+)
+from assay.evalcore.pool.strata import log_odds
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import lengths_of, missing_of
@@ -37,7 +44,6 @@ from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
 _SCORED = ("score", "probability")           # either or both
-_LOGIT_EDGE = 1e-12   # probabilities of exactly 0 and 1 get the log-odds of this
 
 
 def read_labelled_pool(
@@ -123,7 +129,7 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
     probability = probability_column(path, "probability", columns["probability"])
     if "score" in columns:
         return numbers(path, "score", columns["score"]), probability
-    return np.asarray(scipy.special.logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
+    return log_odds(probability), probability
 
 
 # Predictions and labels of a labelled pool as 0 and 1, whatever words they are written in.
@@ -133,17 +139,19 @@ def as_classes(
 ) -> dict[str, Ints]:
     """Every column (N,) as 0 and 1; all columns are written in the same words, `prediction` among them.
 
-    score (N,): of two class names, the positive one is predicted at the higher scores, unless `positive`
-    names it; None where there are none.  Raises BadInput for gaps, for more than two classes, and where the
-    scores do not tell.
+    score (N,): of two class names that do not say it, the positive one is predicted at the higher scores,
+    unless `positive` names it; None where there are none.  Raises BadInput for gaps, for more than two
+    classes, and where the scores do not tell.
     """
     text = class_words(path, columns)
     known = sorted({word for column in text.values() for word in np.unique(column).tolist()})
+    meanings = [meaning_of(word) for word in known]
+    of_meaning = meaning_of(positive or "1") if None not in meanings else None
     chosen = positive and ClassReader(known).read(positive)
-    if positive is not None and chosen is None:
+    if positive is not None and chosen is None and of_meaning is None:
         raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(known)}")
-    if chosen is None and set(known) <= {"0", "1", "false", "true"}:
-        codes = np.array([int(word in ("1", "true")) for word in known], np.int64)
+    if of_meaning is not None:      # 1, true and yes are one class
+        codes = np.array([int(meaning == of_meaning) for meaning in meanings], np.int64)
     else:
         if len(known) > 2:
             alike = what_differs(known)
@@ -152,7 +160,7 @@ def as_classes(
                 + (f"{alike}: write them in one way" if alike else
                    "replay compares two: write 1 for the class in question and 0 for the rest")
             )
-        chosen = chosen or _higher_scored(path, text["prediction"], score)
+        chosen = chosen or guessed_positive(known) or _higher_scored(path, text["prediction"], score)
         codes = np.array([int(word == chosen) for word in known], np.int64)
     return {name: codes[np.searchsorted(known, column)] for name, column in text.items()}
 

@@ -30,7 +30,7 @@ from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.outcomes.tags import Tags
+from assay.evalcore.outcomes.tags import Tags, tags_in
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.types import Bools, Floats, Texts
 from assay.tasks.ledger.manifest import CLUSTER, PREDICTED_NUMBERS
@@ -66,10 +66,11 @@ class OutcomeColumns:
     contenders: tuple[str, ...] = ()    # whose answer a row is; two columns where it compares two
     features: tuple[str, ...] = ()      # numbers, for methods that cut the pool by them
     kind: OutcomeKind | None = None     # where the names are known; else those that occur
+    partly_labelled: bool = False       # rows may have no label; a probability is of the positive class
 
 
 def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
-    """The pool in a file, with every row checked.
+    """The pool in a file, with every row checked; the code of a row without a label is NaN.
 
     Raises BadInput naming the file, the column and the first bad rows, and BadArgument for a kind of outcome
     there is none of.
@@ -84,7 +85,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
     present = column_names(open_source(path))
     prefix, single = columns.probability, columns.probability in present
-    probabilities = [] if prefix is None else [c for c in present if c.startswith(prefix)]
+    starting = [] if prefix is None else [c for c in present if c.startswith(prefix)]
+    probabilities = [c for c in starting if c == prefix] if single else starting
     if prefix is not None and not probabilities:
         raise BadInput(f"{path}: no column is called {prefix!r} or starts with it")
     predicted = columns.predictions
@@ -103,6 +105,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
             found[name] = found[name].take(pa.array(np.where(
                 gaps[name], np.argmin(gaps[name]), np.arange(len(gaps[name]))
             )))
+    without_label = _without_label(path, columns, found)
     named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     silent = [name for name in columns.judges if name in gaps and gaps[name].all()]
     spoken = [name for name in spoken if name not in silent]
@@ -111,6 +114,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         named_by = _without_between(path, named_by, columns.judges)
     kind = columns.kind or reader.kind(path, named_by, named)
     codes = {name: reader.codes(path, name, found[name], kind) for name in spoken}
+    codes[columns.label] = np.where(without_label, np.nan, codes[columns.label])
     n = len(codes[columns.label])
     if not n:
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
@@ -118,8 +122,13 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     table = None
     if probabilities:
         values = {c: probability_column(path, c, found[c]) for c in probabilities}
-        table = _confidence(values[probabilities[0]], prediction, kind) if single and kind.parts else \
-            _table(values, prefix or "", kind)
+        if single and columns.partly_labelled and kind.counted is not None:
+            chance = values[probabilities[0]]
+            table = np.stack([1 - chance, chance], axis=1)
+        elif single and kind.parts:
+            table = _confidence(values[probabilities[0]], prediction, kind)
+        else:
+            table = _table(values, prefix or "", kind)
     judge = np.stack([
         np.where(gaps[c], SILENT, codes.get(c, 0.0)) if c in gaps else codes[c] for c in columns.judges
     ], axis=1) if columns.judges else None
@@ -138,6 +147,22 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         contender=contender,
     )
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label], contenders=names)
+
+
+def _without_label(path: str, columns: OutcomeColumns, found: dict[str, pa.Array]) -> Bools:
+    """(N,) the rows without a label; in `found` they have that of the first row with one."""
+    column = found[columns.label]
+    if not columns.partly_labelled or not len(column):
+        return np.zeros(len(column), np.bool_)
+    missing = np.asarray(column.is_null()) if columns.outcome == "tags" else _gaps(column)
+    if missing.all():
+        raise BadInput(f"{path}, column {columns.label!r}: no row has a label; label some, drawn at random")
+    if not missing.any():
+        raise BadInput(f"{path}, column {columns.label!r}: every row has a label; give the whole pool, with "
+                       "the rows that have none, or say how many items it has (pool_size)")
+    place = np.where(missing, np.argmin(missing), np.arange(len(missing)))
+    found[columns.label] = column.take(pa.array(place))
+    return missing
 
 
 def _contenders(
@@ -327,9 +352,9 @@ def _grade(path: str, text: str) -> float:
 
 def _tags(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
     seen = {
-        tag.strip() for name, column in spoken.items()
-        for text in np.unique(_texts(column)).tolist() for tag in text.split("|")
-    } - {""}
+        tag for name, column in spoken.items() for text in np.unique(_texts(column)).tolist()
+        for tag in tags_in(text)
+    }
     return Tags((*named, *sorted(seen - set(named))))
 
 

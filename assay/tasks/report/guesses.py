@@ -5,7 +5,7 @@ wrong.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.evalcore.evaluation.stopping import MIN_LABELS
+from assay.evalcore.methods.method import MIN_LABELS
 from assay.evalcore.weighted.judge_audit import AuditedLine, JudgeAudit
 from assay.evalcore.weighted.judge_effects import FeatureEffect
 from assay.evalcore.weighted.judges import JudgeFigure, Judges

@@ -26,6 +26,7 @@ from assay.tasks.report.outcomes import confusion_matrix, outcome_section, scale
 from assay.tasks.report.price import audit_in_words
 from assay.tasks.report.rendering import render
 from assay.tasks.report.score_figures import curves, labels_by_score, reliability_diagram
+from assay.tasks.spec.strict_yaml import written_yaml
 
 # Lines of the page: numbers as they are printed, and their intervals as bars.
 # All bars of a table are drawn on one scale, whose ends are round numbers.
@@ -331,7 +332,6 @@ def _leader_first(data: ReportData, rows: Sequence[MeasureEstimate]) -> list[Mea
 
 def report_values(data: ReportData) -> dict[str, Any]:
     """What the template of the page's body is filled in with."""
-    import yaml
 
     first, *others = _leader_first(data, whole_pool_rows(data) or list(data.estimates[:1]))
     beside = [row for row in data.estimates if row.comparison is None]
@@ -384,5 +384,5 @@ def report_values(data: ReportData) -> dict[str, Any]:
         ),
         "truth": truth_lines(data),
         "random_sampling": [random_sampling_line(data, row) for row in data.random_sampling],
-        "spec": yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),
+        "spec": written_yaml(dict(data.spec), width=90),
     }

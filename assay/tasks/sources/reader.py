@@ -12,7 +12,7 @@ The column `row number` is in every file: it names the items of one without ids.
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import column_of, texts_of
 from assay.tasks.operating_system import path_in_file_address, with_slashes
 from assay.tasks.secrets import refuse_secrets
+from assay.tasks.sources.arrow import arrow_batches, arrow_schema, batch_rows
 from assay.tasks.sources.csv_rows import csv_batches, dialect, header
 from assay.tasks.sources.files.cloud import SCHEMES, CloudFile, list_cloud
 from assay.tasks.sources.files.file import (
@@ -49,7 +50,7 @@ from assay.tasks.sources.files.file import (
 from assay.tasks.sources.files.s3 import S3File, list_s3
 from assay.tasks.sources.jsonl_rows import first_keys, jsonl_batches
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet import leaf_columns, parquet_batches
+from assay.tasks.sources.parquet import group_rows, leaf_columns, parquet_batches
 from assay.tasks.sources.values import Kind, as_text, kind
 
 # Which files a source means.
@@ -200,11 +201,25 @@ def _scheme(path: str) -> str:
 # The columns that a file itself has, without reading it all.
 
 def file_columns(file: SourceFile, format: Format) -> list[str]:
-    """In the file's own order; of JSON Lines, the keys of the first rows; of Parquet, a structure's fields
-    as `structure.field`. Raises BadInput if it cannot be read."""
-    if format == "parquet":
-        return leaf_columns(parquet_schema(file))
+    """In the file's own order; of JSON Lines, the keys of the first rows; where types are said, a structure's
+    fields as `structure.field`. Raises BadInput if it cannot be read."""
+    if format in TYPED:
+        return leaf_columns(typed_schema(file, format))
     return header(file) if format == "csv" else first_keys(file)
+
+
+TYPED: Collection[Format] = ("parquet", "arrow")    # formats that say what type a column has
+
+
+def typed_schema(file: SourceFile, format: Format) -> pa.Schema:
+    """The types of the columns of a file that says them. Raises BadInput if it cannot be read."""
+    return arrow_schema(file) if format == "arrow" else parquet_schema(file)
+
+
+def rows_of_units(file: SourceFile, format: Format) -> list[int]:
+    """Of a file that says it, the rows of each part that is read by itself. Raises BadInput if it cannot be
+    read."""
+    return batch_rows(file) if format == "arrow" else group_rows(file)
 
 
 def parquet_schema(file: SourceFile) -> pa.Schema:
@@ -220,7 +235,7 @@ _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
 ]
 _READERS: dict[Format, _Batches] = {
-    "parquet": parquet_batches, "csv": csv_batches, "jsonl": jsonl_batches
+    "parquet": parquet_batches, "arrow": arrow_batches, "csv": csv_batches, "jsonl": jsonl_batches
 }
 
 _MOST_TOLD = 20              # files that are asked how they are written
@@ -390,11 +405,11 @@ def column_names(source: Source) -> list[str]:
 def column_kinds(source: Source) -> dict[str, Kind]:
     """Column -> kind of value, of its first file. Raises BadInput if it cannot be read.
 
-    As Parquet declares it, and as the first rows of JSON Lines have it; a CSV file holds text alone.
+    As Parquet and Arrow declare it, and as the first rows of JSON Lines have it; a CSV file holds text alone.
     """
     file = source.files[0]
-    if source.format == "parquet":
-        return {field.name: kind(field.type) for field in parquet_schema(file)}
+    if source.format in TYPED:
+        return {field.name: kind(field.type) for field in typed_schema(file, source.format)}
     names = file_columns(file, source.format)
     if source.format == "csv":
         return dict.fromkeys(names, "text")

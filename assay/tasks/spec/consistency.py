@@ -9,6 +9,7 @@ from assay.evalcore.errors import BadInput, did_you_mean, nearest
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
 from assay.evalcore.evaluation.stopping import TRACE, good_budget, least_budget, rule_in_words
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
+from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
     METHODS,
     OUTCOME_METHODS,
@@ -136,14 +137,16 @@ def of_no_measure(target: Target, names: Collection[str]) -> list[tuple[str, str
     ]
 
 
-def never_met(target: Target, budget: Budget, batch_size: int, *, known: bool = False) -> str | None:
+def never_met(
+    target: Target, budget: Budget, batch_size: int, method: Method, *, known: bool = False
+) -> str | None:
     """What is wrong with a budget that is too small for any target, and what would do; None where nothing is.
 
     known: it may begin with labels that are known already, which count.
 
     Asked of what a person writes, not of what is in a ledger: an evaluation that has begun so goes on.
     """
-    rule = target.fewest_labels, target.looks_in_a_row
+    rule = target.when_met(method)
     if not target.given or known or budget.labels >= least_budget(batch_size, *rule):
         return None
     return (

@@ -30,6 +30,7 @@ from assay.evalcore.evaluation.stopping import own_target
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
+    AUTO,
     auto,
     is_auto,
     method_for,
@@ -248,7 +249,7 @@ class Spec(Part):
             data = data | {"labels": two_classes_as(labels, "two classes compared")}
         elif isinstance(labels, dict) and (beside or curves):
             data = data | {"labels": two_classes_as(labels, "two classes with a score")}
-        counted = class_against_the_rest(data)
+        counted = class_against_the_rest(data | {"method": cls._meant_method(data.get("method", AUTO))})
         if counted is not None:
             singled = {**data["labels"], "counted": counted}
             data = data | {"labels": WrittenLabels(singled, "one class of several")}
@@ -256,6 +257,11 @@ class Spec(Part):
             return data
         task = task_of(data.get("labels"))
         return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}
+
+    @classmethod
+    def _meant_method(cls, written: Any) -> Any:
+        """The method of a spec as it is written; a monitor reads `auto` as its own."""
+        return written
 
     @field_validator("name")
     @classmethod
@@ -342,7 +348,9 @@ class Spec(Part):
     def first_half_width(self) -> float | None:
         """The half-width asked of the first measure."""
         asked = self.target.half_width
-        return own_target(asked, self.measures_in_full[0], first=True) if isinstance(asked, dict) else asked
+        return (
+            own_target(asked, self.measures_in_full[0], of_driving=True) if isinstance(asked, dict) else asked
+        )
 
     @property
     def watches_an_error(self) -> bool:
@@ -429,7 +437,7 @@ def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
     """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met, and for
     keys that would change nothing."""
     spec = Spec.from_json(data, origin)
-    never = never_met(spec.target, spec.budget, spec.batch_size, known=spec.knows_labels)
+    never = never_met(spec.target, spec.budget, spec.batch_size, spec.chosen_method, known=spec.knows_labels)
     if never:
         raise BadInput(f"{origin}: $.budget.labels {never}")
     refuse_idle_keys(spec, origin)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
-from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS, TRACE, least_budget
+from assay.evalcore.evaluation.stopping import TRACE, least_budget
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
@@ -24,6 +24,7 @@ from assay.evalcore.measures.registry import (
     usual_name,
 )
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS, Method
 from assay.evalcore.methods.registry import AUTO, METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
@@ -297,22 +298,20 @@ class Target(Part):
         default=0.95, gt=0, lt=1, description="confidence of the interval, or that no wrong system is named"
     )
     least_labels: int | None = Field(
-        default=None, ge=2, description=f"labels before which no target is met; {MIN_LABELS}, unless said"
+        default=None, ge=2,
+        description=f"labels before which no target is met; unless said {MIN_LABELS}, or 50 with score-test",
     )
     looks: int | None = Field(
         default=None, ge=1, le=10,
-        description=f"looks in a row at which the target has to be met; {LOOKS_IN_A_ROW}, unless said",
+        description="looks in a row at which the target has to be met; unless said "
+                    f"{LOOKS_IN_A_ROW}, or 1 with score-test",
     )
 
-    @property
-    def fewest_labels(self) -> int:
-        """Labels before which no target is met."""
-        return MIN_LABELS if self.least_labels is None else self.least_labels
-
-    @property
-    def looks_in_a_row(self) -> int:
-        """Looks at which a target has to be met."""
-        return LOOKS_IN_A_ROW if self.looks is None else self.looks
+    def when_met(self, method: Method) -> tuple[int, int]:
+        """Labels before which no target counts as met, and at how many looks in a row it has to be: what the
+        spec says, else what the method needs."""
+        least = method.least_labels if self.least_labels is None else self.least_labels
+        return least, method.looks_in_a_row if self.looks is None else self.looks
 
     @property
     def named(self) -> dict[str, float]:

@@ -195,13 +195,17 @@ class MonitorSpec(Spec):
         default=AUTO, validate_default=True, description="how items are chosen; auto is what suits monitors"
     )
 
+    @classmethod
+    def _meant_method(cls, written: Any) -> Any:
+        """`auto` means in a monitor what was measured there (docs/how-to/monitoring.md)."""
+        return auto_in_monitors(written) if isinstance(written, str) and is_auto(written) else written
+
     @field_validator("method")
     @classmethod
     def _auto_for_monitors(cls, name: str, info: ValidationInfo) -> str:
-        """What `auto` means in a monitor was measured there (docs/how-to/monitoring.md); of several questions
-        it is the method that serves all of them."""
+        """Of several questions `auto` stays the method that serves all of them."""
         several = isinstance(info.data.get("labels"), QuestionList)
-        return auto_in_monitors(name) if is_auto(name) and not several else name
+        return name if several else cls._meant_method(name)
 
     @field_validator("name")
     @classmethod

@@ -154,7 +154,7 @@ class Pool(Part):
     """Where the predictions are and what their columns mean."""
 
     source: Location = Field(
-        description="a file, folder or glob of Parquet, CSV or JSONL: local, s3://, gs:// or az://"
+        description="a file, folder or glob of Parquet, Arrow, CSV or JSONL: local, s3://, gs:// or az://"
     )
     id: Column = Field(
         description="the column that names each item, unique in the pool; `row number` for a file without one"
@@ -346,13 +346,15 @@ def _two_classes(pool: Pool) -> None:
     if pool.judge is not None:
         raise wrong("`judge` guesses other labels than a positive and a negative class; with these write the "
                     "column of a judge's verdicts as `prediction`, that of its numbers as `score` or "
-                    "`probability`")
+                    "`probability`; or list both under labels: {classes: [...]}, which take `judge`")
     if pool.earlier is not None:
         raise wrong("`earlier` holds results as judges, which guess other labels than a positive and a "
                     "negative class; name both classes under labels: {classes: [...]}, or give the share "
                     "of earlier systems that say positive under `score`")
     if pool.score is None and pool.probability is None and (pool.prediction is None or pool.task == "scored"):
-        raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
+        nothing = "; where nothing predicts, list both under labels: {classes: [...]} and ask for rate"
+        raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks"
+                    + (nothing if pool.task != "scored" else ""))
     if isinstance(pool.probability, dict):
         raise wrong("`probability` has a column per class, which needs labels: {classes: [...]}; with a "
                     "positive and a negative class name the column of the positive one")

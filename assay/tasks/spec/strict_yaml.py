@@ -106,6 +106,30 @@ for _tag, _pattern, _first in (
     _CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, _first)
 
 
+class _CoreDumper(yaml.SafeDumper):
+    """Quotes a text that YAML 1.2 reads as a number, and YAML 1.1 does not: 008, 1e5."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """A text, quoted where it would be read as something else."""
+        like_a_number = _INT.match(data) or _FLOAT.match(data)
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style="'" if like_a_number else None)
+
+
+_CoreDumper.add_representer(str, _CoreDumper.represent_str)
+
+
+def written_yaml(value: Any, width: int = 100) -> str:
+    """YAML that is read here as what it was.
+
+    >>> print(written_yaml({"classes": ["007", "008", "a"]}), end="")
+    classes:
+    - '007'
+    - '008'
+    - a
+    """
+    return yaml.dump(value, Dumper=_CoreDumper, sort_keys=False, allow_unicode=True, width=width)
+
+
 def _refused(problem: str, where: Any) -> yaml.MarkedYAMLError:
     """An error at an event or a node."""
     return yaml.MarkedYAMLError(problem=problem, problem_mark=where.start_mark)

@@ -15,7 +15,7 @@ _SPEC_TEMPLATE = """\
 name: my-first-evaluation        # letters, digits, dots, dashes, underscores; unique in its store
 
 pool:
-  # One file, a folder or a glob; .parquet, .csv, .jsonl (the last two also .gz); local, s3://, gs:// or az://
+  # One file, a folder or a glob; .parquet, .arrow, .csv, .jsonl (these two also .gz); local, s3://, gs://, az://
   source: predictions.parquet
   id: item_id                    # unique, never empty
   score: score                   # any real number, higher is more positive; and/or:
@@ -55,8 +55,9 @@ target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop w
 #                                                  or {best_of: 0.01}: the best system is known.
 #                                                  Of several measures: half_width: {f1: 0.05, recall: 0.1},
 #                                                  or variance: {trace: 0.003}, which adds up all of them.
-#                                                  Met at 2 looks in a row with 100 labels or more, unless
-#                                                  looks: 1 and least_labels: 40 say otherwise
+#                                                  Met at 2 looks in a row with 100 labels or more, with
+#                                                  score-test at 1 with 50, unless looks: 1 and
+#                                                  least_labels: 40 say otherwise
 budget: {labels: 500}                            # and never ask for more items than this;
 #                                                  audit: 50 spreads so many of them evenly
 batch_size: 25                                   # items asked in a round

@@ -39,7 +39,7 @@ REFUSED = {
         ("classes", "grades", "tags", "numbers", "preferences"), "no prediction of its own"
     ),
     "simulated people who miss what is there": dict.fromkeys(
-        ("classes", "one class of several", "grades", "numbers", "preferences"), "errors about one class"
+        ("classes", "grades", "numbers", "preferences"), "errors about one class"
     ),
     "items asked anew": _OF_CLASSES,
     "an even share for other measures": _OF_CLASSES,

@@ -165,7 +165,7 @@ def test_a_file_and_a_spec_are_taken_too(mails, tmp_path, monkeypatch):
     ({"threshold": 0.5}, "^the columns: needs exactly one of `prediction` and `threshold`, got both"),
     ({"limit": {"min": 2}}, "^limit.min is 2, and f1 lies between 0 and 1"),
     ({"target": 2}, "^target is 2, which every interval"),
-    ({"target": 0.05}, "^budget is 50, with which no target can be met: .* Give 125 or more"),
+    ({"target": 0.05, "budget": 49}, "^budget is 49, with which no target can be met: .* Give 50 or more"),
     ({"budget": 0}, "^budget must be greater than"),
     ({"show": ["score", "score"]}, "^show lists 'score' twice"),
     ({"prediction": ["spam"]}, "prediction has 1, the frame has 600 rows; give as many values each"),

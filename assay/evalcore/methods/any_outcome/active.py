@@ -80,7 +80,7 @@ class ActiveInference(ByCoins, ByPull):
         "published interval is the normal one alone."
     )
     capabilities: ClassVar[Capabilities] = replace(ByPull.capabilities, single_draws=False)
-    least: ClassVar[float] = np.inf
+    group_labels: ClassVar[float] = np.inf
 
     def as_set(self) -> OutcomeMethod:
         """Itself.  Raises BadInput for items drawn one at a time, and for a guarantee."""
@@ -93,8 +93,8 @@ class ActiveInference(ByCoins, ByPull):
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike guessed error."""
-        found = profile(pool)
-        return cut(pool, found, OfPull(found), FINE).cells
+        pool_profile = profile(pool)
+        return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
 
     def share(self, state: SampleState) -> Floats:
         """The guessed size of the error, mixed with an even share; along the path where it is robust."""
@@ -113,12 +113,12 @@ class ActiveInference(ByCoins, ByPull):
         if state.n < _FEWEST:
             return np.full(len(mixed), _BEGIN)
         b = np.take_along_axis(state.chance, state.cell, axis=1)
-        known = state.cells.known_sizes.tolist()
+        known_sizes = state.cells.known_sizes.tolist()
         risk, error = self._risk(state, b)
-        pull = np.einsum("rnd,rqd->rnq", error, state.stack.slopes(risk, known))
+        pull = np.einsum("rnd,rqd->rnq", error, state.stack.slopes(risk, known_sizes))
         square = (pull**2) @ state.stack.weight / b
-        here = np.take_along_axis(np.broadcast_to(mixed, state.chance.shape), state.cell, axis=1)
-        cost = np.stack([(square / ((1 - rho) + rho * here)).sum(axis=1) for rho in PATH], axis=1)
+        mixed_of_labels = np.take_along_axis(np.broadcast_to(mixed, state.chance.shape), state.cell, axis=1)
+        cost = np.stack([(square / ((1 - rho) + rho * mixed_of_labels)).sum(axis=1) for rho in PATH], axis=1)
         return PATH[first_largest(-cost)]
 
     def weights(self, state: SampleState) -> ItemWeights:
@@ -133,24 +133,26 @@ class ActiveInference(ByCoins, ByPull):
         guessed = np.einsum("b,rbd->rd", cells.first, cells.guess.sum(axis=0)[None] - state.excluded_guess)
         if table is None:
             raise ValueError("a state without a label has no errors")
-        told = np.einsum("b,rnbd->rnd", cells.first, table.guess[state.item][:, :, : len(cells.first)])
+        predicted = np.einsum("b,rnbd->rnd", cells.first, table.guess[state.item][:, :, : len(cells.first)])
         loss = table.loss[state.item]
-        error = np.where(is_nothing(loss - told, np.abs(loss) + np.abs(told)), 0.0, loss - told)
-        known = (cells.known[None] - state.excluded_known) / items
+        error = np.where(
+            is_nothing(loss - predicted, np.abs(loss) + np.abs(predicted)), 0.0, loss - predicted
+        )
+        known_means = (cells.known[None] - state.excluded_known) / items
         added = error / b[..., None]
         total = guessed + added.sum(axis=1)
         total = np.where(is_nothing(total, np.abs(guessed) + np.abs(added).sum(axis=1)), 0.0, total)
-        return np.concatenate([total / items, known], axis=1), error
+        return np.concatenate([total / items, known_means], axis=1), error
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The corrected predictions, with their interval."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
-        coins, known = cast(CoinState, state), state.cells.known_sizes.tolist()
+        coins, known_sizes = cast(CoinState, state), state.cells.known_sizes.tolist()
         b = np.where(exact[:, None], 1.0, np.take_along_axis(coins.chance, state.cell, axis=1))
         risk, error = self._risk(coins, b)
-        slopes = state.stack.slopes(risk, known)
+        slopes = state.stack.slopes(risk, known_sizes)
         items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
         parts = np.einsum("rnd,rqd->rnq", error, slopes) * (np.sqrt(1 - b) / b / items[:, None])[..., None]
         return _with_interval(self, state, (risk, slopes, parts), 1 / b, coins.chance, confidence)
@@ -183,23 +185,23 @@ class Lure(StaticSample):
                            "one-at-a-time")
         return self
 
-    def centre(self, pool: MeasuredPool, found: Expecting) -> Floats:
+    def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:
         """(D,) the loss of a right prediction."""
         return pool.stack.perfect
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Chances under which so many draws, each in proportion to the share, are expected to ask an item."""
-        left, wanted = state.left, state.wanted
-        share = np.where(wanted > 0, self.share(state), 0.0)
+        open_items, eligible = state.left, state.wanted
+        share = np.where(eligible > 0, self.share(state), 0.0)
         share = share / share.max(axis=1, keepdims=True)
-        low: Floats = np.full(len(left), -40.0)
-        high: Floats = np.full(len(left), 40.0)
+        low: Floats = np.full(len(open_items), -40.0)
+        high: Floats = np.full(len(open_items), 40.0)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            less = (wanted * -np.expm1(-share * np.exp(middle)[:, None])).sum(axis=1) < size
-            low, high = np.where(less, middle, low), np.where(less, high, middle)
+            too_few = (eligible * -np.expm1(-share * np.exp(middle)[:, None])).sum(axis=1) < size
+            low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)
         inclusion = -np.expm1(-share * np.exp(low)[:, None])
-        return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
+        return Design(left=open_items, unlabelled=inclusion, census=np.zeros(len(open_items), np.bool_))
 
     def _levels(self, state: SampleState) -> tuple[Floats, Floats]:
         """v (R, n), and N (R,) of the items that matter."""
@@ -207,17 +209,17 @@ class Lure(StaticSample):
         open_items = (state.cells.size - state.excluded) * state.cells.relevant
         drawn = np.take_along_axis(share, state.cell, axis=1)
         mass = (open_items * share).sum(axis=1, keepdims=True) - (np.cumsum(drawn, axis=1) - drawn)
-        whole, n = open_items.sum(axis=1, keepdims=True).astype(np.float64), state.n
+        population, n = open_items.sum(axis=1, keepdims=True).astype(np.float64), state.n
         m = np.arange(1, n + 1)
-        over = mass / (np.maximum(whole - m + 1, 1) * np.where(drawn > 0, drawn, np.inf))
-        return 1 + (whole - n) / np.maximum(whole - m, 1) * (over - 1), whole[:, 0]
+        over = mass / (np.maximum(population - m + 1, 1) * np.where(drawn > 0, drawn, np.inf))
+        return 1 + (population - n) / np.maximum(population - m, 1) * (over - 1), population[:, 0]
 
     def weights(self, state: SampleState) -> ItemWeights:
         """v N/M."""
-        v, whole = self._levels(state)
-        weight = v[0] * whole[0] / state.n
+        v, population = self._levels(state)
+        weight = v[0] * population[0] / state.n
         return ItemWeights(
-            weight=weight, factor=np.maximum(weight**2 * (1 - state.n / whole[0]), 0.0),
+            weight=weight, factor=np.maximum(weight**2 * (1 - state.n / population[0]), 0.0),
             group=np.full(state.n, -1),
         )
 
@@ -226,34 +228,34 @@ class Lure(StaticSample):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
-        cells, known, n = state.cells, state.cells.known_sizes.tolist(), state.n
-        v, whole = self._levels(state)
+        cells, known_sizes, n = state.cells, state.cells.known_sizes.tolist(), state.n
+        v, population = self._levels(state)
         items = (cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)[:, None]
         idle = np.einsum("b,bd->d", cells.first, cells.guess[~cells.relevant].sum(axis=0))
         loss = state.table.loss[state.item] - state.stack.perfect
         mean = np.einsum("rn,rnd->rd", v, loss) / n
         risk = np.concatenate([
-            (idle + whole[:, None] * (mean + state.stack.perfect)) / items,
+            (idle + population[:, None] * (mean + state.stack.perfect)) / items,
             (cells.known[None] - state.excluded_known) / items,
         ], axis=1)
-        slopes = state.stack.slopes(risk, known)
+        slopes = state.stack.slopes(risk, known_sizes)
         term = v[..., None] * np.einsum("rnd,rqd->rnq", loss, slopes)
         middle = term.mean(axis=1, keepdims=True)
         off = np.where(is_nothing(term - middle, np.abs(term) + np.abs(middle)), 0.0, term - middle)
-        unknown = np.maximum(1 - n / np.maximum(whole, 1), 0.0)
-        scale = np.sqrt(unknown / (n * max(n - 1, 1))) * whole / items[:, 0]
-        stands = np.maximum(v, 0.0) * (whole / n)[:, None]
+        unknown = np.maximum(1 - n / np.maximum(population, 1), 0.0)
+        scale = np.sqrt(unknown / (n * max(n - 1, 1))) * population / items[:, 0]
+        stands = np.maximum(v, 0.0) * (population / n)[:, None]
         parts = off * scale[:, None, None]
         return _with_interval(self, state, (risk, slopes, parts), stands, None, confidence)
 
 
 def _with_interval(
-    method: ByPull, state: SampleState, found: tuple[Floats, Floats, Floats], stands: Floats,
+    method: ByPull, state: SampleState, risk_and_parts: tuple[Floats, Floats, Floats], stands: Floats,
     chance: Floats | None, confidence: float,
 ) -> OutcomeEstimates:
     """The estimates from R̂, its slopes and what each label adds to the error; stands (R, n) items that each
     stands for, chance (R, C) of an item to have been drawn; None: as the labels of its cell tell."""
-    risk, slopes, parts = found
+    risk, slopes, parts = risk_and_parts
     exact = np.asarray(~state.wanted.any(axis=1))
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
     variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
@@ -262,7 +264,7 @@ def _with_interval(
                parts=parts, unknown=~exact[:, None] & ~enough(state)),
         between(state, stands, items, risk, slopes),
     )
-    reading = fit_difference_estimator(state, method.allocation(state, state.n), False, method.least)
+    reading = fit_difference_estimator(state, method.allocation(state, state.n), False, method.group_labels)
     if chance is not None:
         drawn = np.minimum(chance, 1 - 1e-12)
         reading = replace(reading, given=state.wanted * drawn / (1 - drawn))

@@ -47,6 +47,7 @@ class OutcomeMethod(Method):
         "classes", "number", "tags", "preference",   # of outcomes that it can do
     )
     without: ClassVar[Mapping[str, str]] = {}   # settings of two classes that it has no use for: and why
+    of_means_alone: ClassVar[bool] = False      # refuses other measures
     capabilities: ClassVar[Capabilities] = Capabilities(
         judges_systems=True, serves_several=True, serves_all=True, single_draws=True, weighting="method",
         forecast_worlds=0,
@@ -90,9 +91,9 @@ class OutcomeMethod(Method):
         return SampleState(**no_rows_yet(measures, cells, repeats))
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        return state.plus(heard).without(heard, excluded)
+        return state.plus(answers).without(answers, excluded)
 
     @abstractmethod
     def share(self, state: SampleState) -> Floats:
@@ -150,11 +151,11 @@ class OutcomeMethod(Method):
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator
     ) -> tuple[Design, Draws]:
-        wanted, nobody = state.wanted, np.zeros(len(size), np.bool_)
-        if (wanted.sum(axis=1) <= size.max()).all():
-            everything = (wanted > 0).astype(np.float64)
+        eligible, nobody = state.wanted, np.zeros(len(size), np.bool_)
+        if (eligible.sum(axis=1) <= size.max()).all():
+            everything = (eligible > 0).astype(np.float64)
             design = Design(left=state.left, unlabelled=everything, census=~nobody)
-            return design, without_replacement(wanted)
+            return design, without_replacement(eligible)
         design = replace(self.propose(state, size), census=nobody)
         return design, self.draw(state, design, size, rng)
 
@@ -187,22 +188,22 @@ class OutcomeMethod(Method):
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The numbers of the measures, part by part."""
-        found = self.estimate(state, confidence)
-        return exact_by_items(state, [found.number(q) for q in range(found.value.shape[1])])
+        estimates = self.estimate(state, confidence)
+        return exact_by_items(state, [estimates.number(q) for q in range(estimates.value.shape[1])])
 
 
 # Once all items are labelled, measures that the means of losses tell only nearly are computed item by item.
 
 def exact_by_items(state: SampleState, numbers: list[EstimateArrays]) -> list[EstimateArrays]:
     """The numbers of a state, with the value of the labels themselves where no item of the pool is left."""
-    table, whole = state.table, np.asarray(~(state.left > 0).any(axis=1))
-    if table is None or table.columns is None or not whole.any() or state.clustered:
+    table, exhausted = state.table, np.asarray(~(state.left > 0).any(axis=1))
+    if table is None or table.columns is None or not exhausted.any() or state.clustered:
         return numbers
-    own = np.ones(len(table.code)) if state.stack.weights is None else table.known[:, -1]
-    value = np.full((len(whole), len(numbers)), np.nan)
-    for r in np.flatnonzero(whole).tolist():
+    item_weights = np.ones(len(table.code)) if state.stack.weights is None else table.known[:, -1]
+    value = np.full((len(exhausted), len(numbers)), np.nan)
+    for r in np.flatnonzero(exhausted).tolist():
         rows = state.item[r]
-        for q, exact in state.stack.values_of_items(table.columns[rows], own[rows]).items():
+        for q, exact in state.stack.values_of_items(table.columns[rows], item_weights[rows]).items():
             value[r, q] = exact
     return [
         _with_exact_value(number, value, q) if np.isfinite(value[:, q]).any() else number
@@ -212,19 +213,22 @@ def exact_by_items(state: SampleState, numbers: list[EstimateArrays]) -> list[Es
 
 def _with_exact_value(number: EstimateArrays, values: Floats, q: int) -> EstimateArrays:
     """The estimate, exact where values (R, Q) have a number for it."""
-    own, inner = values[:, q], number.ends
-    known = np.isfinite(own)
+    exact_value, inner = values[:, q], number.ends
+    has_exact = np.isfinite(exact_value)
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
         if inner is None:
             raise ValueError("there are no other ends")
         lower, upper = inner(level)
-        there = np.isfinite(values)
-        return np.where(there, values, lower), np.where(there, values, upper)
+        finite = np.isfinite(values)
+        return np.where(finite, values, lower), np.where(finite, values, upper)
 
     return replace(
-        number, value=np.where(known, own, number.value), lower=np.where(known, own, number.lower),
-        upper=np.where(known, own, number.upper), variance=np.where(known, 0.0, number.variance),
-        exact=known if number.exact is None else number.exact | known, ends=None if inner is None else ends,
+        number, value=np.where(has_exact, exact_value, number.value),
+        lower=np.where(has_exact, exact_value, number.lower),
+        upper=np.where(has_exact, exact_value, number.upper),
+        variance=np.where(has_exact, 0.0, number.variance),
+        exact=has_exact if number.exact is None else number.exact | has_exact,
+        ends=None if inner is None else ends,
     )

@@ -53,23 +53,25 @@ class Sampled(OutcomeMethod):
     """A method that is told apart by its cells, its share and its use of a label model."""
 
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
-    least: ClassVar[float] = LEAST     # labels of a group
+    group_labels: ClassVar[float] = LEAST     # labels of a group
     post_stratified: ClassVar[bool] = False   # hits and labels of a class are taken by its predictions
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Where the allocation of all labels so far is furthest behind."""
-        left, wanted, labels = state.left, state.wanted, state.n + int(size.max())
-        own = self.share(state)
-        share = np.where(wanted > 0, np.maximum(own, 1e-12), 0.0)
+        open_items, eligible, labels = state.left, state.wanted, state.n + int(size.max())
+        cell_share = self.share(state)
+        share = np.where(eligible > 0, np.maximum(cell_share, 1e-12), 0.0)
         # what a race comes to is asked once
-        meant = _allocated(state, own, labels) if state.stack.race else self.allocation(state, labels)
-        behind = np.maximum(meant - state.by_cell, 0.0)
-        per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
+        allocated = (
+            _allocated(state, cell_share, labels) if state.stack.race else self.allocation(state, labels)
+        )
+        behind = np.maximum(allocated - state.by_cell, 0.0)
+        per_item = np.divide(behind, open_items, out=np.zeros_like(behind), where=eligible > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
-                              per_item.max(axis=1, keepdims=True), wanted, size)
+                              per_item.max(axis=1, keepdims=True), eligible, size)
         if self.one_at_a_time:
-            inclusion = (inclusion + waterfill(share, wanted, size)) / 2
-        return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
+            inclusion = (inclusion + waterfill(share, eligible, size)) / 2
+        return Design(left=open_items, unlabelled=inclusion, census=np.zeros(len(open_items), np.bool_))
 
     def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) how many of so many labels are meant for each cell."""
@@ -103,7 +105,7 @@ class Sampled(OutcomeMethod):
 
     def weights(self, state: SampleState) -> ItemWeights:
         """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
-        reading = fit_difference_estimator(state, self.planned(state), False, self.least)
+        reading = fit_difference_estimator(state, self.planned(state), False, self.group_labels)
         group = reading.group[0]
         n = np.bincount(group, minlength=reading.open.shape[1])
         opened = reading.open[0]
@@ -124,7 +126,7 @@ class Sampled(OutcomeMethod):
         weights = state.cells.first[:, None]
         if state.n:
             allocation = self.planned(state)
-            weights = fit_difference_estimator(state, allocation, True, self.least).weights[0]
+            weights = fit_difference_estimator(state, allocation, True, self.group_labels).weights[0]
         return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
     def risk(self, state: SampleState, reading: Reading) -> Floats:
@@ -132,8 +134,8 @@ class Sampled(OutcomeMethod):
         correction = reading.correction
         if self.modelled:
             correction = shrunken(state, reading, correction)
-        known = (state.cells.known[None] - state.excluded_known) / reading.items[:, None]
-        return np.concatenate([reading.modelled / reading.items[:, None] + correction, known], axis=1)
+        known_means = (state.cells.known[None] - state.excluded_known) / reading.items[:, None]
+        return np.concatenate([reading.modelled / reading.items[:, None] + correction, known_means], axis=1)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The difference estimate, with Student's interval by linearisation, and what no label has shown."""
@@ -141,10 +143,10 @@ class Sampled(OutcomeMethod):
         if not state.n:
             return nothing_yet(state.stack, exact)
         reading = fit_difference_estimator(
-            state, self.planned(state), self.modelled, self.least, self.post_stratified
+            state, self.planned(state), self.modelled, self.group_labels, self.post_stratified
         )
-        risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
-        slopes = state.stack.slopes(risk, known)
+        risk, known_sizes = self.risk(state, reading), state.cells.known_sizes.tolist()
+        slopes = state.stack.slopes(risk, known_sizes)
         reading = replace(reading, spread=self.pull_spread(state))
         error = errors(state, reading, risk, slopes, exact)
         added = self.added(state, reading.stands, reading.items, risk)
@@ -162,15 +164,38 @@ class Sampled(OutcomeMethod):
             error, unknown=error.unknown | alike & unbounded,
             out=None if pull is None else interval.further(pull, unbounded),
         )
-        found = with_known_differences(
-            state, reported(state.stack, risk, known, error, exact, confidence, hidden)
+        estimates = with_known_differences(
+            state, reported(state.stack, risk, known_sizes, error, exact, confidence, hidden)
         )
         if pull is None:
-            return found
+            return estimates
         return replace(
-            found, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
+            estimates, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
             unseen=hidden.largest_share(confidence),
         )
+
+
+AHEAD = 25     # labels of the round whose plan stands for later ones
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAhead(Sampled):
+    """A method whose `propose` plans a round from the labels so far: what it would ask next is its share."""
+
+    def share(self, state: SampleState) -> Floats:
+        """As the next round would have it."""
+        size = min(AHEAD, int(state.wanted.sum(axis=1).min()))
+        if not size:
+            return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
+        return self.propose(state, np.full(len(state.left), size)).unlabelled
+
+    def allocation(self, state: SampleState, labels: int) -> Floats:
+        """The labels that there are, and others as the next round would have them."""
+        if labels <= state.n:
+            return np.asarray(state.by_cell * (labels / max(state.n, 1)))
+        more = self.share(state) * state.wanted
+        total = np.maximum(more.sum(axis=1, keepdims=True), 1e-12)
+        return np.asarray(np.minimum(state.by_cell + more * (labels - state.n) / total, state.cells.size))
 
 
 def _allocated(state: SampleState, share: Floats, labels: int) -> Floats:
@@ -185,13 +210,15 @@ def _allocated(state: SampleState, share: Floats, labels: int) -> Floats:
 # Of an item that both systems call the same no outcome changes the difference of two means of one loss.  So
 # the difference is known then, and exact, whatever is not known of either system.
 
-def with_known_differences(state: SampleState, found: OutcomeEstimates) -> OutcomeEstimates:
+def with_known_differences(state: SampleState, estimates: OutcomeEstimates) -> OutcomeEstimates:
     """The estimates, differences that are known being exact; as they are where items come in clusters."""
     stack, cells = state.stack, state.cells
     if state.clustered or state.table is None or not any(m.versus is not None for m in stack.measures):
-        return found
-    settled = np.zeros(found.value.shape, np.bool_) if found.settled is None else found.settled.copy()
-    value, sizes = found.value.copy(), cells.known_sizes.tolist()
+        return estimates
+    settled = (
+        np.zeros(estimates.value.shape, np.bool_) if estimates.settled is None else estimates.settled.copy()
+    )
+    value, sizes = estimates.value.copy(), cells.known_sizes.tolist()
     decided = cells.size - state.excluded                                     # (R, C)
     for q, (m, _) in enumerate(stack.parts):
         measure = stack.measures[m]
@@ -200,26 +227,26 @@ def with_known_differences(state: SampleState, found: OutcomeEstimates) -> Outco
         columns = stack.columns(measure, sizes)
         slope = np.zeros(stack.size + len(cells.known))
         margin = measure.margin(0.0, np.zeros(int((columns >= stack.size).sum())), True)
-        slope[columns] = np.concatenate([margin.slope, margin.told])
+        slope[columns] = np.concatenate([margin.slope, margin.known_slope])
         if slope[stack.size :].any():
             continue
-        most = stack.largest_pull(cells.said, slope, sizes, together=True)
-        least = -stack.largest_pull(cells.said, -slope, sizes, together=True)
-        open_ = most - least > _SAME                                             # (C,)
+        upper = stack.largest_pull(cells.said, slope, sizes, together=True)
+        lower = -stack.largest_pull(cells.said, -slope, sizes, together=True)
+        open_ = upper - lower > _SAME                                             # (C,)
         if stack.weights is not None:      # what a closed cell adds is its weight's, unless it is nothing
-            open_ |= np.abs(most) > _SAME
-        known = (state.left * open_).sum(axis=1) == 0
+            open_ |= np.abs(upper) > _SAME
+        decided_all = (state.left * open_).sum(axis=1) == 0
         pull = (state.table.loss[state.item] @ slope[: stack.size]) * open_[state.cell]
-        total = pull.sum(axis=1) + (decided * np.where(open_, 0.0, most)).sum(axis=1)
-        whole = np.maximum(decided.sum(axis=1), 1) if stack.weights is None else \
+        total = pull.sum(axis=1) + (decided * np.where(open_, 0.0, upper)).sum(axis=1)
+        counted = np.maximum(decided.sum(axis=1), 1) if stack.weights is None else \
             cells.known[-1] - state.excluded_known[:, -1]
-        value[:, q] = np.where(known, total / whole, value[:, q])
-        settled[:, q] |= known
+        value[:, q] = np.where(decided_all, total / counted, value[:, q])
+        settled[:, q] |= decided_all
     if not settled.any():
-        return found
+        return estimates
     return replace(
-        found, value=value, settled=settled, lower=np.where(settled, value, found.lower),
-        upper=np.where(settled, value, found.upper), variance=np.where(settled, 0.0, found.variance),
+        estimates, value=value, settled=settled, lower=np.where(settled, value, estimates.lower),
+        upper=np.where(settled, value, estimates.upper), variance=np.where(settled, 0.0, estimates.variance),
     )
 
 
@@ -249,7 +276,7 @@ class PassiveSample(Sampled):
         "quarter of the items wrong, simple and stratified samples covered 0.82 to 0.88 at 25 labels, 0.85 "
         "to 0.93 at 50 and 0.90 to 0.96 at 100 (nominal 0.95): some classes then have no label."
     )
-    least: ClassVar[float] = np.inf
+    group_labels: ClassVar[float] = np.inf
     post_stratified: ClassVar[bool] = True
 
     def as_set(self) -> OutcomeMethod:
@@ -267,8 +294,8 @@ class PassiveSample(Sampled):
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """One cell of everything that matters."""
-        found = profile(pool)
-        return cut(pool, found, Together(found), 1).cells
+        pool_profile = profile(pool)
+        return cut(pool, pool_profile, Together(pool_profile), 1).cells
 
     def share(self, state: SampleState) -> Floats:
         """Even."""
@@ -285,7 +312,7 @@ class StratifiedSample(PassiveSample):
     capabilities: ClassVar[Capabilities] = replace(
         PassiveSample.capabilities, ok_by_interval="none", cuts_by_features=True
     )
-    least: ClassVar[float] = 2.0
+    group_labels: ClassVar[float] = 2.0
 
     without: ClassVar[Mapping[str, str]] = {
         "allocation": "is the name of the method beyond two classes: stratified, or stratified-neyman",
@@ -306,18 +333,18 @@ class StratifiedSample(PassiveSample):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Strata of the confidence, of the judges' mean for numbers, or of features; the rows of each system,
         if they are of one each."""
-        found = profile(pool)
+        pool_profile = profile(pool)
         if pool.stack.contenders:
             if (self.strata, self.partition) != (STRATA, "csf"):
                 raise BadInput(f"method {self.written!r}: the strata of a race are the rows of each system; "
                                "leave strata and partition out")
-            return cut(pool, found, _Rows(found), 1).cells
+            return cut(pool, pool_profile, _Rows(pool_profile), 1).cells
         stratum = by_features(pool, self)
         if stratum is None:
-            confidence = _Confidence(found)
+            confidence = _Confidence(pool_profile)
             edges = cut_scores(self.partition, pool.ordered(confidence), self.strata)
             stratum = BetweenEdges(edges, confidence)
-        return cut(pool, found, _Strata(found, stratum), 1).cells
+        return cut(pool, pool_profile, _Strata(pool_profile, stratum), 1).cells
 
     @property
     def feature_tree(self) -> FeatureTree | None:
@@ -387,53 +414,53 @@ class GuaranteedNeyman(Guarantee, NeymanSample):
 class Together:
     """One group for all items."""
 
-    found: By
+    profile_of: By
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of the items of a shard."""
-        found = self.found(stack, items)
-        return replace(found, group=np.zeros(len(items), np.int64), score=np.zeros(len(items)))
+        item_profile = self.profile_of(stack, items)
+        return replace(item_profile, group=np.zeros(len(items), np.int64), score=np.zeros(len(items)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """A group for the rows of each system, or of each two that are compared."""
 
-    found: By
+    profile_of: By
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        return replace(self.found(stack, items), score=np.zeros(len(items)))
+        return replace(self.profile_of(stack, items), score=np.zeros(len(items)))
 
 
 @dataclass(frozen=True, slots=True)
 class OfPull:
     """Items by their pull alone."""
 
-    found: By
+    profile_of: By
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of the items of a shard."""
-        found = self.found(stack, items)
-        return replace(found, group=np.zeros(len(items), np.int64), score=found.pull)
+        item_profile = self.profile_of(stack, items)
+        return replace(item_profile, group=np.zeros(len(items), np.int64), score=item_profile.pull)
 
 
 @dataclass(frozen=True, slots=True)
 class _Confidence:
-    found: By
+    profile_of: By
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
         probability = stack.as_asked(items).probability
         if probability is None:
-            return self.found(stack, items).score
+            return self.profile_of(stack, items).score
         return np.asarray(probability.max(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Strata:
-    found: By
+    profile_of: By
     stratum: Stratum
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         return replace(
-            self.found(stack, items), group=self.stratum(stack, items), score=np.zeros(len(items))
+            self.profile_of(stack, items), group=self.stratum(stack, items), score=np.zeros(len(items))
         )

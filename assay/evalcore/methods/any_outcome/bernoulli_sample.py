@@ -93,7 +93,7 @@ class BernoulliSample(ByPull):
     says: ClassVar[str] = "Each item with a chance by its expected influence."
     interval: ClassVar[str] = "weighted"
     capabilities: ClassVar[Capabilities] = StaticSample.capabilities
-    least: ClassVar[float] = np.inf
+    group_labels: ClassVar[float] = np.inf
     of_coins: ClassVar[str] = RANDOM_SIZE
 
     def as_set(self) -> OutcomeMethod:
@@ -134,8 +134,8 @@ class BernoulliSample(ByPull):
         if not self.epsilon:
             return 0.0
         squared = _below(state.stack, risk, state.cells.known_sizes.tolist()) ** 2
-        more = np.broadcast_to(self.epsilon * (stands.sum(axis=1) / items**2)[:, None], squared.shape)
-        return np.asarray(np.divide(more, squared, out=np.zeros(squared.shape), where=squared > 0))
+        padding = np.broadcast_to(self.epsilon * (stands.sum(axis=1) / items**2)[:, None], squared.shape)
+        return np.asarray(np.divide(padding, squared, out=np.zeros(squared.shape), where=squared > 0))
 
     @property
     def in_one_array(self) -> bool:
@@ -149,8 +149,8 @@ class BernoulliSample(ByPull):
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike pull."""
-        found = profile(pool)
-        return cut(pool, found, OfPull(found), FINE).cells
+        pool_profile = profile(pool)
+        return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,10 +179,10 @@ class ByCoins(OutcomeMethod):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The chance of an item to be in the batch."""
-        left, heads = state.left, self.heads(state, size)
+        open_items, heads = state.left, self.heads(state, size)
         return Design(
-            left=left, unlabelled=heads if self.in_one_array else inclusion(state.wanted, heads),
-            census=np.zeros(len(left), np.bool_),
+            left=open_items, unlabelled=heads if self.in_one_array else inclusion(state.wanted, heads),
+            census=np.zeros(len(open_items), np.bool_),
         )
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
@@ -200,10 +200,10 @@ class ByCoins(OutcomeMethod):
         return systematic(design.left, design.unlabelled, rng)
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> CoinState:
         """The chance rises to 1 - (1 - π)(1 - that of the round), and to 1 for all in a census."""
-        after = cast(CoinState, state.plus(heard).without(heard, excluded))
+        after = cast(CoinState, state.plus(answers).without(answers, excluded))
         raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
         return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
 
@@ -257,17 +257,17 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         """
         stack, sizes = pool.stack, pool.stack.known_sizes(pool.none)
         self._check(stack, pool.none)
-        found = profile(pool)
+        pool_profile = profile(pool)
         risk: Floats = np.sum(list(pool.measured(_Believed(self.trust))), axis=0) / len(pool)
         slopes = np.concatenate([
             stack.slopes(risk, sizes), slopes_of_known(stack, list(sizes), risk[None])[0]
         ], axis=1)
         squares = Deviations(
             trust=self.trust, slopes=slopes, centre=slopes @ risk, printed=self.form == "printed",
-            likely=found.likely,
+            likely=pool_profile.likely,
         )
-        least = LEAST * sum(pool.measured(squares.total)) / len(pool)
-        made = cut(pool, found, ByRoot(found, squares, least), FINE, squares.by_cell)
+        floor = LEAST * sum(pool.measured(squares.total)) / len(pool)
+        made = cut(pool, pool_profile, ByRoot(pool_profile, squares, floor), FINE, squares.by_cell)
         cells, mean = made.cells, made.further.sum(axis=0) / len(pool)
         spread = np.maximum(made.further / cells.size[:, None], LEAST * mean)
         return replace(cells, spread=np.maximum(spread, 1e-30))
@@ -292,15 +292,17 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
-        stack, known, b = state.stack, state.cells.known_sizes.tolist(), _chances(cast(CoinState, state))
+        stack, known_sizes, b = (
+            state.stack, state.cells.known_sizes.tolist(), _chances(cast(CoinState, state)),
+        )
         loss = np.concatenate([state.table.loss[state.item], state.table.known[state.item]], axis=2)
         idle, idle_items = _idle(state)
         items = (1 / b).sum(axis=1) + idle_items
         risk = (np.einsum("rn,rnd->rd", 1 / b, loss) + idle) / items[:, None]
-        slopes = stack.slopes(risk, known)
-        whole = np.concatenate([slopes, slopes_of_known(stack, known, risk)], axis=2)
-        pull = np.einsum("rnd,rqd->rnq", loss - risk[:, None], whole)
-        size = np.einsum("rnd,rqd->rnq", loss + np.abs(risk[:, None]), np.abs(whole))
+        slopes = stack.slopes(risk, known_sizes)
+        all_slopes = np.concatenate([slopes, slopes_of_known(stack, known_sizes, risk)], axis=2)
+        pull = np.einsum("rnd,rqd->rnq", loss - risk[:, None], all_slopes)
+        size = np.einsum("rnd,rqd->rnq", loss + np.abs(risk[:, None]), np.abs(all_slopes))
         parts = np.where(is_nothing(pull, size), 0.0, pull) * (np.sqrt(1 - b) / b / items[:, None])[..., None]
         squares = (parts**2).sum(axis=1) + self.added(state, 1 / b, items, risk)
         variance = np.where(exact[:, None], 0.0, squares)
@@ -309,23 +311,29 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
                    parts=parts, unknown=~exact[:, None] & ~enough(state)),
             between(state, 1 / b, items, risk, slopes),
         )
-        left, chance = state.wanted.astype(np.float64), np.minimum(cast(CoinState, state).chance, 1 - 1e-12)
+        open_items, chance = (
+            state.wanted.astype(np.float64),
+            np.minimum(cast(CoinState, state).chance, 1 - 1e-12),
+        )
         reading = replace(
-            fit_difference_estimator(state, self.allocation(state, state.n), False, self.least),
-            given=left * chance / (1 - chance),
+            fit_difference_estimator(state, self.allocation(state, state.n), False, self.group_labels),
+            given=open_items * chance / (1 - chance),
         )
         hidden = unseen_errors(state, reading, risk, slopes, error.variance) if self.unseen else None
-        value, bounds = value_of(stack, risk, known), bounds_of(stack)
-        told = np.isfinite(value) & (error.variance > 0) & ~error.unknown
+        value, bounds = value_of(stack, risk, known_sizes), bounds_of(stack)
+        has_variance = np.isfinite(value) & (error.variance > 0) & ~error.unknown
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
             """At these confidences (R, Q)."""
             made = [
-                beta_fit(np.nan_to_num(value[:, q]), error.variance[:, q], told[:, q], level[:, q],
+                beta_fit(np.nan_to_num(value[:, q]), error.variance[:, q], has_variance[:, q], level[:, q],
                          (float(bounds[0][q]), float(bounds[1][q])))
                 for q in range(value.shape[1])
             ]
-            lower, upper = np.stack([one.lower for one in made], 1), np.stack([one.upper for one in made], 1)
+            lower, upper = (
+                np.stack([end_arrays.lower for end_arrays in made], 1),
+                np.stack([end_arrays.upper for end_arrays in made], 1),
+            )
             if hidden is not None:
                 lower, upper = hidden.widened(value, lower, upper, level)
             closed = exact[:, None] & (error.variance == 0)
@@ -343,19 +351,19 @@ def _chances(state: CoinState) -> Floats:
     return np.take_along_axis(state.chance, state.cell, axis=1)
 
 
-def _below(stack: Stack, risk: Floats, known: list[int]) -> Floats:
+def _below(stack: Stack, risk: Floats, known_sizes: list[int]) -> Floats:
     """The mean of g (R, Q), at risk (R, D + D_k), of numbers that are Σ f / Σ g, f at most 1; 1 of others."""
-    found = np.ones((len(risk), len(stack.parts)))
+    means = np.ones((len(risk), len(stack.parts)))
     for q, (m, _) in enumerate(stack.parts):
         measure = stack.measures[m]
         if measure.margin is None or len(measure.parts) > 1:
             continue
-        columns = stack.columns(measure, known)
+        columns = stack.columns(measure, known_sizes)
         none = np.zeros(int((columns >= stack.size).sum()))
         at_0, at_1 = (measure.margin(limit, none, True) for limit in (0.0, 1.0))   # f, and f - g
-        slope = np.concatenate([at_0.slope - at_1.slope, at_0.told - at_1.told])
-        found[:, q] = (at_0.constant - at_1.constant + risk[:, columns] @ slope) / np.abs(at_0.slope).max()
-    return found
+        slope = np.concatenate([at_0.slope - at_1.slope, at_0.known_slope - at_1.known_slope])
+        means[:, q] = (at_0.constant - at_1.constant + risk[:, columns] @ slope) / np.abs(at_0.slope).max()
+    return means
 
 
 def _idle(state: SampleState) -> tuple[Floats, int]:
@@ -423,12 +431,12 @@ class Deviations(SquaredPulls):
     ) -> Floats:
         """Σ_k ⟨ψ_k²⟩ (n,): equation 109."""
         sizes = stack.known_sizes(items)
-        there, absent = np.zeros(p.shape), np.zeros(p.shape)
+        present, absent = np.zeros(p.shape), np.zeros(p.shape)
         at, after = 0, stack.size
         for loss, length in zip(stack.losses, sizes, strict=True):
             if loss in measure.losses:
-                told = loss.known(items) * slope[after : after + length]
+                from_known = loss.known(items) * slope[after : after + length]
                 pull = loss.pull(items, slope[at : at + loss.size])
-                there, absent = there + (0.0 if pull is None else pull) + told, absent + told
+                present, absent = present + (0.0 if pull is None else pull) + from_known, absent + from_known
             at, after = at + loss.size, after + length
-        return np.asarray((p * there**2 + (1 - p) * absent**2).sum(axis=1))
+        return np.asarray((p * present**2 + (1 - p) * absent**2).sum(axis=1))

@@ -39,12 +39,12 @@ class Keys:
 
     def up_to(self, group: Ints, score: Floats) -> Ints:
         """How many of the keys (k,) are not above each pair of these groups and scores (k,)."""
-        found: Ints = np.zeros(len(group), np.int64)
-        for one in np.unique(group).tolist():
-            first, end = np.searchsorted(self.group, [one, one + 1])
-            here = group == one
-            found[here] = first + np.searchsorted(self.score[first:end], score[here], side="right")
-        return found
+        counts: Ints = np.zeros(len(group), np.int64)
+        for group_number in np.unique(group).tolist():
+            start, end = np.searchsorted(self.group, [group_number, group_number + 1])
+            in_group = group == group_number
+            counts[in_group] = start + np.searchsorted(self.score[start:end], score[in_group], side="right")
+        return counts
 
     @property
     def last(self) -> Array:
@@ -58,7 +58,7 @@ class Tally(Keys):
 
     items: Ints      # (G,)
     weight: Floats   # (G,) sum of their weights, in the order of the items
-    first: Floats    # (G,) the weight of the first item
+    first_weight: Floats    # (G,) the weight of the first item
 
     @property
     def sums(self) -> Floats:
@@ -75,28 +75,29 @@ class Tally(Keys):
 def tally_scores(group: Ints, score: Floats, weight: Floats) -> Tally:
     """Of some items; each (n,), at least one item."""
     return _added(Tally(
-        group=group, score=score + 0.0, items=np.ones(len(group), np.int64), weight=weight, first=weight
+        group=group, score=score + 0.0, items=np.ones(len(group), np.int64), weight=weight,
+        first_weight=weight
     ))
 
 
 def sum_of_tallies(tallies: Sequence[Tally]) -> Tally:
     """Of the items of all; those of the first come first."""
     return _added(Tally(**{
-        f.name: np.concatenate([getattr(one, f.name) for one in tallies]) for f in fields(Tally)
+        f.name: np.concatenate([getattr(tally, f.name) for tally in tallies]) for f in fields(Tally)
     }))
 
 
-def _added(found: Tally) -> Tally:
+def _added(tally: Tally) -> Tally:
     """With the same pairs put together."""
-    if not len(found):
-        return found
-    order = np.lexsort((found.score, found.group))    # stable: of alike pairs the first one stays first
-    found = found.at(order)
-    new = (np.diff(found.group, prepend=-1) != 0) | (np.diff(found.score, prepend=np.nan) != 0)
+    if not len(tally):
+        return tally
+    order = np.lexsort((tally.score, tally.group))    # stable: of alike pairs the first one stays first
+    tally = tally.at(order)
+    new = (np.diff(tally.group, prepend=-1) != 0) | (np.diff(tally.score, prepend=np.nan) != 0)
     starts = np.flatnonzero(new)
     return Tally(
-        group=found.group[starts], score=found.score[starts], items=np.add.reduceat(found.items, starts),
-        weight=np.add.reduceat(found.weight, starts), first=found.first[starts],
+        group=tally.group[starts], score=tally.score[starts], items=np.add.reduceat(tally.items, starts),
+        weight=np.add.reduceat(tally.weight, starts), first_weight=tally.first_weight[starts],
     )
 
 
@@ -137,15 +138,15 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
 
     even: weight of an item beside its own, in units of the mean.
     """
-    most = max(TOLD // pool.n_shards, LEAST_OF_SHARD)
-    told = list(pool.measured(_Summarise(of, most)))
-    total = sum(weight for _, weight in told)
-    each = n_cells / (1 + even)
-    share = Share(by_weight=each / total, by_item=each * even / len(pool))
-    grid = _grid(sum_of_tallies([keys for keys, _ in told]))
+    pairs_of_shard = max(TOLD // pool.n_shards, LEAST_OF_SHARD)
+    summaries = list(pool.measured(_Summarise(of, pairs_of_shard)))
+    total = sum(weight for _, weight in summaries)
+    per_cell = n_cells / (1 + even)
+    share = Share(by_weight=per_cell / total, by_item=per_cell * even / len(pool))
+    grid = _grid(sum_of_tallies([keys for keys, _ in summaries]))
     sums: Floats = np.zeros((len(grid), 2))
-    for found in pool.measured(_AddUp(of, grid)):
-        sums = sums + found
+    for shard_sums in pool.measured(_AddUp(of, grid)):
+        sums = sums + shard_sums
     # what lies before the group of each key, and before its interval
     starts = np.flatnonzero(np.diff(grid.group, prepend=-1))
     before = np.concatenate([np.zeros((1, 2)), sums[:-1]])
@@ -154,8 +155,8 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
     # an edge needs another step than that of the first item of the score before, which may be long before
     place = np.arange(len(grid)) - np.repeat(starts, np.diff([*starts, len(grid)]))
     changed = end != np.where(place > 1, np.roll(end, 2), -1)
-    wanted = np.flatnonzero(changed | (np.roll(changed, -1) & (np.roll(place, -1) > 0)))
-    gathered = sum_of_tallies(list(pool.measured(_Gather(of, grid, wanted))))
+    intervals = np.flatnonzero(changed | (np.roll(changed, -1) & (np.roll(place, -1) > 0)))
+    gathered = sum_of_tallies(list(pool.measured(_Gather(of, grid, intervals))))
     which = grid.up_to(gathered.group, np.nextafter(gathered.score, -np.inf))   # the interval of each
     step = np.empty(len(gathered), np.int64)
     for piece in np.split(np.arange(len(gathered)), np.flatnonzero(np.diff(which)) + 1):
@@ -170,31 +171,31 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
     return Keys(group=group[order], score=score[order])
 
 
-def _grid(told: Tally) -> Keys:
-    """About GRID of the keys told, and the last of each group."""
-    chosen = told.last
-    chosen[np.linspace(0, len(told) - 1, min(GRID, len(told))).astype(np.int64)] = True
-    return Keys(group=told.group[chosen], score=told.score[chosen])
+def _grid(tally: Tally) -> Keys:
+    """About GRID of the tallied keys, and the last of each group."""
+    chosen = tally.last
+    chosen[np.linspace(0, len(tally) - 1, min(GRID, len(tally))).astype(np.int64)] = True
+    return Keys(group=tally.group[chosen], score=tally.score[chosen])
 
 
-def _steps(found: Tally, before: Floats, share: Share) -> Ints:
+def _steps(tally: Tally, before: Floats, share: Share) -> Ints:
     """The step in which the first item of each pair of an interval lies; before (2,): what its group comes to
     below it."""
-    items, weight = (found.sums[:-1] + before).T
-    return share.steps(items + 1, weight + found.first)
+    items, weight = (tally.sums[:-1] + before).T
+    return share.steps(items + 1, weight + tally.first_weight)
 
 
 @dataclass(frozen=True, slots=True)
 class _Summarise:
     of: Weighed
-    most: int    # pairs told of a shard, beside the last of each group
+    pairs_of_shard: int    # pairs told of a shard, beside the last of each group
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Tally, float]:
-        found = tally_scores(*self.of(stack, items))
-        chosen = found.last
-        ranks = np.arange(0, len(items), -(-len(items) // self.most))
-        chosen[np.searchsorted(found.sums[1:, 0], ranks)] = True
-        return found.at(chosen), float(found.weight.sum())
+        tally = tally_scores(*self.of(stack, items))
+        chosen = tally.last
+        ranks = np.arange(0, len(items), -(-len(items) // self.pairs_of_shard))
+        chosen[np.searchsorted(tally.sums[1:, 0], ranks)] = True
+        return tally.at(chosen), float(tally.weight.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,21 +205,21 @@ class _AddUp:
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
         """(G, 2) items and weight up to each key."""
-        found = tally_scores(*self.of(stack, items))
-        return found.sums[found.up_to(self.grid.group, self.grid.score)]
+        tally = tally_scores(*self.of(stack, items))
+        return tally.sums[tally.up_to(self.grid.group, self.grid.score)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Gather:
     of: Weighed
     grid: Keys
-    wanted: Ints    # intervals: above the key before, up to this key
+    intervals: Ints    # intervals: above the key before, up to this key
 
     def __call__(self, stack: Stack, items: Items) -> Tally:
-        found = tally_scores(*self.of(stack, items))
-        ends = np.concatenate([[0], found.up_to(self.grid.group, self.grid.score)])
-        places = list(starmap(np.arange, zip(ends[self.wanted], ends[self.wanted + 1], strict=True)))
-        return found.at(np.concatenate([np.zeros(0, np.int64), *places]))
+        tally = tally_scores(*self.of(stack, items))
+        ends = np.concatenate([[0], tally.up_to(self.grid.group, self.grid.score)])
+        places = list(starmap(np.arange, zip(ends[self.intervals], ends[self.intervals + 1], strict=True)))
+        return tally.at(np.concatenate([np.zeros(0, np.int64), *places]))
 
 
 # Cutting a pool into cells by how far the label of an item may move the measures.
@@ -250,7 +251,7 @@ class Cut:
 
 
 def cut(
-    pool: MeasuredPool, found: Expecting, by: By, n_cells: int, further: Further | None = None
+    pool: MeasuredPool, expectation: Expecting, by: By, n_cells: int, further: Further | None = None
 ) -> Summed:
     """Cells of items alike in group, then in score: about `n_cells`, at least one a group.
 
@@ -258,7 +259,7 @@ def cut(
     irrelevant ones only.
     """
     assign, found_cells = assigned(pool, by, n_cells)
-    return summed(pool, found, assign, found_cells, further)
+    return summed(pool, expectation, assign, found_cells, further)
 
 
 def assigned(pool: MeasuredPool, by: By, n_cells: int) -> tuple[Assign, int]:
@@ -267,17 +268,17 @@ def assigned(pool: MeasuredPool, by: By, n_cells: int) -> tuple[Assign, int]:
     if pool.n_shards > 1:
         edges = find_edges(pool, _Weighed(by), n_cells, PASSIVE_SIZE)
         return _ByEdges(by, edges), len(edges)
-    whole = pool.in_first(by)
-    cell = cells_by_number(whole, n_cells)
-    return _Known(cell, whole.relevant), int(cell.max()) + 1
+    item_profile = pool.in_first(by)
+    cell = cells_by_number(item_profile, n_cells)
+    return _Known(cell, item_profile.relevant), int(cell.max()) + 1
 
 
-def cells_by_number(found: ItemProfile, n_cells: int) -> Ints:
+def cells_by_number(item_profile: ItemProfile, n_cells: int) -> Ints:
     """The cell (N,) of each item of a pool in memory; the same is found by shard above."""
-    groups = np.unique(_groups(found), return_inverse=True)[1].ravel()
-    score = found.score
+    groups = np.unique(_groups(item_profile), return_inverse=True)[1].ravel()
+    score = item_profile.score
     order = np.lexsort((np.arange(len(score)), score, groups))
-    mass = found.pull[order] + _LEAST
+    mass = item_profile.pull[order] + _LEAST
     mass = mass / mass.sum() + PASSIVE_SIZE / len(mass)
     mass = mass / mass.sum()
     step = np.cumsum(mass) * n_cells
@@ -295,9 +296,9 @@ def cells_by_number(found: ItemProfile, n_cells: int) -> Ints:
     return cell
 
 
-def _groups(found: ItemProfile) -> Ints:
+def _groups(item_profile: ItemProfile) -> Ints:
     """(n,) with irrelevant items in groups of their own."""
-    return np.where(found.relevant, found.group, found.group + _IRRELEVANT)
+    return np.where(item_profile.relevant, item_profile.group, item_profile.group + _IRRELEVANT)
 
 
 # the stratum (n,) of each item of a shard
@@ -324,8 +325,8 @@ def by_features(pool: MeasuredPool, method: Method) -> Stratum | None:
         return None
     if pool.none.feature is None:
         raise without_features(method.written)
-    some = np.concatenate(list(pool.over(_EverySo(-(-len(pool) // SAMPLE)))))
-    return _Leaf(tree.grown(some))
+    sampled = np.concatenate(list(pool.over(_EverySo(-(-len(pool) // SAMPLE)))))
+    return _Leaf(tree.grown(sampled))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -359,8 +360,8 @@ class _Steady:
     by: By
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        found = self.by(stack, items)
-        return replace(found, score=steady(found.score))
+        item_profile = self.by(stack, items)
+        return replace(item_profile, score=steady(item_profile.score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +369,8 @@ class _Weighed:
     by: By
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Floats, Floats]:
-        found = self.by(stack, items)
-        return _groups(found), found.score, found.pull + _LEAST
+        item_profile = self.by(stack, items)
+        return _groups(item_profile), item_profile.score, item_profile.pull + _LEAST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -387,5 +388,5 @@ class _ByEdges:
     edges: Keys
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
-        found = self.by(stack, items)
-        return self.edges.up_to(_groups(found), found.score) - 1, found.relevant
+        item_profile = self.by(stack, items)
+        return self.edges.up_to(_groups(item_profile), item_profile.score) - 1, item_profile.relevant

@@ -75,7 +75,7 @@ def leaves(
     stratum = stratum or BetweenEdges(_edges(pool, line, partition, n_slots), line)
     by = _Key(line, stratum, split=2 * len(line.place) <= n_slots)
     keys = np.unique(np.concatenate(list(pool.measured(by.occupied))))
-    made = summed(pool, line.found, _Placed(by, keys), len(keys), line.chances)
+    made = summed(pool, line.pool_profile, _Placed(by, keys), len(keys), line.chances)
     return replace(
         made.cells, chance=made.further / made.cells.size[:, None], by_class=_by_class(pool, made),
         slot=keys // by.each, lump=line.lump,
@@ -91,13 +91,15 @@ def _edges(pool: MeasuredPool, line: "_Line", partition: PartitionKind, n_slots:
     return csf_edges(ordered, n_slots, min(bins, MOST_BINS) * (int(line.rank.max()) + 1))
 
 
-def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
+def expected_phi(kind: OutcomeKind, items: Items, guess_weights: Floats) -> Floats:
     """p(y|x) (n, K) before any label: as supplied; from predictions and judges where nothing is."""
     if items.probability is not None:
         total = items.probability.sum(axis=1, keepdims=True)
         return np.asarray(np.maximum(items.probability / total, 1e-9))
     guesses = kind.guesses(items)
-    return np.asarray(np.einsum("b,nbp->np", first[: guesses.shape[1]] / first.sum(), guesses))
+    return np.asarray(
+        np.einsum("b,nbp->np", guess_weights[: guesses.shape[1]] / guess_weights.sum(), guesses)
+    )
 
 
 def evidence_by_leaf(
@@ -110,18 +112,18 @@ def evidence_by_leaf(
     """
     if cells.chance is None:
         raise BadInput("the pool was not cut into leaves, and takes no earlier labels; freeze it anew")
-    found = np.zeros(cells.chance.shape)
+    pseudo_labels = np.zeros(cells.chance.shape)
     root = np.sqrt(cells.chance / cells.chance.sum(axis=1, keepdims=True))
-    first = kind.first_weights(items)
-    for where, piece in items.chunks(1 + _AT_ONCE // len(root)):
-        p = expected_phi(kind, piece, first)
+    guess_weights = kind.first_weights(items)
+    for rows, piece in items.chunks(1 + _AT_ONCE // len(root)):
+        p = expected_phi(kind, piece, guess_weights)
         alike = steady(np.sqrt(p / p.sum(axis=1, keepdims=True)) @ root.T)     # (n, C)
         if piece.systems and cells.said.shape[1]:
-            there = (cells.said[:, 0] > 0).T.astype(np.float64)
-            so = kind.prediction_support(piece.prediction[:, 0]) @ there > 0
-            alike = np.where(so | ~so.any(axis=1, keepdims=True), alike, -1.0)
-        np.add.at(found, (first_largest(alike), code[where].astype(np.int64)), weight[where])
-    return found
+            cell_support = (cells.said[:, 0] > 0).T.astype(np.float64)
+            same_prediction = kind.prediction_support(piece.prediction[:, 0]) @ cell_support > 0
+            alike = np.where(same_prediction | ~same_prediction.any(axis=1, keepdims=True), alike, -1.0)
+        np.add.at(pseudo_labels, (first_largest(alike), code[rows].astype(np.int64)), weight[rows])
+    return pseudo_labels
 
 
 def lump_of_each_class(pool: MeasuredPool) -> Ints:
@@ -135,8 +137,8 @@ def lump_of_each_class(pool: MeasuredPool) -> Ints:
     slopes = stack.slopes(np.asarray(total / len(pool)), stack.known_sizes(pool.none))
     order = np.argsort(np.array(stack.kind.parts), kind="stable")
     same: Ints = np.zeros(k, np.int64)
-    for found in pool.measured(_Alike(slopes, order)):
-        same = _split(same, found[None])
+    for slopes_by_class in pool.measured(_Alike(slopes, order)):
+        same = _split(same, slopes_by_class[None])
     lump = np.empty(k, np.int64)
     lump[order] = same if same.max() else np.arange(k)
     return lump
@@ -148,9 +150,9 @@ def _split(same: Ints, columns: Floats | Ints) -> Ints:
     Lumps are numbered from 0 in the order of their first classes.
     """
     rows = np.ascontiguousarray(columns.T) + 0   # -0.0 is 0.0
-    found: dict[tuple[int, bytes], int] = {}
-    keys = [(own, row.tobytes()) for own, row in zip(same.tolist(), rows, strict=True)]
-    return np.array([found.setdefault(key, len(found)) for key in keys], np.int64)
+    lump_numbers: dict[tuple[int, bytes], int] = {}
+    keys = [(lump, row.tobytes()) for lump, row in zip(same.tolist(), rows, strict=True)]
+    return np.array([lump_numbers.setdefault(key, len(lump_numbers)) for key in keys], np.int64)
 
 
 def _even_risk(stack: Stack, items: Items) -> Floats:
@@ -190,10 +192,10 @@ def _pulls(stack: Stack, items: Items, slope: Floats) -> Floats:
         start += loss.size
         if not part.any():
             continue
-        found = loss.pull(items, part)
-        if found is None:
-            found = np.stack([loss.if_all(items, y) @ part for y in range(k)], axis=1)
-        pulls = pulls + found
+        class_pulls = loss.pull(items, part)
+        if class_pulls is None:
+            class_pulls = np.stack([loss.if_all(items, y) @ part for y in range(k)], axis=1)
+        pulls = pulls + class_pulls
     return pulls
 
 
@@ -201,11 +203,11 @@ def _pulls(stack: Stack, items: Items, slope: Floats) -> Floats:
 class _Line:
     """Where an item lies, (n,): neighbours are alike."""
 
-    found: Beforehand
+    pool_profile: Beforehand
     lump: Ints      # (K,)
     place: Ints     # (G,) of each prediction among all: of a lump, or of what systems say together
     rank: Ints      # (G,) of its group on the line
-    asked: int = 0  # of two lumps, the one whose probability is the score
+    scored_lump: int = 0  # of two lumps, the one whose probability is the score
     within: bool = False   # where in its group an item lies
 
     @property
@@ -216,29 +218,32 @@ class _Line:
     def __call__(self, stack: Stack, items: Items) -> Floats:
         place = np.empty(len(items))
         joint = self.group(stack, items) if items.systems > 1 else None
-        for where, piece in items.chunks():
+        for rows, piece in items.chunks():
             p = self._p(stack, piece)
             if self.two:
                 supplied = piece.score if len(self.lump) == 2 else None
-                place[where] = p[:, self.asked] if supplied is None else supplied[:, 0]
+                place[rows] = p[:, self.scored_lump] if supplied is None else supplied[:, 0]
                 continue
-            said = _predicted(self.lump, piece, p)
+            predicted_lump = _predicted(self.lump, piece, p)
             if joint is None:
-                rank = self.rank[said]
-                own = np.take_along_axis(lumped(p, self.rank), rank[:, None], axis=1)[:, 0]
+                rank = self.rank[predicted_lump]
+                likelihood = np.take_along_axis(lumped(p, self.rank), rank[:, None], axis=1)[:, 0]
             else:
-                rank, own = self.rank[joint[where]], np.take_along_axis(p, said[:, None], axis=1)[:, 0]
-            own = np.clip(own, 0.0, 1 - 1e-9)
-            place[where] = np.where(rank % 2, own, 1 - 1e-9 - own) + (0 if self.within else rank)
+                rank, likelihood = (
+                    self.rank[joint[rows]],
+                    np.take_along_axis(p, predicted_lump[:, None], axis=1)[:, 0],
+                )
+            likelihood = np.clip(likelihood, 0.0, 1 - 1e-9)
+            place[rows] = np.where(rank % 2, likelihood, 1 - 1e-9 - likelihood) + (0 if self.within else rank)
         return steady(place)
 
     def group(self, stack: Stack, items: Items) -> Ints:
         """(n,) what is predicted."""
         if items.systems > 1:
-            return self.found(stack, items).group
+            return self.pool_profile(stack, items).group
         group = np.empty(len(items), np.int64)
-        for where, piece in items.chunks():
-            group[where] = _predicted(self.lump, piece, self._p(stack, piece))
+        for rows, piece in items.chunks():
+            group[rows] = _predicted(self.lump, piece, self._p(stack, piece))
         return group
 
     def totals(self, stack: Stack, items: Items) -> Floats:
@@ -253,15 +258,15 @@ class _Line:
     def chances(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         """(C, K) sums over the cells of the chance of each class."""
         chance = np.zeros((n_cells, stack.kind.width))
-        for where, piece in items.chunks():
+        for rows, piece in items.chunks():
             n = len(piece)
-            member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
-            chance += np.asarray(member @ expected_phi(stack.kind, piece, self.found.first))
+            member = scipy.sparse.csr_array((np.ones(n), (cell[rows], np.arange(n))), shape=(n_cells, n))
+            chance += np.asarray(member @ expected_phi(stack.kind, piece, self.pool_profile.guess_weights))
         return chance
 
     def _p(self, stack: Stack, items: Items) -> Floats:
         """(n, lumps)."""
-        return lumped(expected_phi(stack.kind, items, self.found.first), self.lump)
+        return lumped(expected_phi(stack.kind, items, self.pool_profile.guess_weights), self.lump)
 
 
 def _predicted(lump: Ints, items: Items, p: Floats) -> Ints:
@@ -269,22 +274,26 @@ def _predicted(lump: Ints, items: Items, p: Floats) -> Ints:
     return lump[items.prediction[:, 0].astype(np.int64)] if items.systems else first_largest(p)
 
 
-def _line(pool: MeasuredPool, found: Beforehand) -> _Line:
+def _line(pool: MeasuredPool, pool_profile: Beforehand) -> _Line:
     lump, kind = lump_of_each_class(pool), pool.stack.kind
     lumps = int(lump.max()) + 1
-    line = _Line(found, lump, np.arange(lumps), np.arange(lumps))
+    line = _Line(pool_profile, lump, np.arange(lumps), np.arange(lumps))
     totals = np.asarray(sum(pool.measured(line.totals)))
     if lumps > 2:
         place, rank = _chained(totals)
         line = replace(line, place=place, rank=rank)
     elif kind.counted is not None:
-        line = replace(line, asked=int(lump[kind.parts.index(kind.counted)]))
+        line = replace(line, scored_lump=int(lump[kind.parts.index(kind.counted)]))
     else:
-        line = replace(line, asked=1 - int(first_largest(totals[:, 1:].sum(axis=0))))
+        line = replace(line, scored_lump=1 - int(first_largest(totals[:, 1:].sum(axis=0))))
     if pool.none.systems > 1:   # they are put in order already
-        every = np.arange(found.places.ranked)
+        every = np.arange(pool_profile.places.ranked)
         return replace(line, place=every, rank=every)
-    return line if lumps > 2 else replace(line, place=np.array([1, 0]) if line.asked == 0 else np.arange(2))
+    return (
+        line
+        if lumps > 2
+        else replace(line, place=np.array([1, 0]) if line.scored_lump == 0 else np.arange(2))
+    )
 
 
 def _chained(totals: Floats) -> tuple[Ints, Ints]:
@@ -292,10 +301,10 @@ def _chained(totals: Floats) -> tuple[Ints, Ints]:
     those of the same mean probabilities are one.  totals (G, 1 + G): items, and sums of probabilities."""
     n, mean = totals[:, 0], totals[:, 1:] / np.maximum(totals[:, :1], 1.0)
     by_size = np.argsort(-n, kind="stable")
-    seen: Ints = by_size[: np.count_nonzero(n)]
-    group: Ints = np.arange(len(seen))
-    if len(seen) > 2:
-        root = np.sqrt(mean[seen])
+    predicted: Ints = by_size[: np.count_nonzero(n)]
+    group: Ints = np.arange(len(predicted))
+    if len(predicted) > 2:
+        root = np.sqrt(mean[predicted])
         apart = np.round(np.maximum(1 - root @ root.T, 0.0), 10)   # Hellinger
         np.fill_diagonal(apart, 0.0)
         tree = scipy.cluster.hierarchy.linkage(
@@ -303,14 +312,14 @@ def _chained(totals: Floats) -> tuple[Ints, Ints]:
         )
         order = np.asarray(scipy.cluster.hierarchy.leaves_list(tree), np.int64)
         order = order if order[0] < order[-1] else order[::-1]
-        seen = seen[order]
+        predicted = predicted[order]
         same = np.asarray(scipy.cluster.hierarchy.fcluster(tree, SAME, "distance"), np.int64)[order]
         if same.max() > 1:
             group = np.cumsum(np.diff(same, prepend=same[0]) != 0)
     place, rank = np.empty(len(n), np.int64), np.empty(len(n), np.int64)
-    unseen = by_size[len(seen) :]
-    place[np.concatenate([seen, unseen])] = np.arange(len(n))
-    rank[seen], rank[unseen] = group, group[-1] + 1 + np.arange(len(unseen))
+    unseen = by_size[len(predicted) :]
+    place[np.concatenate([predicted, unseen])] = np.arange(len(n))
+    rank[predicted], rank[unseen] = group, group[-1] + 1 + np.arange(len(unseen))
     return place, rank
 
 
@@ -328,7 +337,7 @@ class _Key:
         return 2 * len(self.line.place)
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
-        relevant = self.line.found(stack, items).relevant
+        relevant = self.line.pool_profile(stack, items).relevant
         key = self.leaf(stack, items) * self.each + ~relevant
         if self.split:
             key = key + 2 * self.line.place[self.line.group(stack, items)]
@@ -354,39 +363,39 @@ class _Pick:
     """Some items of the cells of a shard."""
 
     assign: Assign
-    first: Ints     # (C,) items of each cell in the shards before
+    offset: Ints     # (C,) items of each cell in the shards before
     cell: Ints
     rank: Ints      # their places in it, over all shards, by cell
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Items]:
         """Their cells, and the items themselves."""
         cell, _ = self.assign(stack, items)
-        order, size = np.argsort(cell, kind="stable"), np.bincount(cell, minlength=len(self.first))
-        within = self.rank - self.first[self.cell]
-        here = (within >= 0) & (within < size[self.cell])
-        places = (np.cumsum(size) - size)[self.cell[here]] + within[here]
-        return self.cell[here], items.at(order[places])
+        order, size = np.argsort(cell, kind="stable"), np.bincount(cell, minlength=len(self.offset))
+        within = self.rank - self.offset[self.cell]
+        picked = (within >= 0) & (within < size[self.cell])
+        places = (np.cumsum(size) - size)[self.cell[picked]] + within[picked]
+        return self.cell[picked], items.at(order[places])
 
 
 def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
     stack, size = pool.stack, made.cells.size
     k, n_cells = stack.kind.width, len(size)
-    most = int(np.clip(_NUMBERS // max(n_cells * k * stack.size, 1), 1, SAMPLED))
-    taken = np.minimum(size, most)
+    per_cell = int(np.clip(_NUMBERS // max(n_cells * k * stack.size, 1), 1, SAMPLED))
+    taken = np.minimum(size, per_cell)
     cell = np.repeat(np.arange(n_cells), taken)
     within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
     rank = within * size[cell] // taken[cell]
     before = np.cumsum(made.by_shard, axis=1) - made.by_shard
-    picked = list(pool.each([_Pick(made.assign, first, cell, rank) for first in before.T]))
+    picked = list(pool.each([_Pick(made.assign, offset, cell, rank) for offset in before.T]))
     of = np.concatenate([cell for cell, _ in picked])
     order = np.argsort(of, kind="stable")   # by cell, then by row
     sample, of = joined_items([items for _, items in picked]).at(order), of[order]
     mean = scipy.sparse.csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
-    told, parts = stack.known(sample), []
+    known_parts, parts = stack.known(sample), []
     for y in range(k):
-        loss = np.concatenate([stack.if_all(sample, y) - stack.perfect, told], axis=1)
-        found = (mean @ scipy.sparse.csr_array(loss)).tocoo()
-        parts.append(np.stack([found.coords[0] * k + y, found.coords[1], found.data]))
+        loss = np.concatenate([stack.if_all(sample, y) - stack.perfect, known_parts], axis=1)
+        sums = (mean @ scipy.sparse.csr_array(loss)).tocoo()
+        parts.append(np.stack([sums.coords[0] * k + y, sums.coords[1], sums.data]))
     return np.asarray(np.concatenate(parts, axis=1), np.float64)
 
 

@@ -38,7 +38,7 @@ class ClassTree(LabelsStay, TreeOfClasses):
         if not self.printed:
             return self
         kind = PrintedFlatTree if self.flat else PrintedTree
-        return kind(**{one.name: getattr(self, one.name) for one in fields(self)})
+        return kind(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
         """The deterministic form; labelled items are known."""
@@ -92,19 +92,20 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
         """As of any round; of independent draws the number of times that an item is meant to be drawn."""
         if not self.repeats_in_a_round:
             return TreeOfClasses.propose(self, state, size)
-        share, left = self.share(state), state.left
+        share, open_items = self.share(state), state.left
         total = np.maximum((share * state.wanted).sum(axis=1, keepdims=True), 1e-300)
         return Design(
-            left=left, unlabelled=size[:, None] * share / total, census=np.zeros(len(left), np.bool_)
+            left=open_items, unlabelled=size[:, None] * share / total,
+            census=np.zeros(len(open_items), np.bool_)
         )
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Different items, or independent draws."""
         if not self.repeats_in_a_round:
             return TreeOfClasses.numbers_drawn(self, design, rng)
-        meant = design.left * design.unlabelled
-        size = np.round(meant.sum(axis=1)).astype(np.int64)
-        return multinomial(meant, size, rng)
+        expected_draws = design.left * design.unlabelled
+        size = np.round(expected_draws.sum(axis=1)).astype(np.int64)
+        return multinomial(expected_draws, size, rng)
 
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator
@@ -124,9 +125,9 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
         if not state.n or state.table is None:
             return state.belief
         weight = np.zeros(state.labelled.shape)
-        each = weighed(state).stands
-        each = each * state.n / each.sum(axis=1, keepdims=True)
-        rows = np.repeat(np.arange(len(each)), state.n)
+        item_weight = weighed(state).stands
+        item_weight = item_weight * state.n / item_weight.sum(axis=1, keepdims=True)
+        rows = np.repeat(np.arange(len(item_weight)), state.n)
         code = state.table.code[state.item].ravel().astype(np.int64)
-        np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
+        np.add.at(weight, (rows, state.cell.ravel(), code), item_weight.ravel())
         return self.learned(state.belief, state.belief.tree.by_leaf(weight))

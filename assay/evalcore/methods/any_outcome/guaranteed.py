@@ -58,24 +58,24 @@ class Guarantee:
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The method's values, with guaranteed ends."""
-        found: OutcomeEstimates = super().estimate(state, confidence)   # type: ignore[misc]
+        estimates: OutcomeEstimates = super().estimate(state, confidence)   # type: ignore[misc]
         if not state.n:
-            return found
-        known: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
+            return estimates
+        ends_by_key: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
 
         def ends(confidences: Floats) -> tuple[Floats, Floats]:
-            lower, upper = found.lower.copy(), found.upper.copy()
+            lower, upper = estimates.lower.copy(), estimates.upper.copy()
             for q in range(lower.shape[1]):
                 key = q, confidences[:, q].tobytes()
-                if key not in known:
-                    known[key] = _ends(state, q, (1 - confidences[:, q]) / 2)
-                lower[:, q], upper[:, q] = known[key]
-            inside = np.fmin(lower, found.value), np.fmax(upper, found.value)
-            exact = found.exact[:, None]
-            return np.where(exact, found.value, inside[0]), np.where(exact, found.value, inside[1])
+                if key not in ends_by_key:
+                    ends_by_key[key] = _ends(state, q, (1 - confidences[:, q]) / 2)
+                lower[:, q], upper[:, q] = ends_by_key[key]
+            inside = np.fmin(lower, estimates.value), np.fmax(upper, estimates.value)
+            exact = estimates.exact[:, None]
+            return np.where(exact, estimates.value, inside[0]), np.where(exact, estimates.value, inside[1])
 
-        lower, upper = ends(np.full(found.value.shape, confidence))
-        return replace(found, lower=lower, upper=upper, ends=ends, interval=GUARANTEED)
+        lower, upper = ends(np.full(estimates.value.shape, confidence))
+        return replace(estimates, lower=lower, upper=upper, ends=ends, interval=GUARANTEED)
 
 
 def refuse_without_margin(measures: Sequence[OutcomeMeasure]) -> None:
@@ -110,23 +110,23 @@ class _Margins:
         self._own = columns[columns < stack.size]
         self._size = cells.size - state.excluded
         self._items = self._size.sum(axis=1)
-        known = (cells.known - state.excluded_known) / self._items[:, None]
-        self._known = known[:, columns[columns >= stack.size] - stack.size]
+        known_means = (cells.known - state.excluded_known) / self._items[:, None]
+        self._known = known_means[:, columns[columns >= stack.size] - stack.size]
         self._sizes = sizes
         self._made: tuple[tuple[float, bytes], Floats] = (0.0, b""), np.zeros(0)
 
     def least(self, limit: Floats, sign: float) -> Floats:
         """(R,) the least mean of the margin of a limit (R,) that is not ruled out (sign 1); else the largest
         (-1), with its sign turned."""
-        stack, seen = self._state.stack, self._state.table
+        stack, table = self._state.stack, self._state.table
         constant, slopes = np.zeros(len(limit)), np.zeros((len(limit), stack.size))
         for r, at in enumerate(limit.tolist()):
             margin = self._measure.margin(at, self._known[r], sign < 0)      # type: ignore[misc]
-            constant[r] = margin.constant + margin.told @ self._known[r]
+            constant[r] = margin.constant + margin.known_slope @ self._known[r]
             slopes[r, self._own] = margin.slope
         key = sign, slopes.tobytes()
         if key != self._made[0]:
-            worth = sign * np.einsum("rnd,rd->rn", seen.loss[self._state.item], slopes)  # type: ignore[union-attr]
+            worth = sign * np.einsum("rnd,rd->rn", table.loss[self._state.item], slopes)  # type: ignore[union-attr]
             low, high = -self._most(-sign * slopes), self._most(sign * slopes)
             total = least_total(worth, self._state.cell, self._size, low, high, self._tail)
             self._made = key, total / self._items
@@ -134,11 +134,12 @@ class _Margins:
 
     def _most(self, slopes: Floats) -> Floats:
         """(R, C) the largest that slopes (R, D) make of an item of each cell."""
-        cells, told = self._state.cells, np.zeros(len(self._state.cells.known))
-        one: dict[bytes, Floats] = {}
+        cells, no_known = self._state.cells, np.zeros(len(self._state.cells.known))
+        pull_of_slope: dict[bytes, Floats] = {}
         for slope in slopes:
-            if slope.tobytes() not in one:
-                one[slope.tobytes()] = self._state.stack.largest_pull(
-                    cells.said, np.concatenate([slope, told]), self._sizes, together=cells.said.shape[1] > 1
+            if slope.tobytes() not in pull_of_slope:
+                pull_of_slope[slope.tobytes()] = self._state.stack.largest_pull(
+                    cells.said, np.concatenate([slope, no_known]), self._sizes,
+                    together=cells.said.shape[1] > 1
                 )
-        return np.stack([one[slope.tobytes()] for slope in slopes])
+        return np.stack([pull_of_slope[slope.tobytes()] for slope in slopes])

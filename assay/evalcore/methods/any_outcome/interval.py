@@ -65,14 +65,14 @@ def variances(
         spent = spent_on_fit(state.stack, state.cells)
         factor = factor * state.n / max(state.n - spent, 1.0)
     v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
-    each = factor / np.maximum(n_g[..., 0], 1)
-    terms = np.take_along_axis(each, reading.group, axis=1)[..., None] * square
-    signed = np.take_along_axis(np.sqrt(each), reading.group, axis=1)[..., None] * pull
+    group_factor = factor / np.maximum(n_g[..., 0], 1)
+    terms = np.take_along_axis(group_factor, reading.group, axis=1)[..., None] * square
+    signed = np.take_along_axis(np.sqrt(group_factor), reading.group, axis=1)[..., None] * pull
     df, skew = degrees_of_freedom(terms, state.n), skewness(signed)
     unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
     if unbounded.any():
         heavy = shape(reading, signed, state.n)
-        df, skew = (np.where(unbounded, *both) for both in zip(heavy, (df, skew), strict=True))
+        df, skew = (np.where(unbounded, *pairs) for pairs in zip(heavy, (df, skew), strict=True))
     return v, df, skew, signed
 
 
@@ -85,11 +85,11 @@ def shape(reading: Reading, signed: Floats, labels: int) -> tuple[Floats, Floats
     """
     n = np.maximum(reading.by_group(np.ones_like(signed[..., :1])), 1)
     two, three, four = (reading.by_group(signed**power) for power in (2, 3, 4))
-    second = two * n / np.maximum(n - 1, 1)
+    square = two * n / np.maximum(n - 1, 1)
     third = three * n**2 / np.maximum((n - 1) * (n - 2), 1)
-    own, others = 1 - 4 / n + 6 / n**2 - 3 / n**3, 6 / n - 15 / n**2 + 9 / n**3
-    fourth = np.maximum((four - others * second**2 / n) / np.maximum(own, 0.1), four)
-    total = second.sum(axis=1)
+    own_fourth, cross = 1 - 4 / n + 6 / n**2 - 3 / n**3, 6 / n - 15 / n**2 + 9 / n**3
+    fourth = np.maximum((four - cross * square**2 / n) / np.maximum(own_fourth, 0.1), four)
+    total = square.sum(axis=1)
     return (
         freedom(total, fourth.sum(axis=1), labels),
         np.asarray(third.sum(axis=1) / np.where(total > _NO_SQUARES, total, np.inf) ** 1.5),
@@ -110,9 +110,9 @@ def skewness(signed: Floats) -> Floats:
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     """σ_g² (R, G, Q): the guessed variances, scaled to what was found; total (R, Q): Σ of squares found."""
     guess = np.broadcast_to(reading.spread, (len(state.labelled), *state.cells.spread.shape))
-    left = state.wanted.astype(np.float64)
+    open_items = state.wanted.astype(np.float64)
     g = reading.open.shape[1]
-    weight = (left + 1e-9)[..., None]
+    weight = (open_items + 1e-9)[..., None]
     size = sums(reading.group_of, weight, g)
     mean = sums(reading.group_of, weight * guess, g) / np.maximum(size, 1e-12)
     # (R, Q) over the labelled items
@@ -159,9 +159,9 @@ class Between:
 
     def joined(self, variance: Floats, df: Floats) -> tuple[Floats, Floats]:
         """V + B (R, Q), and its degrees of freedom."""
-        both = variance + self.variance
+        total = variance + self.variance
         below = variance**2 / df + self.variance**2 / self.df
-        return both, np.where(below > 0, both**2 / np.where(below > 0, below, 1.0), df)
+        return total, np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), df)
 
 
 def between(
@@ -179,27 +179,28 @@ def between(
     z = z + np.einsum("rnd,rqd->rnq", table.known[state.item] - risk[:, None, state.stack.size :],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     numbers, cluster = np.unique(table.cluster, return_inverse=True)
-    where = cluster.ravel()[state.item]
-    return between_clusters(where, len(numbers), stands, z, total, state.stack.by_cluster)
+    cluster_of_label = cluster.ravel()[state.item]
+    return between_clusters(cluster_of_label, len(numbers), stands, z, total, state.stack.by_cluster)
 
 
 def between_clusters(
-    where: Ints, number: int, stands: Floats, z: Floats, total: Floats, whole: Bools
+    cluster: Ints, number: int, stands: Floats, z: Floats, total: Floats, whole_clusters: Bools
 ) -> Between:
-    """B of labels in clusters `where` (R, n), of so many: stands, z (R, n, Q) and total as above; whole (Q,):
-    the numbers of whole clusters."""
+    """B of labels in clusters `cluster` (R, n), of so many: stands, z (R, n, Q) and total as above;
+    whole_clusters (Q,): the numbers of whole clusters."""
     stands = stands[..., None]
-    parts = sums(where, stands * z, number)
-    items = sums(where, stands, number)
+    parts = sums(cluster, stands * z, number)
+    items = sums(cluster, stands, number)
     m = (items > 0).sum(axis=1)                                     # (R, 1)
     size = items.sum(axis=1) ** 2 / np.maximum((items**2).sum(axis=1), 1e-12)
     squares = (parts**2).sum(axis=1) * m / np.maximum(m - 1, 1)
-    own = (stands * z**2).sum(axis=1)
-    own = np.where(whole, np.minimum(own, squares), own)
-    found = np.maximum(squares - (stands * (stands - 1) * z**2).sum(axis=1), own)
+    own_squares = (stands * z**2).sum(axis=1)
+    own_squares = np.where(whole_clusters, np.minimum(own_squares, squares), own_squares)
+    variance = np.maximum(squares - (stands * (stands - 1) * z**2).sum(axis=1), own_squares)
     total = total[:, None]
     return Between(
-        variance=found / total**2, df=np.maximum(size - 1, 0.5), alone=m < 2, parts=parts / total[..., None]
+        variance=variance / total**2, df=np.maximum(size - 1, 0.5), alone=m < 2,
+        parts=parts / total[..., None]
     )
 
 
@@ -225,10 +226,10 @@ def errors(
     variance, df, skew, parts = variances(state, reading, slopes)
     variance = variance + _disagreement(state, reading, risk, slopes) ** 2
     variance = np.where(exact[:, None], 0.0, variance)
-    found = Errors(
+    label_errors = Errors(
         variance=variance, df=df, skew=skew, parts=parts, unknown=~exact[:, None] & ~enough(state)
     )
-    return with_clusters(found, between(state, reading.stands, reading.items, risk, slopes))
+    return with_clusters(label_errors, between(state, reading.stands, reading.items, risk, slopes))
 
 
 def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Floats) -> Floats:
@@ -237,21 +238,21 @@ def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Fl
     By the slopes at R̂, or as the numbers really change if that is more: of a class so rare that few labels
     can tell, what is probable beforehand may be many times too much, and a ratio is flat there.
     """
-    stack, known = state.stack, state.cells.known_sizes.tolist()
+    stack, known_sizes = state.stack, state.cells.known_sizes.tolist()
     alone = risk.copy()
     alone[:, : stack.size] = reading.modelled / reading.items[:, None] + reading.correction
     apart = risk[:, : stack.size] - alone[:, : stack.size]
     linear = np.abs(np.einsum("rqd,rd->rq", slopes, apart))
     if not apart.any():
         return np.asarray(linear)
-    bounds, value = bounds_of(stack), stack.value(risk, known)
+    bounds, value = bounds_of(stack), stack.value(risk, known_sizes)
     # what labels have shown is there: shares are no less
     shown = state.table.loss[state.item].sum(axis=1) / reading.items[:, None]    # type: ignore[union-attr]
-    def moved(own: list[int]) -> Floats:
+    def moved(columns: list[int]) -> Floats:
         """(R, Q) the change of the numbers where these components are what the design says."""
-        other = risk.copy()
-        other[:, own] = np.maximum(alone[:, own], shown[:, own])
-        return np.nan_to_num(np.clip(stack.value(other, known), *bounds) - np.clip(value, *bounds))
+        changed = risk.copy()
+        changed[:, columns] = np.maximum(alone[:, columns], shown[:, columns])
+        return np.nan_to_num(np.clip(stack.value(changed, known_sizes), *bounds) - np.clip(value, *bounds))
 
     # class by class: the corrections of different classes err on their own; but together they may cancel
     number = max((block.stop - block.start for block in stack.blocks), default=0)
@@ -264,13 +265,14 @@ def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Fl
     return np.asarray(np.maximum(linear, np.minimum(np.sqrt(squares), np.abs(moved(every)))))
 
 
-def with_clusters(found: Errors, clusters: Between | None) -> Errors:
+def with_clusters(label_errors: Errors, clusters: Between | None) -> Errors:
     """The errors, with what clusters add to them."""
     if clusters is None:
-        return found
-    variance, df = clusters.joined(found.variance, found.df)
+        return label_errors
+    variance, df = clusters.joined(label_errors.variance, label_errors.df)
     return replace(
-        found, variance=variance, df=df, parts=clusters.parts, unknown=found.unknown | clusters.alone
+        label_errors, variance=variance, df=df, parts=clusters.parts,
+        unknown=label_errors.unknown | clusters.alone
     )
 
 
@@ -307,10 +309,10 @@ def index(pull: Floats) -> Floats:
     if k >= pull.shape[1]:
         return np.full((pull.shape[0], pull.shape[2]), np.inf)
     largest = -np.sort(np.median(pull, axis=1, keepdims=True) - pull, axis=1)[:, : k + 1]
-    there = (largest[:, k] > 0) & ~is_nothing(largest[:, k], largest[:, 0])
+    usable = (largest[:, k] > 0) & ~is_nothing(largest[:, k], largest[:, 0])
     logs = np.log(np.where(largest > 0, largest, 1.0))
     mean = (logs[:, :k] - logs[:, k : k + 1]).mean(axis=1)
-    return np.where(there & (mean > 0), 1 / np.where(mean > 0, mean, 1.0), np.inf)
+    return np.where(usable & (mean > 0), 1 / np.where(mean > 0, mean, 1.0), np.inf)
 
 
 def further(pull: Floats, unbounded: Bools) -> tuple[Floats, Floats]:
@@ -335,8 +337,8 @@ def moved_out(
 def largest_share(reading: Reading, pull: Floats) -> Floats:
     """(R, Q) the share of one label in the sum over labels of the squares that make the variance."""
     squares = (reading.stands[..., None] * pull) ** 2
-    whole = squares.sum(axis=1)
-    return np.asarray(squares.max(axis=1) / np.where(whole > 0, whole, np.inf))
+    total = squares.sum(axis=1)
+    return np.asarray(squares.max(axis=1) / np.where(total > 0, total, np.inf))
 
 
 # The confidence at which the intervals of a curve's points hold all together.
@@ -363,14 +365,14 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
     nothing = is_nothing(spread, spread.max(axis=1, keepdims=True))    # a point without an error
     scale = np.where(nothing, 1.0, spread)
     product = np.where(nothing[:, :, None] | nothing[:, None, :], 0.0, product)
-    found = product / (scale[:, :, None] * scale[:, None, :])
-    correlation = (n * found + NONE * np.eye(q)) / (n + NONE)
-    own = np.sqrt(np.diagonal(correlation, axis1=1, axis2=2))
-    root = np.linalg.cholesky(correlation / (own[:, :, None] * own[:, None, :]))
+    covariance = product / (scale[:, :, None] * scale[:, None, :])
+    correlation = (n * covariance + NONE * np.eye(q)) / (n + NONE)
+    deviation = np.sqrt(np.diagonal(correlation, axis1=1, axis2=2))
+    root = np.linalg.cholesky(correlation / (deviation[:, :, None] * deviation[:, None, :]))
     normal = stream(0, "simultaneous", q, "draws").standard_normal((DRAWS, q))
-    largest = np.stack([np.abs(normal @ one.T).max(axis=1) for one in root])
-    most = np.quantile(largest, confidence, axis=1)
-    return np.asarray(np.clip(2 * scipy.special.ndtr(most) - 1, confidence, 1 - (1 - confidence) / q))
+    largest = np.stack([np.abs(normal @ loading.T).max(axis=1) for loading in root])
+    quantile = np.quantile(largest, confidence, axis=1)
+    return np.asarray(np.clip(2 * scipy.special.ndtr(quantile) - 1, confidence, 1 - (1 - confidence) / q))
 
 
 # From an estimate and its error to what is reported: ends inside the bounds, and bands of curves.
@@ -381,9 +383,9 @@ def nothing_yet(stack: Stack, exact: Bools) -> OutcomeEstimates:
     return OutcomeEstimates(value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact)
 
 
-def value_of(stack: Stack, risk: Floats, known: list[int]) -> Floats:
+def value_of(stack: Stack, risk: Floats, known_sizes: list[int]) -> Floats:
     """The numbers (R, Q) at R̂, inside their bounds; NaN where undefined."""
-    value = stack.value(risk, known)
+    value = stack.value(risk, known_sizes)
     return np.where(np.isfinite(value), np.clip(value, *bounds_of(stack)), np.nan)
 
 
@@ -401,15 +403,16 @@ def _quantile(level: Floats, df: Floats) -> Floats:
 
 
 def reported(
-    stack: Stack, risk: Floats, known: list[int], error: Errors, exact: Bools, confidence: float,
+    stack: Stack, risk: Floats, known_sizes: list[int], error: Errors, exact: Bools, confidence: float,
     hidden: Unseen | None = None,
 ) -> OutcomeEstimates:
-    """The estimates at R̂ (R, D + D_k) with intervals; known: sizes of the losses' known parts, exact (R,).
+    """The estimates at R̂ (R, D + D_k) with intervals; known_sizes: sizes of the losses' known parts, exact
+    (R,).
 
     hidden: what no label has shown.
     """
-    bounds, value = bounds_of(stack), value_of(stack, risk, known)
-    slack = stack.slack(risk, known)
+    bounds, value = bounds_of(stack), value_of(stack, risk, known_sizes)
+    slack = stack.slack(risk, known_sizes)
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""

@@ -67,8 +67,8 @@ class MeasuredItems(OneShard):
         yield works[0](self.stack, self.items)
 
     def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
-        self.cell, found = work(self.stack, self.items)
-        yield found
+        self.cell, result = work(self.stack, self.items)
+        yield result
 
     def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
         return ScoresInMemory(number(self.stack, self.items))
@@ -86,7 +86,7 @@ HELD = 1 << 23      # numbers that are kept until they are added up: more are sl
 class Expecting:
     """What is expected of a pool before any label."""
 
-    first: Floats        # (B,) weights of the guesses
+    guess_weights: Floats        # (B,) weights of the guesses
     slopes: Floats       # (Q, D) J
     likely: Likely | None = None   # outcomes by which losses of several systems are guessed together
 
@@ -101,10 +101,12 @@ def held(stack: Stack, guesses: int) -> int:
     return min(CHUNK, 1 + HELD // (guesses * max(stack.size, 1)))
 
 
-def guessed_spread(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
+def guessed_spread(
+    stack: Stack, items: Items, guesses: Floats, expectation: Expecting
+) -> tuple[Floats, Floats]:
     """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P)."""
-    phi = np.einsum("b,nbp->np", found.first[: guesses.shape[1]], guesses)
-    spread, flat = stack.spreads(items, [phi, stack.even(len(phi))], found.slopes, found.likely)
+    phi = np.einsum("b,nbp->np", expectation.guess_weights[: guesses.shape[1]], guesses)
+    spread, flat = stack.spreads(items, [phi, stack.even(len(phi))], expectation.slopes, expectation.likely)
     if items.deviation is not None:
         # half on trust, as squares of errors would go by its square: labels tell the rest
         spread, flat = spread * items.deviation, flat * items.deviation
@@ -137,20 +139,20 @@ class Beforehand(Expecting):
     places: Places
     even: bool = False             # nothing pulls (a measure with no value before labels): everything may
     rank: Ints | None = None       # of groups that are put in order
-    whole: ItemProfile | None = None   # of all items, where the pool is one shard
+    profile_of_all: ItemProfile | None = None   # of all items, where the pool is one shard
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of some items."""
-        return self.whole or self.profile(items, *self.pulls(stack, items))
+        return self.profile_of_all or self.profile(items, *self.pulls(stack, items))
 
     def pulls(self, stack: Stack, items: Items) -> tuple[Floats, Bools]:
         """Pull (n,), and whether each item is relevant (n,)."""
         pull, relevant = np.ones(len(items)), np.ones(len(items), np.bool_)
         if not self.even:
-            for where, piece in items.chunks(at_once(stack, len(self.first))):
+            for rows, piece in items.chunks(at_once(stack, len(self.guess_weights))):
                 spread, flat = guessed_spread(stack, piece, stack.guesses(piece), self)
-                pull[where] = np.sqrt(spread @ stack.weight)
-                relevant[where] = (flat > 0).any(axis=1)
+                pull[rows] = np.sqrt(spread @ stack.weight)
+                relevant[rows] = (flat > 0).any(axis=1)
         return pull, relevant
 
     def profile(self, items: Items, pull: Floats, relevant: Bools) -> ItemProfile:
@@ -171,53 +173,58 @@ def profile(pool: MeasuredPool) -> Beforehand:
         raise BadInput("the pool has no items")
     stack, none = pool.stack, pool.none
     stack.check(none)
-    first = np.append(stack.kind.first_weights(none), np.zeros(columns_beside(stack, none)))
+    guess_weights = np.append(stack.kind.first_weights(none), np.zeros(columns_beside(stack, none)))
     sizes = stack.known_sizes(none)
     total: Floats = np.zeros(stack.size + sum(sizes))
-    for found in pool.measured(_Expected(first)):
-        total = total + found
+    for shard_total in pool.measured(_Expected(guess_weights)):
+        total = total + shard_total
     slopes = stack.slopes(total / len(pool), sizes)
     beforehand = Beforehand(
-        first=first, slopes=slopes, likely=stack.kind.likely(pool), places=stack.places(pool)
+        guess_weights=guess_weights, slopes=slopes, likely=stack.kind.likely(pool), places=stack.places(pool)
     )
     return _looked_at(pool, beforehand)
 
 
-def _looked_at(pool: MeasuredPool, found: Beforehand) -> Beforehand:
+def _looked_at(pool: MeasuredPool, pool_profile: Beforehand) -> Beforehand:
     """With what has to be known of all items: whether anything pulls, and the order of the groups."""
-    groups, look = found.places.ranked, _Look(found=found, kept=pool.n_shards == 1)
+    groups, look = (
+        pool_profile.places.ranked,
+        _Look(pool_profile=pool_profile, keeps_pulls=pool.n_shards == 1),
+    )
     looks = [pool.in_first(look)]
     if pool.n_shards > 1 and (groups or not looks[0].relevant):
         looks = list(pool.measured(look))
-    even = not any(one.relevant for one in looks)
+    even = not any(look_of_shard.relevant for look_of_shard in looks)
     rank = None
     if groups:
-        sizes = np.sum([one.sizes for one in looks], axis=0)
+        sizes = np.sum([look_of_shard.sizes for look_of_shard in looks], axis=0)
         totals: Floats = np.zeros(groups)
-        for one in looks:
-            totals = totals + one.totals
+        for look_of_shard in looks:
+            totals = totals + look_of_shard.totals
         rank = by_mean(sizes, sizes.astype(np.float64) if even else totals)
-    found = replace(found, even=even, rank=rank)
+    pool_profile = replace(pool_profile, even=even, rank=rank)
     if pool.n_shards > 1:
-        return found
-    return replace(found, whole=pool.in_first(_Whole(found, looks[0])))
+        return pool_profile
+    return replace(pool_profile, profile_of_all=pool.in_first(_Whole(pool_profile, looks[0])))
 
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    first: Floats
+    guess_weights: Floats
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
         """(D + D_k,) sums over a shard of the losses that the guesses expect, and of those that are known."""
-        total, known = np.zeros(stack.size), np.zeros(sum(stack.known_sizes(items)))
-        most = at_once(stack, len(self.first))
-        loss = np.empty((min(len(items), held(stack, len(self.first))), len(self.first), stack.size))
-        for _, piece in items.chunks(held(stack, len(self.first))):
-            for at, few in piece.chunks(most):
+        total, known_total = np.zeros(stack.size), np.zeros(sum(stack.known_sizes(items)))
+        chunk_size = at_once(stack, len(self.guess_weights))
+        loss = np.empty((
+            min(len(items), held(stack, len(self.guess_weights))), len(self.guess_weights), stack.size,
+        ))
+        for _, piece in items.chunks(held(stack, len(self.guess_weights))):
+            for at, few in piece.chunks(chunk_size):
                 expect(stack, few, stack.guesses(few), loss[at])
-            total += np.einsum("b,nbd->d", self.first, loss[: len(piece)])
-            known += stack.known(piece).sum(axis=0)
-        return np.concatenate([total, known])
+            total += np.einsum("b,nbd->d", self.guess_weights, loss[: len(piece)])
+            known_total += stack.known(piece).sum(axis=0)
+        return np.concatenate([total, known_total])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -232,32 +239,32 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    found: Beforehand
-    kept: bool   # what is found of each item is told
+    pool_profile: Beforehand
+    keeps_pulls: bool   # what is found of each item is told
 
     def __call__(self, stack: Stack, items: Items) -> _Seen:
-        pull, relevant = self.found.pulls(stack, items)
-        groups = self.found.places.ranked
+        pull, relevant = self.pool_profile.pulls(stack, items)
+        groups = self.pool_profile.places.ranked
         sizes: Ints = np.zeros(0, np.int64)
         totals: Floats = np.zeros(0)
         if groups:
-            group = self.found.places.group(items)
+            group = self.pool_profile.places.group(items)
             sizes = np.asarray(np.bincount(group, minlength=groups), np.int64)
             totals = np.asarray(np.bincount(group, weights=pull, minlength=groups), np.float64)
         return _Seen(
             relevant=bool(relevant.any()), sizes=sizes, totals=totals,
-            pulls=(pull, relevant) if self.kept else None,
+            pulls=(pull, relevant) if self.keeps_pulls else None,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    found: Beforehand
-    seen: _Seen
+    pool_profile: Beforehand
+    look: _Seen
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        known = None if self.found.even else self.seen.pulls
-        return self.found.profile(items, *(known or self.found.pulls(stack, items)))
+        kept_pulls = None if self.pool_profile.even else self.look.pulls
+        return self.pool_profile.profile(items, *(kept_pulls or self.pool_profile.pulls(stack, items)))
 
 
 # The sums of cells over a pool, made by shard: of its items in order, and of the shards in order.
@@ -279,34 +286,38 @@ class Summed:
 
 
 def summed(
-    pool: MeasuredPool, found: Expecting, assign: Assign, n_cells: int, further: Further | None = None
+    pool: MeasuredPool, expectation: Expecting, assign: Assign, n_cells: int, further: Further | None = None
 ) -> Summed:
     """Place all items, and add them up."""
     work = AddUpItems(
-        found=Expecting(first=found.first, slopes=found.slopes, likely=found.likely), assign=assign,
-        n_cells=n_cells, further=further,
+        expectation=Expecting(
+            guess_weights=expectation.guess_weights, slopes=expectation.slopes, likely=expectation.likely
+        ),
+        assign=assign,
+        n_cells=n_cells,
+        further=further,
     )
     total, by_shard = None, []
-    for one in pool.placed(work, n_cells):
-        by_shard.append(one.size)
-        total = one if total is None else total.plus(one)
+    for shard_sums in pool.placed(work, n_cells):
+        by_shard.append(shard_sums.size)
+        total = shard_sums if total is None else total.plus(shard_sums)
     if total is None:
         raise ValueError("a pool has a shard")
     return Summed(
-        cells=cells_of_sums(total, found, pool.stack, pool.none), further=total.further,
+        cells=cells_of_sums(total, expectation, pool.stack, pool.none), further=total.further,
         by_shard=np.stack(by_shard, axis=1), assign=assign,
     )
 
 
-def cells_of_sums(total: "SumsOfItems", found: Expecting, stack: Stack, none: Items) -> OutcomeCells:
+def cells_of_sums(total: "SumsOfItems", expectation: Expecting, stack: Stack, none: Items) -> OutcomeCells:
     """The cells that all items come to; none: no item, with the columns that the items have."""
-    last = len(found.first) - columns_beside(stack, none)
-    beside = (total.guess[:, last:, 0] != 0).any(axis=0)[: none.beside.shape[1]]
-    kept = len(found.first) if beside.any() else last
+    n_guesses = len(expectation.guess_weights) - columns_beside(stack, none)
+    beside = (total.guess[:, n_guesses:, 0] != 0).any(axis=0)[: none.beside.shape[1]]
+    n_columns = len(expectation.guess_weights) if beside.any() else n_guesses
     return OutcomeCells(
-        size=total.size, guess=total.guess[:, :kept], beside=beside if beside.any() else None,
+        size=total.size, guess=total.guess[:, :n_columns], beside=beside if beside.any() else None,
         spread=np.maximum(total.spread / total.size[:, None], 1e-30), relevant=total.relevant > 0,
-        told=total.told, said=total.said, first=found.first[:kept],
+        told=total.told, said=total.said, first=expectation.guess_weights[:n_columns],
         known_sizes=np.array(stack.known_sizes(none), np.int64),
         heavy=None if stack.weights is None else np.stack([
             total.squares / np.where(total.told[:, -1] > 0, total.told[:, -1], 1.0), total.heaviest,
@@ -328,13 +339,14 @@ class SumsOfItems:
     squares: Floats     # (C,) of the weights
     heaviest: Floats    # (C,)
 
-    def plus(self, other: "SumsOfItems") -> "SumsOfItems":
+    def plus(self, following: "SumsOfItems") -> "SumsOfItems":
         """Of these and then the others."""
         return SumsOfItems(
-            size=self.size + other.size, guess=self.guess + other.guess, spread=self.spread + other.spread,
-            relevant=self.relevant + other.relevant, told=self.told + other.told,
-            said=np.maximum(self.said, other.said), further=self.further + other.further,
-            squares=self.squares + other.squares, heaviest=np.maximum(self.heaviest, other.heaviest),
+            size=self.size + following.size, guess=self.guess + following.guess,
+            spread=self.spread + following.spread,
+            relevant=self.relevant + following.relevant, told=self.told + following.told,
+            said=np.maximum(self.said, following.said), further=self.further + following.further,
+            squares=self.squares + following.squares, heaviest=np.maximum(self.heaviest, following.heaviest),
         )
 
 
@@ -342,36 +354,39 @@ class SumsOfItems:
 class AddUpItems:
     """Places the items of a shard, and adds them up by cell."""
 
-    found: Expecting
+    expectation: Expecting
     assign: Assign
     n_cells: int
     further: Further | None = None
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, SumsOfItems]:
-        found, c = self.found, self.n_cells
+        expectation, c = self.expectation, self.n_cells
         cell, relevant = self.assign(stack, items)
-        guess = np.zeros((c, len(found.first), stack.size))
-        spread: Floats = np.zeros((c, len(found.slopes)))
-        told = np.zeros((c, sum(stack.known_sizes(items))))
-        loss = np.empty((min(len(items), held(stack, len(found.first))), *guess.shape[1:]))
-        spreads, most = np.empty((len(loss), len(found.slopes))), at_once(stack, len(found.first))
-        for where, piece in items.chunks(held(stack, len(found.first))):
+        guess = np.zeros((c, len(expectation.guess_weights), stack.size))
+        spread: Floats = np.zeros((c, len(expectation.slopes)))
+        known_sums = np.zeros((c, sum(stack.known_sizes(items))))
+        loss = np.empty((min(len(items), held(stack, len(expectation.guess_weights))), *guess.shape[1:]))
+        spreads, chunk_size = (
+            np.empty((len(loss), len(expectation.slopes))),
+            at_once(stack, len(expectation.guess_weights)),
+        )
+        for rows, piece in items.chunks(held(stack, len(expectation.guess_weights))):
             n = len(piece)
-            for at, few in piece.chunks(most):
+            for at, few in piece.chunks(chunk_size):
                 guesses = stack.guesses(few)
                 expect(stack, few, guesses, loss[at])
-                spreads[at] = guessed_spread(stack, few, guesses, found)[0]
-            member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
+                spreads[at] = guessed_spread(stack, few, guesses, expectation)[0]
+            member = scipy.sparse.csr_array((np.ones(n), (cell[rows], np.arange(n))), shape=(c, n))
             guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
             spread += np.asarray(member @ spreads[:n])
-            told += np.asarray(member @ stack.known(piece))
+            known_sums += np.asarray(member @ stack.known(piece))
         weight: Floats = np.zeros(len(items))
         heaviest: Floats = np.zeros(c)
         if stack.weights is not None:
             weight = stack.weights.of(items)
             np.maximum.at(heaviest, cell, weight)
         return cell, SumsOfItems(
-            size=np.bincount(cell, minlength=c), guess=guess, spread=spread, told=told,
+            size=np.bincount(cell, minlength=c), guess=guess, spread=spread, told=known_sums,
             relevant=np.bincount(cell[relevant], minlength=c),
             said=_said(stack, items, cell, c), further=(self.further or _nothing)(stack, items, cell, c),
             squares=np.asarray(np.bincount(cell, weights=weight**2, minlength=c), np.float64),
@@ -387,12 +402,12 @@ def _nothing(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
 def _said(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
     """(C, S, w) the maximum over each cell."""
     support = stack.kind.prediction_support
-    said: Floats = np.full((n_cells, items.systems, support(np.zeros(1)).shape[1]), -np.inf)
-    for where, piece in items.chunks():
-        order = np.argsort(cell[where], kind="stable")
-        ordered = cell[where][order]
+    predicted: Floats = np.full((n_cells, items.systems, support(np.zeros(1)).shape[1]), -np.inf)
+    for rows, piece in items.chunks():
+        order = np.argsort(cell[rows], kind="stable")
+        ordered = cell[rows][order]
         starts = np.flatnonzero(np.diff(ordered, prepend=-1))
         for s in range(items.systems):
-            most = np.maximum.reduceat(support(piece.prediction[order, s]), starts, axis=0)
-            said[ordered[starts], s] = np.maximum(said[ordered[starts], s], most)
-    return stack.said_with_contenders(said, items, cell)
+            highest = np.maximum.reduceat(support(piece.prediction[order, s]), starts, axis=0)
+            predicted[ordered[starts], s] = np.maximum(predicted[ordered[starts], s], highest)
+    return stack.said_with_contenders(predicted, items, cell)

@@ -84,8 +84,8 @@ class RedrawnState(ClassTreeState):
     def mean(self) -> Floats:
         """(R, D') of the losses of the items that matter: equation 1."""
         items = np.maximum(self.relevant_items, 1.0)
-        each = np.where(self.done[:, None], 1 / items[:, None], self.weight / self.counted[:, None])
-        return np.asarray(np.einsum("rn,rnd->rd", each, self.losses))
+        label_weight = np.where(self.done[:, None], 1 / items[:, None], self.weight / self.counted[:, None])
+        return np.asarray(np.einsum("rn,rnd->rd", label_weight, self.losses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +136,12 @@ class PrintedTree(LabelsStay, TreeOfClasses):
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> RedrawnState:
         """The prior, with every class told apart from every other."""
-        whole = replace(cells, lump=np.arange(measures.kind.width))
-        begun = TreeOfClasses.start_from(self, whole, measures, repeats, None)
-        known = {one.name: getattr(begun, one.name) for one in fields(begun)}
+        separate = replace(cells, lump=np.arange(measures.kind.width))
+        begun = TreeOfClasses.start_from(self, separate, measures, repeats, None)
+        begun_fields = {field.name: getattr(begun, field.name) for field in fields(begun)}
         nothing, nobody = np.zeros((repeats, 0)), np.zeros(repeats)
         return RedrawnState(
-            **known, weight=nothing, squared=nothing, rank=np.zeros((repeats, 0), np.int64),
+            **begun_fields, weight=nothing, squared=nothing, rank=np.zeros((repeats, 0), np.int64),
             made=nobody.astype(np.int64), lost=nobody,
         )
 
@@ -164,14 +164,15 @@ class PrintedTree(LabelsStay, TreeOfClasses):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """q of every item: it sums to 1 over the pool."""
-        tree, (opened, own) = cast(RedrawnState, state), self.item_proposal(state)
-        wanted = tree.wanted
+        tree, (opened, labelled_share) = cast(RedrawnState, state), self.item_proposal(state)
+        eligible = tree.wanted
         opened, rows = keep_rounds_finite(
-            opened, own[..., None], wanted, np.ones((*own.shape, 1), np.int64), wanted, size
+            opened, labelled_share[..., None], eligible, np.ones((*labelled_share.shape, 1), np.int64),
+            eligible, size
         )
         return DesignOfRows(
             left=tree.left, unlabelled=opened * tree.cells.relevant, labelled=rows[..., 0], replacement=True,
-            census=np.zeros(len(wanted), np.bool_),
+            census=np.zeros(len(eligible), np.bool_),
         )
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
@@ -196,14 +197,14 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         place = {address: i for i, address in enumerate(zip(cell.tolist(), rank.tolist(), strict=True))}
         times: Ints = np.zeros(len(cell), np.int64)
         q: Floats = np.ones(len(cell))
-        lost, asked, silent = 0.0, 0.0, 0.0
+        lost, asked_weight, silent = 0.0, 0.0, 0.0
         fresh = set(zip(plan.cell[plan.ask].tolist(), plan.rank[plan.ask].tolist(), strict=True))
         if not plan.census:
             items = float(tree.relevant_items[0])
             drawn = zip(plan.cell.tolist(), plan.rank.tolist(), plan.probability.tolist(), code.tolist(),
                         strict=True)
             for c, r, p, y in drawn:
-                asked += (c, r) in fresh and 1 / (items * p)
+                asked_weight += (c, r) in fresh and 1 / (items * p)
                 if y == UNANSWERED:
                     silent += 1 / (items * p)
                 elif (c, r) in place:
@@ -211,48 +212,50 @@ class PrintedTree(LabelsStay, TreeOfClasses):
                     q[place[c, r]] = p
                 else:
                     lost += 1 / (items * p)
-            here = np.array([address in fresh for address in place])
-            q = np.where(here, q * (1 - silent / asked if asked > silent else 1.0), q)
+            is_fresh = np.array([address in fresh for address in place])
+            q = np.where(is_fresh, q * (1 - silent / asked_weight if asked_weight > silent else 1.0), q)
         return replace(
             new, times=times[None], q=q[None], rank=plan.rank[labelled][None],
             draws=0 if plan.census else len(plan.cell), lost=lost,
         )
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> RedrawnState:
         """Weigh every draw; EM goes on from where it settled."""
         before = cast(RedrawnState, state)
-        after, b = before.plus(heard), heard.item.shape[1]
-        more = np.zeros((len(heard.item), b))
-        weight, squared = (np.concatenate([one, more], axis=1) for one in (before.weight, before.squared))
+        after, b = before.plus(answers), answers.item.shape[1]
+        padding = np.zeros((len(answers.item), b))
+        weight, squared = (
+            np.concatenate([per_label, padding], axis=1) for per_label in (before.weight, before.squared)
+        )
         made, lost = before.made, before.lost
-        if heard.times is not None:
-            q = heard.q
+        if answers.times is not None:
+            q = answers.q
             if q is None:
-                new = np.take_along_axis(design.unlabelled, heard.cell, axis=1)
+                new = np.take_along_axis(design.unlabelled, answers.cell, axis=1)
                 q = np.concatenate([cast(DesignOfRows, design).labelled, new], axis=1)
-            drawn = heard.times > 0
+            drawn = answers.times > 0
             w = np.where(drawn, 1 / np.where(drawn, before.relevant_items[:, None] * q, 1.0), 0.0)
-            weight, squared = weight + heard.times * w, squared + heard.times * w**2
-            made = made + (heard.times.sum(axis=1) if heard.draws is None else heard.draws)
-            lost = lost + heard.lost
-        rank = np.zeros(heard.item.shape, np.int64) if heard.rank is None else heard.rank
-        known = replace(
+            weight, squared = weight + answers.times * w, squared + answers.times * w**2
+            made = made + (answers.times.sum(axis=1) if answers.draws is None else answers.draws)
+            lost = lost + answers.lost
+        rank = np.zeros(answers.item.shape, np.int64) if answers.rank is None else answers.rank
+        counted_state = replace(
             after, weight=weight, squared=squared, made=made, lost=lost,
             rank=np.concatenate([before.rank, rank], axis=1),
         )
-        return replace(known, belief=self.believed(known)).without(heard, excluded)
+        return replace(counted_state, belief=self.believed(counted_state)).without(answers, excluded)
 
     def weights(self, state: SampleState) -> ItemWeights:
         """N Σ w/n of the draws of each item."""
         tree = cast(RedrawnState, state)
-        each = tree.relevant_items[0] / tree.counted[0]
+        per_weight = tree.relevant_items[0] / tree.counted[0]
         n, done = int(tree.made[0]), bool(tree.done[0])
         nothing = np.zeros(tree.n)
         return ItemWeights(
-            weight=nothing + 1.0 if done else each * tree.weight[0],
-            factor=nothing if done else each**2 * tree.squared[0] * n / max(n - 1, 1),
+            weight=nothing + 1.0 if done else per_weight * tree.weight[0],
+            factor=nothing if done else per_weight**2 * tree.squared[0] * n / max(n - 1, 1),
             group=np.full(tree.n, -1, np.int64),
         )
 
@@ -263,14 +266,14 @@ class PrintedTree(LabelsStay, TreeOfClasses):
             return nothing_yet(tree.stack, tree.done)
         risk = pool_risk(tree, tree.mean)
         parts, centre = self._moments(tree, gradient(tree, risk))
-        second = (parts**2).sum(axis=1)
-        variance = np.nan_to_num(second - centre**2, nan=0.0, posinf=0.0)
-        told = tree.done[:, None] | ((variance > _NOTHING * second) & (tree.made > 1)[:, None])
+        square = (parts**2).sum(axis=1)
+        variance = np.nan_to_num(square - centre**2, nan=0.0, posinf=0.0)
+        has_variance = tree.done[:, None] | ((variance > _NOTHING * square) & (tree.made > 1)[:, None])
         error = Errors(
-            variance=np.where(tree.done[:, None] | ~told, 0.0, variance),
+            variance=np.where(tree.done[:, None] | ~has_variance, 0.0, variance),
             df=np.broadcast_to(np.maximum(tree.made - 1.0, 1.0)[:, None], variance.shape),
             skew=np.zeros(variance.shape), parts=parts, plain=True,
-            unknown=~told | ~(tree.done[:, None] | enough(tree)),
+            unknown=~has_variance | ~(tree.done[:, None] | enough(tree)),
         )
         return reported(tree.stack, risk, tree.cells.known_sizes.tolist(), error, tree.done, confidence)
 
@@ -288,23 +291,27 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         value = stack.value(risk, tree.cells.known_sizes.tolist())[0]
         if not np.isfinite(value).all():
             raise NoRegion("no joint region: a measure is undefined among the labels so far")
-        parts, centre = (one[0] for one in self._moments(tree, gradient(tree, risk)))
+        parts, centre = (moment[0] for moment in self._moments(tree, gradient(tree, risk)))
         covariance = parts.T @ parts - np.outer(centre, centre)
         if not np.isfinite(covariance).all():
             raise NoRegion("no joint region: the last proposal gives an item that was labelled no chance")
         names = [m.full_name for m in stack.measures]
-        found = region_around(names, value, covariance, confidence, self.joint_quantile, int(tree.made[0]))
-        return replace(found, variance=self.variance_formula)
+        ellipsoid = region_around(
+            names, value, covariance, confidence, self.joint_quantile, int(tree.made[0])
+        )
+        return replace(ellipsoid, variance=self.variance_formula)
 
     def _moments(self, tree: RedrawnState, slopes: Floats) -> tuple[Floats, Floats]:
         """Parts (R, n, Q) and a centre (R, Q) of Σ̂/n = Σ parts² - centre², for one number or, by products of
         two numbers' parts, for all; slopes (R, Q, D').  Infinite where q_N gives a drawn item no chance."""
         items, n = np.maximum(tree.relevant_items, 1.0)[:, None], tree.counted[:, None]
-        last = cast(DesignOfRows, self.propose(tree, np.zeros(len(tree.labelled), np.int64))).labelled
+        last_proposal = cast(
+            DesignOfRows, self.propose(tree, np.zeros(len(tree.labelled), np.int64))
+        ).labelled
         pull = np.einsum("rnd,rqd->rnq", tree.losses, slopes)
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.sqrt(tree.weight / (items * last)) / n
-            parts = np.where(pull != 0, pull * (each * part_of_pool(tree))[..., None], 0.0)
+            label_root = np.sqrt(tree.weight / (items * last_proposal)) / n
+            parts = np.where(pull != 0, pull * (label_root * part_of_pool(tree))[..., None], 0.0)
         centre = np.einsum("rd,rqd->rq", tree.mean, slopes) * part_of_pool(tree) / np.sqrt(n)
         return np.asarray(parts), np.asarray(centre)
 

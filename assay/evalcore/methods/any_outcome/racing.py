@@ -50,24 +50,24 @@ def views(method: OutcomeMethod, state: SampleState) -> Iterator[View]:
     values = method.estimate(_read_by(state, tuple(pairs.values.tolist())), race.confidence).value
     worth = np.where(np.isfinite(values), steady(values * pairs.sign), -np.inf)
     leader, few = worth.argmax(axis=1), _few_labels(state, pairs)
-    for one in np.unique(leader).tolist():
-        rows = np.flatnonzero(leader == one)
-        view, own = _of_leader(state.of_repeats(rows), pairs, one)
-        seen = method.estimate(view, race.confidence)
-        ranking = rank_systems(race, own, _Looked(seen), state.n, values[rows], few[rows])
-        gap = gaps(own, ranking, np.full(len(rows), one), state.n)
+    for leading in np.unique(leader).tolist():
+        rows = np.flatnonzero(leader == leading)
+        view, leader_pairs = _of_leader(state.of_repeats(rows), pairs, leading)
+        estimates = method.estimate(view, race.confidence)
+        ranking = rank_systems(race, leader_pairs, _Looked(estimates), state.n, values[rows], few[rows])
+        gap = gaps(leader_pairs, ranking, np.full(len(rows), leading), state.n)
         yield View(rows=rows, state=view, ranking=ranking, gap=gap)
 
 
 def race_look(method: OutcomeMethod, state: SampleState) -> Ranking:
     """What is known of all systems, in every repeat."""
-    found = [(view.rows, view.ranking) for view in views(method, state)]
-    order = np.argsort(np.concatenate([rows for rows, _ in found]), kind="stable")
-    value, least, spread = (
-        np.concatenate([getattr(one, name) for _, one in found])[order]
-        for name in ("value", "least", "spread")
+    rankings = [(view.rows, view.ranking) for view in views(method, state)]
+    order = np.argsort(np.concatenate([rows for rows, _ in rankings]), kind="stable")
+    value, lowest, spread = (
+        np.concatenate([getattr(ranking, name) for _, ranking in rankings])[order]
+        for name in ("value", "lowest", "spread")
     )
-    return Ranking(value=value, least=least, spread=spread, margin=found[0][1].margin)
+    return Ranking(value=value, lowest=lowest, spread=spread, margin=rankings[0][1].margin)
 
 
 def racing_root(spread: Floats, items: Floats, gap: Floats) -> Floats:
@@ -82,10 +82,10 @@ def racing_root(spread: Floats, items: Floats, gap: Floats) -> Floats:
     for _ in range(_STEPS):
         weight = weight / weight.max(axis=1, keepdims=True)
         root = np.sqrt(np.einsum("rcp,rp->rc", spread, weight))
-        each = np.where(root > 0, items / np.where(root > 0, root, 1.0), 0.0)
-        variance = np.einsum("rcp,rc->rp", spread, each) / open_
-        most = variance.max(axis=1, keepdims=True)
-        weight = weight * np.where(most > 0, variance / np.where(most > 0, most, 1.0), 1.0)
+        inverse_share = np.where(root > 0, items / np.where(root > 0, root, 1.0), 0.0)
+        variance = np.einsum("rcp,rc->rp", spread, inverse_share) / open_
+        largest = variance.max(axis=1, keepdims=True)
+        weight = weight * np.where(largest > 0, variance / np.where(largest > 0, largest, 1.0), 1.0)
     return np.asarray(np.sqrt(np.einsum("rcp,rp->rc", spread, weight)))
 
 
@@ -99,16 +99,16 @@ def _of_leader(state: SampleState, pairs: SystemPairs, leader: int) -> tuple[Sam
     """The state read by the leader minus each other, and what these differences are."""
     stack = state.stack
     value = {s: stack.measures[stack.parts[q][0]] for s, q in enumerate(pairs.values.tolist())}
-    others = [s for s in value if s != leader]
+    rivals = [s for s in value if s != leader]
     at = {frozenset(ends): q for *ends, q in zip(
-        pairs.one.tolist(), pairs.other.tolist(), pairs.number.tolist(), strict=True)}
-    numbers = tuple(at[frozenset((leader, other))] for other in others)
-    reduced = _stack_of(stack, [difference(value[leader], value[other]) for other in others])
-    own = SystemPairs(
-        number=np.arange(len(others)), one=np.full(len(others), leader), other=np.array(others),
+        pairs.system.tolist(), pairs.compared_with.tolist(), pairs.number.tolist(), strict=True)}
+    numbers = tuple(at[frozenset((leader, rival))] for rival in rivals)
+    reduced = _stack_of(stack, [difference(value[leader], value[rival]) for rival in rivals])
+    rival_pairs = SystemPairs(
+        number=np.arange(len(rivals)), system=np.full(len(rivals), leader), compared_with=np.array(rivals),
         values=pairs.values, sign=pairs.sign,
     )
-    return _with_stack(state, reduced, numbers), own
+    return _with_stack(state, reduced, numbers), rival_pairs
 
 
 def _few_labels(state: SampleState, pairs: SystemPairs) -> Bools:
@@ -120,10 +120,12 @@ def _few_labels(state: SampleState, pairs: SystemPairs) -> Bools:
         return few
     sizes = state.cells.known_sizes.tolist()
     for s, q in enumerate(pairs.values.tolist()):
-        own = int(stack.columns(stack.measures[stack.parts[q][0]], sizes)[-1]) - stack.size
-        here = state.table.known[state.item, own]      # its rows, by weight
-        rest = state.cells.known[own] - state.excluded_known[:, own] - here.sum(axis=1)
-        few[:, s] = ((here > 0).sum(axis=1) < LEAST_OF_SYSTEM) & (rest > _NO_ROW)
+        column = int(stack.columns(stack.measures[stack.parts[q][0]], sizes)[-1]) - stack.size
+        labelled_weight = state.table.known[state.item, column]  # its rows, by weight
+        unlabelled_weight = (
+            state.cells.known[column] - state.excluded_known[:, column] - labelled_weight.sum(axis=1)
+        )
+        few[:, s] = ((labelled_weight > 0).sum(axis=1) < LEAST_OF_SYSTEM) & (unlabelled_weight > _NO_ROW)
     return few
 
 
@@ -143,21 +145,21 @@ def _with_stack(state: SampleState, stack: Stack, numbers: tuple[int, ...]) -> S
 class _Looked:
     """Estimates (R, Q) as a race looks at them."""
 
-    found: OutcomeEstimates
+    estimates: OutcomeEstimates
 
     @property
     def value(self) -> Floats:
-        return self.found.value
+        return self.estimates.value
 
     @property
     def variance(self) -> Floats:
-        return self.found.variance
+        return self.estimates.variance
 
     def bounds(self, confidence: Floats) -> tuple[Floats, Floats]:
         """Both ends (R, Q); the value where all that matters to it is labelled."""
-        if self.found.ends is None:
+        if self.estimates.ends is None:
             return np.full(self.value.shape, -np.inf), np.full(self.value.shape, np.inf)
-        lower, upper = self.found.ends(confidence)
-        closed = self.found.exact[:, None]
-        closed = closed if self.found.settled is None else closed | self.found.settled
+        lower, upper = self.estimates.ends(confidence)
+        closed = self.estimates.exact[:, None]
+        closed = closed if self.estimates.settled is None else closed | self.estimates.settled
         return np.where(closed, self.value, lower), np.where(closed, self.value, upper)

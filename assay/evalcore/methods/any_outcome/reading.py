@@ -56,10 +56,10 @@ class Reading:
         return sums(self.group, values, self.open.shape[1])
 
 
-def sums(where: Ints, values: Floats, length: int) -> Floats:
-    """Sums (R, length, ...) of values (R, n, ...) by where (R, n)."""
-    repeats, n = where.shape
-    flat = (np.arange(repeats)[:, None] * length + where).ravel()
+def sums(place: Ints, values: Floats, length: int) -> Floats:
+    """Sums (R, length, ...) of values (R, n, ...) by place (R, n)."""
+    repeats, n = place.shape
+    flat = (np.arange(repeats)[:, None] * length + place).ravel()
     inner = values.reshape(repeats * n, -1)
     cells = repeats * length
     columns = [np.bincount(flat, weights=column, minlength=cells) for column in inner.T]
@@ -67,30 +67,30 @@ def sums(where: Ints, values: Floats, length: int) -> Floats:
 
 
 def fit_difference_estimator(
-    state: SampleState, allocation: Floats, modelled: bool, least: float = LEAST,
+    state: SampleState, allocation: Floats, modelled: bool, group_labels: float = LEAST,
     post_stratified: bool = False,
 ) -> Reading:
     """The difference estimator of a state; allocation (R, C): labels planned for each cell; modelled: with a
     label model; post_stratified: hits and labels of a class by whether it is predicted.
     """
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
-    group_of = grouped(state.by_cell, least)
+    group_of = grouped(state.by_cell, group_labels)
     g = int(group_of.max()) + 1
     group = np.take_along_axis(group_of, state.cell, axis=1)
-    left = state.wanted.astype(np.float64)
-    given = (MEANT * allocation + state.by_cell**2) / (MEANT + state.by_cell)
-    weight = np.maximum(left, 1e-9) / np.maximum(given, 1e-9)
-    each = np.take_along_axis(weight, state.cell, axis=1)
-    total = sums(group, each[..., None], g)[..., 0]
-    share = each / np.take_along_axis(total, group, axis=1)
+    open_items = state.wanted.astype(np.float64)
+    given_labels = (MEANT * allocation + state.by_cell**2) / (MEANT + state.by_cell)
+    weight = np.maximum(open_items, 1e-9) / np.maximum(given_labels, 1e-9)
+    label_weight = np.take_along_axis(weight, state.cell, axis=1)
+    total = sums(group, label_weight[..., None], g)[..., 0]
+    share = label_weight / np.take_along_axis(total, group, axis=1)
     squares = sums(group, share[..., None] ** 2, g)[..., 0]
-    opened = sums(group_of, left[..., None], g)[..., 0]
+    opened = sums(group_of, open_items[..., None], g)[..., 0]
     stands = 1 + np.take_along_axis(opened, group, axis=1) * share
     weights = fitted(state, stands) if modelled else np.zeros((len(items), len(state.cells.first), 1))
     relevant = state.cells.relevant
     guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
     idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
-    found = Reading(
+    reading = Reading(
         weights=weights,
         modelled=(weights * guessed).sum(axis=1) + idle,
         residual=residuals(state, weights, modelled),
@@ -100,12 +100,12 @@ def fit_difference_estimator(
         open=opened,
         effective=1 / np.where(squares > 0, squares, 1.0),
         items=items,
-        given=given,
+        given=given_labels,
         spread=state.cells.spread,
     )
     if post_stratified:
-        found = _from_predictions(state, found)
-    return found if state.stack.weights is None else _per_weight(state, found)
+        reading = _from_predictions(state, reading)
+    return reading if state.stack.weights is None else _per_weight(state, reading)
 
 
 # How often a class is predicted is known of the whole pool.  So hits and labels of class k are estimated from
@@ -127,9 +127,9 @@ class PostStrataOfPredictions:
     """Rates by whether a class is predicted."""
 
     columns: Ints    # (d,) components that have them,
-    told: Ints       # (d,) and where what is predicted of their class stands among what is known
+    known_columns: Ints       # (d,) and where what is predicted of their class stands among what is known
     hit: Floats      # (R, d) a
-    other: Floats    # (R, d) b
+    missed: Floats    # (R, d) b
     in_one_direction: bool   # the rates of classes, which are wrong together
     lean: Floats     # (R, d) how far the mean of a component may be off for the label that a counts more
 
@@ -139,18 +139,22 @@ class PostStrataOfPredictions:
         Tags err each on its own.  Classes all in one direction: a class that is seldom predicted is mostly
         one that is seldom right.
         """
-        both = slopes[..., self.columns] * self.lean[:, None]
-        half = both.shape[-1] // 2                       # hits, then labels of the same classes
-        each = np.abs(both[..., :half] + both[..., half:])
-        return np.asarray(each.sum(axis=-1) if self.in_one_direction else np.sqrt((each**2).sum(axis=-1)))
+        bent = slopes[..., self.columns] * self.lean[:, None]
+        half = bent.shape[-1] // 2                       # hits, then labels of the same classes
+        joint_slope = np.abs(bent[..., :half] + bent[..., half:])
+        return np.asarray(
+            joint_slope.sum(axis=-1) if self.in_one_direction else np.sqrt((joint_slope**2).sum(axis=-1))
+        )
 
-    def expected(self, known: Floats, weight: Floats, size: int) -> Floats:
+    def expected(self, known_parts: Floats, weight: Floats, size: int) -> Floats:
         """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""
-        x = known[..., self.told]
-        between = (slice(None),) + (None,) * (known.ndim - 2)
-        found = np.zeros((*x.shape[:-1], size))
-        found[..., self.columns] = self.hit[between] * x + self.other[between] * (weight[..., None] - x)
-        return found
+        x = known_parts[..., self.known_columns]
+        between = (slice(None),) + (None,) * (known_parts.ndim - 2)
+        expected_loss = np.zeros((*x.shape[:-1], size))
+        expected_loss[..., self.columns] = self.hit[between] * x + self.missed[between] * (
+            weight[..., None] - x
+        )
+        return expected_loss
 
 
 def _of_predictions(state: SampleState) -> tuple[Ints, Ints, int]:
@@ -158,48 +162,57 @@ def _of_predictions(state: SampleState) -> tuple[Ints, Ints, int]:
     how many of the components, which come first, are hits."""
     hits: list[int] = []
     labels: list[int] = []
-    told: list[int] = []
+    known_columns: list[int] = []
     at = after = 0
     sizes = state.cells.known_sizes.tolist()
     for loss, width in zip(state.stack.losses, sizes, strict=False):
         if isinstance(loss, Counts):
             hits += range(at, at + width)
             labels += range(at + width, at + 2 * width)
-            told += range(after, after + width)
+            known_columns += range(after, after + width)
         at, after = at + loss.size, after + width
-    return np.array(hits + labels, np.int64), np.array(told * 2, np.int64), len(hits)
+    return np.array(hits + labels, np.int64), np.array(known_columns * 2, np.int64), len(hits)
 
 
 def _from_predictions(state: SampleState, reading: Reading) -> Reading:
     """With residuals from the rates by prediction."""
-    columns, told, n_hits = _of_predictions(state)
+    columns, known_columns, n_hits = _of_predictions(state)
     if not len(columns) or state.table is None or not state.n:
         return reading
-    known, loss = state.table.known[state.item], reading.residual
-    own = np.ones(loss.shape[:2]) if state.stack.weights is None else known[..., -1]
-    stands, x = reading.stands, known[..., told]
+    known_parts, loss = state.table.known[state.item], reading.residual
+    item_weights = np.ones(loss.shape[:2]) if state.stack.weights is None else known_parts[..., -1]
+    stands, x = reading.stands, known_parts[..., known_columns]
     y = loss[..., columns]
-    there = x > 0
+    predicted_so = x > 0
 
     def total(values: Floats) -> Floats:
         return np.asarray(np.einsum("rn,rnd->rd", stands, values))
 
-    hits, predicted = total(y * there), total(x)
+    hits, predicted = total(y * predicted_so), total(x)
     of_all = hits[:, :n_hits].sum(axis=1) / np.maximum(predicted[:, :n_hits].sum(axis=1), 1e-12)
-    one = OF_ALL * stands.mean(axis=1)[:, None]
+    label_weight = OF_ALL * stands.mean(axis=1)[:, None]
     # the one label is of no use where all that are predicted so are labelled
-    left = np.maximum(state.cells.known[told] - state.excluded_known[:, told] - x.sum(axis=1), 0.0) > 0
-    hit = (hits + left * one * of_all[:, None]) / np.maximum(predicted + left * one, 1e-12)
-    counted = left * one / np.maximum(predicted + left * one, 1e-12)
-    share = state.cells.known[told] / reading.items[:, None]
+    any_open = (
+        np.maximum(
+            state.cells.known[known_columns] - state.excluded_known[:, known_columns] - x.sum(axis=1), 0.0
+        )
+        > 0
+    )
+    hit = (hits + any_open * label_weight * of_all[:, None]) / np.maximum(
+        predicted + any_open * label_weight, 1e-12
+    )
+    counted = any_open * label_weight / np.maximum(predicted + any_open * label_weight, 1e-12)
+    share = state.cells.known[known_columns] / reading.items[:, None]
     lean = share * counted * np.sqrt(np.clip(of_all * (1 - of_all), 0.0, 0.25))[:, None]
-    rest = total(own[..., None] - x)
-    other = np.where(rest > 0, total(y * ~there) / np.where(rest > 0, rest, 1.0), 0.0)
+    not_predicted = total(item_weights[..., None] - x)
+    missed = np.where(
+        not_predicted > 0, total(y * ~predicted_so) / np.where(not_predicted > 0, not_predicted, 1.0), 0.0
+    )
     rates = PostStrataOfPredictions(
-        columns=columns, told=told, hit=hit, other=other, lean=lean,
+        columns=columns, known_columns=known_columns, hit=hit, missed=missed, lean=lean,
         in_one_direction=state.stack.kind.one_of_parts,
     )
-    expected = rates.expected(known, own, loss.shape[2])
+    expected = rates.expected(known_parts, item_weights, loss.shape[2])
     relevant = state.cells.relevant
     sums = state.cells.told[relevant].sum(axis=0) - state.excluded_known
     items = state.wanted.sum(axis=1) + state.by_cell.sum(axis=1).astype(np.float64)
@@ -225,32 +238,32 @@ def _per_weight(state: SampleState, reading: Reading) -> Reading:
     weight = state.cells.told[relevant, -1].sum() - state.excluded_known[:, -1]
     if state.table is None or not state.n:
         return reading
-    own, stands = state.table.known[state.item, -1], reading.stands
-    total = (stands * own).sum(axis=1)
+    item_weights, stands = state.table.known[state.item, -1], reading.stands
+    total = (stands * item_weights).sum(axis=1)
     offset = np.einsum("rn,rnd->rd", stands, reading.residual) / np.where(total > 0, total, 1.0)[:, None]
-    told = own[..., None] * offset[:, None]
-    left = reading.residual - told
-    size = np.abs(reading.residual) + np.abs(told)
+    shift = item_weights[..., None] * offset[:, None]
+    remainder = reading.residual - shift
+    size = np.abs(reading.residual) + np.abs(shift)
     return replace(
-        reading, residual=np.where(is_nothing(left, size), 0.0, left), offset=offset, weight=weight
+        reading, residual=np.where(is_nothing(remainder, size), 0.0, remainder), offset=offset, weight=weight
     )
 
 
 def fitted(state: SampleState, stands: Floats) -> Floats:
     """W of the label model, each label weighing by the items it stands for; stands (R, n)."""
     model, cells = state.stack.kind.label_model, state.cells
-    own = cells.guesses(state.stack)
+    n_guesses = cells.guesses(state.stack)
     if cells.beside is not None and state.table is not None and state.n:
         return _with_beside(state, stands)
-    first = cells.first
+    guess_weights = cells.first
     d = 1 if model.shared else state.stack.size
-    b = own if model.shared else len(first)
+    b = n_guesses if model.shared else len(guess_weights)
     repeats = len(stands)
     if cells.beside is not None:
-        return np.repeat(first[None, :, None], repeats, axis=0)
+        return np.repeat(guess_weights[None, :, None], repeats, axis=0)
     if state.table is None or not state.n:
         return model.fit(
-            np.zeros((repeats, d, b, b)), np.zeros((repeats, d, b)), np.zeros((repeats, d)), 0, first
+            np.zeros((repeats, d, b, b)), np.zeros((repeats, d, b)), np.zeros((repeats, d)), 0, guess_weights
         )
     w = stands / stands.mean(axis=1, keepdims=True)
     return model.fit(
@@ -258,7 +271,7 @@ def fitted(state: SampleState, stands: Floats) -> Floats:
         np.einsum("rn,rndb->rdb", w, state.table.cross[state.item][..., :b]),
         np.einsum("rn,rnd->rd", w, state.table.square[state.item]),
         state.n,
-        first,
+        guess_weights,
     )
 
 
@@ -272,34 +285,35 @@ def _with_beside(state: SampleState, stands: Floats) -> Floats:
     cells, table, model = state.cells, state.table, state.stack.kind.label_model
     if cells.beside is None or table is None:
         raise ValueError("nothing is beside the guesses")
-    own, w = cells.guesses(state.stack), stands / stands.mean(axis=1, keepdims=True)
-    active = own + np.flatnonzero(cells.beside)
+    n_guesses, w = cells.guesses(state.stack), stands / stands.mean(axis=1, keepdims=True)
+    active = n_guesses + np.flatnonzero(cells.beside)
     gram, cross, square = table.gram[state.item], table.cross[state.item], table.square[state.item]
-    found = np.zeros((len(w), len(cells.first), state.stack.size))
+    coefficients = np.zeros((len(w), len(cells.first), state.stack.size))
     if not model.shared:
-        order = np.concatenate([np.arange(own - 1), active, [own - 1]])     # the constant last
-        found[:, order] = model.fit(
+        order = np.concatenate([np.arange(n_guesses - 1), active, [n_guesses - 1]])     # the constant last
+        coefficients[:, order] = model.fit(
             np.einsum("rn,rndbk->rdbk", w, gram[..., order[:, None], order]),
             np.einsum("rn,rndb->rdb", w, cross[..., order]), np.einsum("rn,rnd->rd", w, square),
             state.n, cells.first[order],
         )
-        return found
-    found[:, :own] = model.fit(
+        return coefficients
+    coefficients[:, :n_guesses] = model.fit(
         np.einsum("rn,rndbk->rdbk", w, gram), np.einsum("rn,rndb->rdb", w, cross),
-        np.einsum("rn,rnd->rd", w, square), state.n, cells.first[:own],
+        np.einsum("rn,rnd->rd", w, square), state.n, cells.first[:n_guesses],
     )
-    left = residuals(state, found[:, :own], True)
+    remainder = residuals(state, coefficients[:, :n_guesses], True)
     x = table.guess[state.item][:, :, [*active, -1], 0]                       # (R, n, X + 1), the last 1
     b = x.shape[2]
     slopes = Regression().fit(
-        np.broadcast_to(np.einsum("rn,rnb,rnk->rbk", w, x, x)[:, None], (len(w), left.shape[2], b, b)),
-        np.einsum("rn,rnb,rnd->rdb", w, x, left), np.einsum("rn,rnd->rd", w, left**2), state.n, np.zeros(b),
+        np.broadcast_to(np.einsum("rn,rnb,rnk->rbk", w, x, x)[:, None], (len(w), remainder.shape[2], b, b)),
+        np.einsum("rn,rnb,rnd->rdb", w, x, remainder), np.einsum("rn,rnd->rd", w, remainder**2), state.n,
+        np.zeros(b),
     )[:, :-1]
     pool = cells.guess[cells.relevant].sum(axis=0)[None, :, 0] - state.excluded_guess[..., 0]
     mean = pool[:, active] / np.maximum(pool[:, -1:], 1.0)
-    found[:, active] = slopes
-    found[:, -1] = -np.einsum("rx,rxd->rd", mean, slopes)
-    return found
+    coefficients[:, active] = slopes
+    coefficients[:, -1] = -np.einsum("rx,rxd->rd", mean, slopes)
+    return coefficients
 
 
 def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
@@ -311,8 +325,8 @@ def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
         return e
     size = np.abs(e)
     for b in range(weights.shape[1]):
-        told = weights[:, None, b] * state.table.guess[state.item, b]
-        e, size = e - told, size + np.abs(told)
+        explained = weights[:, None, b] * state.table.guess[state.item, b]
+        e, size = e - explained, size + np.abs(explained)
     return np.where(is_nothing(e, size), 0.0, e)
 
 
@@ -365,23 +379,23 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         delta, e = correction[:, block], reading.residual[..., block]
         shown = state.table.loss[..., block][state.item]
         cell = _by_cell(state, reading, block)
-        seen = np.asarray(shown > 0, np.float64)
+        shows_class = np.asarray(shown > 0, np.float64)
         total = delta.sum(axis=1)
         if m.shape[1] > 1:
-            noise = _noise(state, reading, e, cell, seen)
+            noise = _noise(state, reading, e, cell, shows_class)
             drawn = _near(delta, _each(delta, m, noise, total), noise)
             # what no item can be (a hit of a class never predicted) is known to be none
             after[:, block] = np.where(reading.modelled[:, block] > 0, drawn, delta)
         # a share is no less than what labels have shown of it
-        least = (shown.sum(axis=1) - reading.modelled[:, block]) / reading.items[:, None]
-        after[:, block] = np.maximum(after[:, block], least)
+        lowest = (shown.sum(axis=1) - reading.modelled[:, block]) / reading.items[:, None]
+        after[:, block] = np.maximum(after[:, block], lowest)
     return after
 
 
 def _near(delta: Floats, drawn: Floats, v: Floats) -> Floats:
     """What is drawn, no further than MOST standard errors from δ."""
-    most = MOST * np.sqrt(v)
-    return np.asarray(np.clip(drawn, delta - most, delta + most))
+    limit = MOST * np.sqrt(v)
+    return np.asarray(np.clip(drawn, delta - limit, delta + limit))
 
 
 def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:
@@ -411,14 +425,15 @@ def _by_cell(state: SampleState, reading: Reading, block: slice) -> Floats:
     return np.asarray(sums / state.cells.size[None, :, None])
 
 
-def _noise(state: SampleState, reading: Reading, e: Floats, cell: Floats, seen: Floats) -> Floats:
-    """v (R, K) of corrections whose residuals are e (R, n, K); seen (R, n, K): labels that show the class."""
+def _noise(state: SampleState, reading: Reading, e: Floats, cell: Floats, shows_class: Floats) -> Floats:
+    """v (R, K) of corrections whose residuals are e (R, n, K); shows_class (R, n, K): labels that show the
+    class."""
     factor = reading.open * (reading.open / reading.effective + 1) / reading.items[:, None] ** 2
     per_item = factor / np.maximum(reading.open, 1e-9)             # (R, G)
     n_g = np.maximum(reading.by_group(np.ones((*reading.group.shape, 1)))[..., 0], 1.0)
-    own = np.take_along_axis(factor / n_g, reading.group, axis=1)
-    measured = np.einsum("rn,rnk->rk", own, e**2)
-    left = state.wanted * np.take_along_axis(per_item, reading.group_of, axis=1)
-    expected = np.einsum("rc,rck->rk", left, np.clip(cell * (1 - cell), 0, None))
-    shown = seen.sum(axis=1)
+    label_factor = np.take_along_axis(factor / n_g, reading.group, axis=1)
+    measured = np.einsum("rn,rnk->rk", label_factor, e**2)
+    open_factor = state.wanted * np.take_along_axis(per_item, reading.group_of, axis=1)
+    expected = np.einsum("rc,rck->rk", open_factor, np.clip(cell * (1 - cell), 0, None))
+    shown = shows_class.sum(axis=1)
     return np.asarray((shown * measured + OWN * expected) / (shown + OWN))

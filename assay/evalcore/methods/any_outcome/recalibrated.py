@@ -35,6 +35,7 @@ from assay.evalcore.methods.any_outcome.several_classes import (
     SeveralState,
     classes_named,
 )
+from assay.evalcore.methods.any_outcome.share_of_hits import HITS, HitState, ShareOfHits, asks_for_hits
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
     OutcomeCells,
@@ -90,15 +91,15 @@ def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floa
     mean = ((stands * square).sum(axis=1) / stands.sum(axis=1))[:, None]
     near = np.einsum("cd,rdq->rcq", kernel, sums(state.cell, square, cells.n_cells))
     labels = np.einsum("cd,rd->rc", kernel, state.by_cell.astype(np.float64))[..., None]
-    found = (near + PRIOR * mean) / (labels + PRIOR)
+    spread = (near + PRIOR * mean) / (labels + PRIOR)
     # drawn to the mean the more, the more the squares scatter about what was found
-    own = np.take_along_axis(found, state.cell[..., None], axis=1)
-    ratio = square / np.where(own > 0, own, 1.0)
+    spread_of_label = np.take_along_axis(spread, state.cell[..., None], axis=1)
+    ratio = square / np.where(spread_of_label > 0, spread_of_label, 1.0)
     scatter = (ratio**2).mean(axis=1) / np.maximum(ratio.mean(axis=1) ** 2, _LEAST) - 1
     prior = PRIOR * np.sqrt(np.maximum(scatter / NORMAL, 1.0))[:, None]
     # labels that are all alike say nothing of where others lie apart
-    found = np.where(mean > 0, (near + prior * mean) / (labels + prior), 1.0)
-    return np.maximum(found * cells.spread, _LEAST)
+    spread = np.where(mean > 0, (near + prior * mean) / (labels + prior), 1.0)
+    return np.maximum(spread * cells.spread, _LEAST)
 
 
 def _freed(reading: Reading) -> Floats:
@@ -137,9 +138,9 @@ class Guesses(Sampled):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """By predicted class and spread; by what judges say, for numbers; and first by weight, if there is
         one."""
-        found = profile(pool)
-        by = found if pool.stack.weights is None else ByWeight(found)
-        return cut(pool, found, by, CELLS).cells
+        pool_profile = profile(pool)
+        by = pool_profile if pool.stack.weights is None else ByWeight(pool_profile)
+        return cut(pool, pool_profile, by, CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
         """Root of the spread of an item's pull, and a part even."""
@@ -155,36 +156,36 @@ class Guesses(Sampled):
 
     def _racing(self, state: SampleState) -> Floats:
         """(R, C) the root of what tells the leader from each system that is still in."""
-        found: Floats = np.zeros(state.by_cell.shape)
+        root: Floats = np.zeros(state.by_cell.shape)
         for view in views(self, state):
-            spread, left = self.pull_spread(view.state), view.state.wanted + view.state.by_cell
+            spread, items_of_view = self.pull_spread(view.state), view.state.wanted + view.state.by_cell
             spread = np.broadcast_to(spread, (len(view.rows), *spread.shape[-2:]))
-            items = np.asarray(left * state.cells.relevant, np.float64)
-            found[view.rows] = racing_root(spread, items, view.gap)
-        return found
+            items = np.asarray(items_of_view * state.cells.relevant, np.float64)
+            root[view.rows] = racing_root(spread, items, view.gap)
+        return root
 
     def pull_spread(self, state: SampleState) -> Floats:
         """As the labels so far say, of numbers and grades; else as guessed beforehand."""
         if not state.n or not state.stack.kind.spread_is_learned:
             return state.cells.spread
         allocation = state.by_cell.astype(np.float64)
-        reading = fit_difference_estimator(state, allocation, self.modelled, self.least)
-        risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
-        return learned_spread(state, reading, state.stack.slopes(risk, known))
+        reading = fit_difference_estimator(state, allocation, self.modelled, self.group_labels)
+        risk, known_sizes = self.risk(state, reading), state.cells.known_sizes.tolist()
+        return learned_spread(state, reading, state.stack.slopes(risk, known_sizes))
 
 
 @dataclass(frozen=True, slots=True)
 class ByWeight:
     """Groups of items of about one weight: what hides among them is not heavier than what labels show."""
 
-    found: Beforehand
+    pool_profile: Beforehand
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of the items of a shard."""
         octave = weight_octave(stack, items)
-        found = self.found(stack, items)
-        few = self.found.places.ranked <= FEW_GROUPS     # of more, each would have hardly a cell
-        return replace(found, group=octave * FEW_GROUPS + found.group if few else octave)
+        item_profile = self.pool_profile(stack, items)
+        few = self.pool_profile.places.ranked <= FEW_GROUPS     # of more, each would have hardly a cell
+        return replace(item_profile, group=octave * FEW_GROUPS + item_profile.group if few else octave)
 
 
 def weight_octave(stack: Stack, items: Items) -> Ints:
@@ -234,12 +235,14 @@ class RecalibratedSample(Sampled):
         """
         weighted = pool.stack.weights is not None
         # the models along a score know of one system, or take all for one
-        several = pool.stack.race is not None or pool.stack.contenders > 0
-        if not (weighted or several) and along_a_score(pool.stack, pool.none):
-            return self._scored.cells(pool)
-        if not (weighted or several) and classes_named(pool.stack, pool.none):
-            return self._several.cells(pool)
+        many_systems = pool.stack.race is not None or pool.stack.contenders > 0
         usual = RecalibratedSample()
+        if self == usual and asks_for_hits(pool.stack, pool.none):
+            return ShareOfHits().cells(pool)
+        if not (weighted or many_systems) and along_a_score(pool.stack, pool.none):
+            return self._scored.cells(pool)
+        if not (weighted or many_systems) and classes_named(pool.stack, pool.none):
+            return self._several.cells(pool)
         set_ = [x for x in ("anytime", "guard", "spread") if getattr(self, x) != getattr(usual, x)]
         if set_ and weighted:
             raise BadInput(
@@ -272,14 +275,14 @@ class RecalibratedSample(Sampled):
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
         """(C, 2) by whether items are of the class that the score is of; of M classes (C, 2M)."""
-        if cells.axis is None:
+        if cells.axis is None or cells.axis[0, 0] == HITS:
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
-        found = []
+        by_axis = []
         for array in np.split(cells.axis, len(cells.axis) // ROWS):
             axis = Axis.from_array(array)
             label = (code == axis.part).astype(np.int64)
-            found.append(evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight))
-        return np.concatenate(found, axis=1)
+            by_axis.append(evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight))
+        return np.concatenate(by_axis, axis=1)
 
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""
@@ -299,9 +302,9 @@ class RecalibratedSample(Sampled):
         return chosen.numbers_drawn(design, rng)
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        return self._for(state).observe(state, design, heard, excluded)
+        return self._for(state).observe(state, design, answers, excluded)
 
     def expects(self, state: SampleState) -> Floats:
         """(C, D) by the labels so far."""
@@ -336,9 +339,13 @@ class RecalibratedSample(Sampled):
     def _on(self, cells: OutcomeCells) -> Sampled:
         if cells.axis is None:
             return Guesses()
+        if cells.axis[0, 0] == HITS:
+            return ShareOfHits(self.one_at_a_time)
         return self._scored if len(cells.axis) == ROWS else self._several
 
     def _for(self, state: SampleState) -> Sampled:
         if isinstance(state, SeveralState):
             return self._several
+        if isinstance(state, HitState):
+            return ShareOfHits(self.one_at_a_time)
         return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)

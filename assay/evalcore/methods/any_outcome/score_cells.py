@@ -20,14 +20,13 @@ from assay.evalcore.methods.any_outcome.state import Axis, OutcomeCells
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
-from assay.evalcore.pool.strata import assign, log_density
+from assay.evalcore.pool.strata import assign, log_density, log_odds
 from assay.evalcore.reproducible import first_largest, is_nothing, steady
 from assay.evalcore.types import Bools, Floats, Ints
 
 STRATA = 64
 EACH = 4         # systems whose predictions cut cells one by one; of more, how many of them say the class
 LEVELS = 8
-_SURE = 1e-12    # log odds are cut off here
 
 
 def class_asked_of(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> int | None:
@@ -36,42 +35,43 @@ def class_asked_of(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> int
         return None
     if kind.counted is not None:
         return kind.parts.index(kind.counted)
-    named = {part for measure in measures for part in measure.parts}
-    if len(named) == 1 and None not in named:
-        return kind.parts.index(str(named.pop()))
+    asked_parts = {part for measure in measures for part in measure.parts}
+    if len(asked_parts) == 1 and None not in asked_parts:
+        return kind.parts.index(str(asked_parts.pop()))
     return 1 if kind.width == 2 and kind.name == "classes" else None
 
 
 def along_a_score(stack: Stack, none: Items) -> bool:
     """Whether a pool can be cut so; none: no item, with the columns that the items have."""
-    said = none.systems > 0 or none.score is not None or none.probability is not None
+    has_guess = none.systems > 0 or none.score is not None or none.probability is not None
     # an interval on the scale of a measure's range needs one; that of a mean follows from its losses
     ranged = all(
-        np.isfinite(one.bounds).all() or sum(loss.size for loss in one.losses) == 1 for one in stack.measures
+        np.isfinite(measure.bounds).all() or sum(loss.size for loss in measure.losses) == 1
+        for measure in stack.measures
     )
     ranged = ranged and all(loss.along_score for loss in stack.losses)
-    return said and ranged and class_asked_of(stack.kind, stack.measures) is not None
+    return has_guess and ranged and class_asked_of(stack.kind, stack.measures) is not None
 
 
 def score_cells(pool: MeasuredPool) -> OutcomeCells:
     """The cells of a pool, in some passes over it.  Raises BadInput as `profile`."""
-    found = profile(pool)
+    pool_profile = profile(pool)
     part = int(class_asked_of(pool.stack.kind, pool.stack.measures) or 0)
-    said = np.sum(list(pool.measured(_Predicted(part))), axis=0)
-    if pool.stack.kind.width == 2 and _stands_equal(pool.stack) and said[1] > said[0]:
-        part, said = 1 - part, said[::-1]      # of two classes that stand equal, the rarer one
+    class_counts = np.sum(list(pool.measured(_Predicted(part))), axis=0)
+    if pool.stack.kind.width == 2 and _stands_equal(pool.stack) and class_counts[1] > class_counts[0]:
+        part, class_counts = 1 - part, class_counts[::-1]  # of two classes that stand equal, the rarer one
     axis = _AlongAxis(part=part, edges=np.zeros(0))
-    ordered, positives = pool.ordered(axis.score), int(said[1])
+    ordered, positives = pool.ordered(axis.score), int(class_counts[1])
     axis = replace(axis, edges=label_model_edges(ordered, positives, STRATA))
     codes = np.unique(np.concatenate(list(pool.measured(axis.codes))))
-    placed = _Placed(axis=axis, found=found, known=codes)
-    made = summed(pool, found, placed, len(codes), axis.sums)
+    placed = _Placed(axis=axis, profile_of=pool_profile, codes=codes)
+    made = summed(pool, pool_profile, placed, len(codes), axis.sums)
     cells, sums = made.cells, made.further / made.cells.size[:, None]
     n_loss = pool.stack.size
     losses = sums[:, 3:].reshape(len(codes), 2, n_loss)
     row, label, column = np.nonzero(losses)
     mean_score = sums[:, 0]
-    stratum, predicted = axis.read(pool.stack, codes)
+    stratum, predicted = axis.stratum_and_prediction(pool.stack, codes)
     return replace(
         cells,
         axis=Axis(
@@ -93,10 +93,10 @@ def _says(kind: OutcomeKind, items: Items, part: int) -> Bools:
     """(n,) whether the class is predicted; of items without a prediction, whether it is likeliest."""
     if items.systems:
         return np.asarray(items.prediction[:, 0] == part)
-    first = kind.first_weights(items)
+    guess_weights = kind.first_weights(items)
     says = np.zeros(len(items), np.bool_)
-    for where, piece in items.chunks():
-        says[where] = first_largest(np.einsum("b,nbp->np", first, kind.guesses(piece))) == part
+    for rows, piece in items.chunks():
+        says[rows] = first_largest(np.einsum("b,nbp->np", guess_weights, kind.guesses(piece))) == part
     return says
 
 
@@ -106,10 +106,10 @@ def _score(kind: OutcomeKind, items: Items, part: int) -> Floats:
         score = items.score[:, 0]
         return np.asarray(score if part == kind.width - 1 else -score, np.float64)
     if items.probability is not None:
-        return np.asarray(scipy.special.logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE)))
-    others = _others(items) == part
-    mine = _says(kind, items, part)
-    return np.asarray((2.0 * mine + others.sum(axis=1)) / (2 + others.shape[1]) - 0.5)
+        return log_odds(_probability(kind, items, part))
+    other_votes = _others(items) == part
+    own_vote = _says(kind, items, part)
+    return np.asarray((2.0 * own_vote + other_votes.sum(axis=1)) / (2 + other_votes.shape[1]) - 0.5)
 
 
 def _probability(kind: OutcomeKind, items: Items, part: int) -> Floats:
@@ -122,8 +122,7 @@ def _probability(kind: OutcomeKind, items: Items, part: int) -> Floats:
 def place_on_score(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, Ints]:
     """Where items of any pool lie along the score of a class: the log-odds (n,) of the probability that they
     are supplied with, or that follows from their score, and whether the class is predicted (n,)."""
-    odds = scipy.special.logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE))
-    return np.asarray(odds), _says(kind, items, part).astype(np.int64)
+    return log_odds(_probability(kind, items, part)), _says(kind, items, part).astype(np.int64)
 
 
 def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weight: Floats) -> Floats:
@@ -133,16 +132,16 @@ def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weigh
     is worth.  Each goes to the cell of its prediction whose mean probability is nearest in log-odds; where
     nothing is predicted so, to the nearest of all.
     """
-    found = np.zeros((len(axis.score), 2))
-    middle = scipy.special.logit(np.clip(axis.probability, _SURE, 1 - _SURE))
+    pseudo_labels = np.zeros((len(axis.score), 2))
+    middle = log_odds(axis.probability)
     for f in (0, 1):
-        here, cells = np.flatnonzero(predicted == f), np.flatnonzero(axis.prediction == f)
+        items_of_side, cells = np.flatnonzero(predicted == f), np.flatnonzero(axis.prediction == f)
         cells = cells if len(cells) else np.arange(len(middle))
         order = cells[np.argsort(steady(middle[cells]), kind="stable")]
         between = steady((middle[order][1:] + middle[order][:-1]) / 2)
-        cell = order[np.searchsorted(between, steady(odds[here]))]
-        np.add.at(found, (cell, label[here]), weight[here])
-    return found
+        cell = order[np.searchsorted(between, steady(odds[items_of_side]))]
+        np.add.at(pseudo_labels, (cell, label[items_of_side]), weight[items_of_side])
+    return pseudo_labels
 
 
 def _others(items: Items) -> Floats:
@@ -183,7 +182,7 @@ class _AlongAxis:
             pieces.append(code * 2 * LEVELS * 2 + self._pattern(stack, piece))
         return np.concatenate(pieces)
 
-    def read(self, stack: Stack, codes: Ints) -> tuple[Ints, Ints]:
+    def stratum_and_prediction(self, stack: Stack, codes: Ints) -> tuple[Ints, Ints]:
         """The stratum, and whether the class is predicted, of `codes`."""
         many = int(np.prod([bands.size for bands in self._bands(stack)], initial=1))
         return codes // (4 * LEVELS) // many, codes // (2 * LEVELS) % 2
@@ -192,22 +191,22 @@ class _AlongAxis:
         """(C, 3 + 2D) sums over cells: score, probability, votes, and the losses if the items were of another
         class and of this one."""
         total = np.zeros((n_cells, 3 + 2 * stack.size))
-        for where, piece in items.chunks(1024):
-            n, others = len(piece), _others(piece) == self.part
-            votes = others.mean(axis=1) if others.shape[1] else np.zeros(n)
+        for rows, piece in items.chunks(1024):
+            n, other_votes = len(piece), _others(piece) == self.part
+            votes = other_votes.mean(axis=1) if other_votes.shape[1] else np.zeros(n)
             columns = [self.score(stack, piece), _probability(stack.kind, piece, self.part), votes]
             losses = [stack.if_all(piece, code) for code in (int(self.part == 0), self.part)]
-            member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
+            member = scipy.sparse.csr_array((np.ones(n), (cell[rows], np.arange(n))), shape=(n_cells, n))
             total += np.asarray(member @ np.column_stack([*columns, *losses]))
         return total
 
     def _pattern(self, stack: Stack, items: Items) -> Ints:
         """(n,) below 4 · LEVELS: whether the class is predicted, and what others say."""
-        others = (items.prediction[:, 1:] == self.part).astype(np.int64)
-        if others.shape[1] < EACH:
-            level = others @ (1 << np.arange(others.shape[1]))
+        other_votes = (items.prediction[:, 1:] == self.part).astype(np.int64)
+        if other_votes.shape[1] < EACH:
+            level = other_votes @ (1 << np.arange(other_votes.shape[1]))
         else:
-            level = others.sum(axis=1) * (LEVELS - 1) // others.shape[1]
+            level = other_votes.sum(axis=1) * (LEVELS - 1) // other_votes.shape[1]
         return np.asarray(_says(stack.kind, items, self.part) * 2 * LEVELS + level, np.int64)
 
     @staticmethod
@@ -220,12 +219,12 @@ class _Placed:
     """The cell of each item, and whether it is relevant."""
 
     axis: _AlongAxis
-    found: By
-    known: Ints      # (C,) codes, rising
+    profile_of: By
+    codes: Ints      # (C,) codes, rising
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
-        cell = np.searchsorted(self.known, self.axis.codes(stack, items))
-        return cell, self.found(stack, items).relevant
+        cell = np.searchsorted(self.codes, self.axis.codes(stack, items))
+        return cell, self.profile_of(stack, items).relevant
 
 
 # Measures of one class against the rest as functions of the positives by group of cells.
@@ -262,8 +261,8 @@ class OfLosses(Quantity):
     def values(self, positives: Floats, items: Floats) -> Floats:
         """By the mean losses; what divides nothing by nothing has no value."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.measure.value(self._risk(positives, items))
-        return np.where(np.isfinite(found), found, np.nan)
+            values = self.measure.value(self._risk(positives, items))
+        return np.where(np.isfinite(values), values, np.nan)
 
     def slopes(self, positives: Floats, items: Floats) -> Floats:
         """The pull of a positive less that of another item."""
@@ -277,9 +276,9 @@ class OfLosses(Quantity):
         slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)
         return np.asarray(np.einsum("rqd,gyd->rqgy", slope[..., : self.loss.shape[2]], self.loss))
 
-    def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
+    def attainable(self, known_means: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
         """The measure's range."""
-        shape = (len(known), self.size)
+        shape = (len(known_means), self.size)
         return np.full(shape, self.bounds[0]), np.full(shape, self.bounds[1])
 
     def slack(self, positives: Floats, items: Floats) -> Floats:
@@ -293,9 +292,11 @@ class OfLosses(Quantity):
         between_ = (1,) * (positives.ndim - 2)
         total = items.sum(axis=1).reshape(-1, *between_, 1)
         base = (items @ self.loss[:, 0]).reshape(len(items), *between_, -1)
-        own, known = (a.reshape(len(a), *between_, a.shape[1]) for a in (self.own, self.known))
-        mean = (base + positives @ (self.loss[:, 1] - self.loss[:, 0])) / total + own
-        return np.concatenate([mean, np.broadcast_to(known, (*mean.shape[:-1], known.shape[-1]))], axis=-1)
+        own_means, known_means = (a.reshape(len(a), *between_, a.shape[1]) for a in (self.own, self.known))
+        mean = (base + positives @ (self.loss[:, 1] - self.loss[:, 0])) / total + own_means
+        return np.concatenate(
+            [mean, np.broadcast_to(known_means, (*mean.shape[:-1], known_means.shape[-1]))], axis=-1
+        )
 
 
 def quantities_asked(stack: Stack, cells: OutcomeCells, axis: Axis, loss: Floats) -> Iterator[Quantity]:
@@ -303,12 +304,12 @@ def quantities_asked(stack: Stack, cells: OutcomeCells, axis: Axis, loss: Floats
 
     loss (C, 2, D): the mean losses of each cell, if its items are of another class and of this one.
     """
-    compared = any(one.versus is not None for one in stack.measures)
-    first = leading(stack.measures) if compared else tuple(m == 0 for m in range(len(stack.measures)))
+    compared = any(losses.versus is not None for losses in stack.measures)
+    driving = leading(stack.measures) if compared else tuple(m == 0 for m in range(len(stack.measures)))
     predicted = CellGroups.by_prediction(axis.prediction.astype(np.float64))
     alike: dict[bytes, CellGroups] = {}
     number = 0
-    for measure, drives in zip(stack.measures, stack.drive or first, strict=True):
+    for measure, drives in zip(stack.measures, stack.drive or driving, strict=True):
         weight = max(float(stack.weight[number]), 0.0)
         number += len(measure.parts)
         confusion = _of_predictions(stack, measure, axis)
@@ -317,17 +318,17 @@ def quantities_asked(stack: Stack, cells: OutcomeCells, axis: Axis, loss: Floats
                 groups=predicted, bounds=confusion.bounds, drives=drives, weight=weight, measure=confusion
             )
             continue
-        mine = loss[:, :, _columns(stack, cells, measure)[0]]
-        groups = _alike(mine, alike)
-        _, where = np.unique(groups.of_cell, return_index=True)
-        one = OfLosses(
+        measure_loss = loss[:, :, _columns(stack, cells, measure)[0]]
+        groups = _alike(measure_loss, alike)
+        _, group_cell = np.unique(groups.of_cell, return_index=True)
+        losses = OfLosses(
             groups=groups, bounds=measure.bounds, drives=drives, weight=weight, measure=measure,
-            loss=mine[where], own=np.zeros((1, 0)), known=np.zeros((1, 0)),
-            moves=np.ones(len(where), np.bool_),
+            loss=measure_loss[group_cell], own=np.zeros((1, 0)), known=np.zeros((1, 0)),
+            moves=np.ones(len(group_cell), np.bool_),
         )
-        nothing, known = np.zeros((1, stack.size)), cells.known[None] / cells.n_items
-        whole = with_own_losses(one, stack, cells, nothing, known)
-        yield replace(one, bounds=_range(whole, cells), moves=_moves(whole, cells))
+        nothing, known_means = np.zeros((1, stack.size)), cells.known[None] / cells.n_items
+        with_pool = with_own_losses(losses, stack, cells, nothing, known_means)
+        yield replace(losses, bounds=_range(with_pool, cells), moves=_moves(with_pool, cells))
 
 
 def _of_predictions(stack: Stack, measure: OutcomeMeasure, axis: Axis) -> Measure | None:
@@ -335,9 +336,9 @@ def _of_predictions(stack: Stack, measure: OutcomeMeasure, axis: Axis) -> Measur
     if measure.versus is not None or measure.system != 0 or len(measure.parts) > 1:
         return None
     part, kind = measure.parts[0] or stack.kind.counted, stack.kind
-    mine = kind.parts.index(part) == axis.part if part is not None else measure.name in _OF_BOTH
+    same_class = kind.parts.index(part) == axis.part if part is not None else measure.name in _OF_BOTH
     try:
-        return named(measure.name) if mine else None
+        return named(measure.name) if same_class else None
     except UnknownName:
         return None
 
@@ -349,37 +350,40 @@ def _columns(stack: Stack, cells: OutcomeCells, measure: OutcomeMeasure) -> tupl
 
 
 def with_own_losses(
-    one: OfLosses, stack: Stack, cells: OutcomeCells, own: Floats, known: Floats
+    losses: OfLosses, stack: Stack, cells: OutcomeCells, own_means: Floats, known_means: Floats
 ) -> OfLosses:
-    """With what labelled items add, own (R, D), and what the pool alone tells, known (R, D_k)."""
-    mine, told = _columns(stack, cells, one.measure)
-    return replace(one, own=own[:, mine], known=known[:, told])
+    """With what labelled items add, own_means (R, D), and what the pool alone tells, known_means (R, D_k)."""
+    own_columns, known_columns = _columns(stack, cells, losses.measure)
+    return replace(losses, own=own_means[:, own_columns], known=known_means[:, known_columns])
 
 
-def _alike(loss: Floats, found: dict[bytes, CellGroups]) -> CellGroups:
+def _alike(loss: Floats, groups_by_key: dict[bytes, CellGroups]) -> CellGroups:
     """Groups of cells of the same loss (C, 2, D), in the order in which they first come."""
     rows = loss.reshape(len(loss), -1) + 0.0
-    _, first, of_cell = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    place = np.argsort(np.argsort(first))
+    _, first_rows, of_cell = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first_rows))
     groups = CellGroups.by_number(place[of_cell.ravel()])
-    return found.setdefault(groups.of_cell.tobytes(), groups)
+    return groups_by_key.setdefault(groups.of_cell.tobytes(), groups)
 
 
-def _range(one: OfLosses, cells: OutcomeCells) -> tuple[float, float]:
+def _range(losses: OfLosses, cells: OutcomeCells) -> tuple[float, float]:
     """The bounds of the measure; where it has none, beyond what it is if all items are of one class."""
-    items = one.groups.sums(cells.size[None].astype(np.float64))
-    ends = np.stack([one.values(share * items, items)[0] for share in (0.0, 0.5, 1.0)])
-    least, most = float(np.nanmin(ends, initial=0.0)), float(np.nanmax(ends, initial=0.0))
-    low, high = one.bounds
-    return (low if np.isfinite(low) else 2 * least - most, high if np.isfinite(high) else 2 * most - least)
+    items = losses.groups.sums(cells.size[None].astype(np.float64))
+    ends = np.stack([losses.values(share * items, items)[0] for share in (0.0, 0.5, 1.0)])
+    lowest, highest = float(np.nanmin(ends, initial=0.0)), float(np.nanmax(ends, initial=0.0))
+    low, high = losses.bounds
+    return (
+        low if np.isfinite(low) else 2 * lowest - highest,
+        high if np.isfinite(high) else 2 * highest - lowest,
+    )
 
 
-def _moves(one: OfLosses, cells: OutcomeCells) -> Bools:
+def _moves(losses: OfLosses, cells: OutcomeCells) -> Bools:
     """(G,) whether a label of the group can change the measure, tried at some shares of the class."""
-    items = one.groups.sums(cells.size[None].astype(np.float64))
-    found = np.zeros(items.shape[1], np.bool_)
+    items = losses.groups.sums(cells.size[None].astype(np.float64))
+    moving = np.zeros(items.shape[1], np.bool_)
     for share in _SHARES:
-        pull = one.pulls(share * items, items)[0]                              # (q, G, 2)
-        found |= ~is_nothing(pull[..., 1] - pull[..., 0], np.abs(pull).sum(axis=-1)).all(axis=0)
+        pull = losses.pulls(share * items, items)[0]                              # (q, G, 2)
+        moving |= ~is_nothing(pull[..., 1] - pull[..., 0], np.abs(pull).sum(axis=-1)).all(axis=0)
     # a measure without a value at any of them may be moved by whatever its losses show
-    return np.asarray(found if found.any() else (one.loss[:, 1] != one.loss[:, 0]).any(axis=1))
+    return np.asarray(moving if moving.any() else (losses.loss[:, 1] != losses.loss[:, 0]).any(axis=1))

@@ -19,7 +19,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.baselines import Sampled
+from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
 from assay.evalcore.methods.any_outcome.interval import Between, between, bounds_of, nothing_yet
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
@@ -58,7 +58,6 @@ from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints, Trust
 
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
-AHEAD = 25            # labels of the round whose plan stands for later ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,7 +66,7 @@ class ScoreState(SampleState):
 
     axis: Axis
     loss: Floats         # (C, 2, D) mean loss of the items of each cell, of another class and of this one
-    asked: tuple[Quantity, ...]   # each measure, without what single items tell
+    cell_quantities: tuple[Quantity, ...]   # each measure, without what single items tell
     model: LabelModel
     fit: Fit
     sums: RegionSums
@@ -80,19 +79,21 @@ class ScoreState(SampleState):
     def quantities(self, part: slice) -> tuple[Quantity, ...]:
         """The measures, with the losses of the items that are labelled, in some of the repeats."""
         items = (self.cells.n_items - self.excluded[part].sum(axis=1)).astype(np.float64)[:, None]
-        own: Floats = np.zeros((len(items), self.stack.size))
+        own_loss: Floats = np.zeros((len(items), self.stack.size))
         if self.table is not None and self.n:
             label = self.outcome_of(self.table.code[self.item[part]])
-            own = (self.table.loss[self.item[part]] - self.loss[self.cell[part], label]).sum(axis=1) / items
-        known = (self.cells.known[None] - self.excluded_known[part]) / items
+            excess = self.table.loss[self.item[part]] - self.loss[self.cell[part], label]
+            own_loss = excess.sum(axis=1) / items
+        known_losses = (self.cells.known[None] - self.excluded_known[part]) / items
         return tuple(
-            one if not isinstance(one, OfLosses) else with_own_losses(one, self.stack, self.cells, own, known)
-            for one in self.asked
+            with_own_losses(quantity, self.stack, self.cells, own_loss, known_losses)
+            if isinstance(quantity, OfLosses) else quantity
+            for quantity in self.cell_quantities
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreModel(Sampled):
+class ScoreModel(PlannedAhead):
     """The method for one class against the rest."""
 
     rests_on: ClassVar[Trust] = "score"
@@ -131,17 +132,18 @@ class ScoreModel(Sampled):
         )), votes=axis.votes)
         model, nothing = label_model(shape, CONFIGURATIONS), np.zeros((repeats, cells.n_cells))
         model = model if evidence is None else warmed(model, evidence)
-        asked = tuple(quantities_asked(measures, cells, axis, loss))
+        cell_quantities = tuple(quantities_asked(measures, cells, axis, loss))
         return ScoreState(
             **no_rows_yet(measures, cells, repeats, 2),
-            axis=axis, loss=loss, asked=asked, model=model, fit=fit(model, nothing, nothing),
-            sums=RegionSums.none(repeats, rank_regions(model.shape)), rounds=0,
+            axis=axis, loss=loss, cell_quantities=cell_quantities, model=model,
+            fit=fit(model, nothing, nothing), rounds=0,
+            sums=RegionSums.none(repeats, rank_regions(model.shape)),
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Search and Neyman, planned in virtual steps."""
-        mine, left = cast(ScoreState, state), state.left
-        plan = next_batch(mine, mine.quantities, size, PLANNING_DRAWS, self.spread)
+        score_state, left = cast(ScoreState, state), state.left
+        plan = next_batch(score_state, score_state.quantities, size, PLANNING_DRAWS, self.spread)
         return Design(
             left=left, unlabelled=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
         )
@@ -168,64 +170,53 @@ class ScoreModel(Sampled):
         after = replace(after, fit=refitted(after))
         return after.without(heard, excluded)
 
-    def share(self, state: SampleState) -> Floats:
-        """As the next round would have it."""
-        size = min(AHEAD, int(state.wanted.sum(axis=1).min()))
-        if not size:
-            return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
-        return self.propose(state, np.full(len(state.left), size)).unlabelled
-
-    def allocation(self, state: SampleState, labels: int) -> Floats:
-        """The labels that there are, and others as the next round would have them."""
-        if labels <= state.n:
-            return np.asarray(state.by_cell * (labels / max(state.n, 1)))
-        more = self.share(state) * state.wanted
-        total = np.maximum(more.sum(axis=1, keepdims=True), 1e-12)
-        return np.asarray(np.minimum(state.by_cell + more * (labels - state.n) / total, state.cells.size))
-
     def expects(self, state: SampleState) -> Floats:
         """By the label model."""
-        mine = cast(ScoreState, state)
-        return np.asarray(mine.loss[:, 0] + _rates(mine)[0, :, None] * (mine.loss[:, 1] - mine.loss[:, 0]))
+        score_state = cast(ScoreState, state)
+        by_label, rate = score_state.loss, _rates(score_state)[0, :, None]
+        return np.asarray(by_label[:, 0] + rate * (by_label[:, 1] - by_label[:, 0]))
 
     def numbers(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The estimates, number by number, by draws from `rng`."""
-        found = self.estimate(state, confidence, rng)
-        return [found.number(q) for q in range(found.value.shape[1])]
+        estimates = self.estimate(state, confidence, rng)
+        return [estimates.number(q) for q in range(estimates.value.shape[1])]
 
     def estimate(
         self, state: SampleState, confidence: float, rng: np.random.Generator | None = None
     ) -> OutcomeEstimates:
         """Posterior and design together; rng: of the posterior's draws, the same each time unless given."""
-        mine, exact = cast(ScoreState, state), np.asarray(~state.wanted.any(axis=1))
+        score_state, exact = cast(ScoreState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), evidence_of(mine)
+        rng, parts = rng or stream(0, "recalibrated", score_state.rounds, "report"), evidence_of(score_state)
         outlooks = [
-            report_quantities(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
+            report_quantities(e, score_state.quantities(part), REPORT_DRAWS, rng, self.guard)
+            for part, e in parts
         ]
-        found = [[one.estimate(confidence, self.anytime) for one in several] for several in outlooks]
-        value, lower, upper, variance = (_by_number(found, name) for name in _ARRAYS)
-        (known, settled), apart = _settled(mine), _clusters(mine)
+        estimates = [
+            [outlook.estimate(confidence, self.anytime) for outlook in by_number] for by_number in outlooks
+        ]
+        value, lower, upper, variance = (_by_number(estimates, name) for name in _ARRAYS)
+        (settled_value, settled), apart = _settled(score_state), _clusters(score_state)
         slack = _by_row([[
-            one.estimand.quantity.slack(one.counts.expected, one.counts.items)[:, one.estimand.at]
-            for one in several
-        ] for several in outlooks])
-        value, bounds = np.where(settled, known, value), bounds_of(state.stack)
+            look.estimand.quantity.slack(look.counts.expected, look.counts.items)[:, look.estimand.at]
+            for look in by_number
+        ] for by_number in outlooks])
+        value, bounds = np.where(settled, settled_value, value), bounds_of(state.stack)
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
             """At these confidences (R, Q)."""
             below, above = lower.copy(), upper.copy()
-            for (part, _), several in zip(parts, outlooks, strict=True):
+            for (part, _), by_number in zip(parts, outlooks, strict=True):
                 for q in np.flatnonzero((level[part] != confidence).any(axis=0)).tolist():
                     at = float(level[part, q].max())
-                    other = several[q].estimate(at, self.anytime, bare=not self.anytime)
-                    below[part, q], above[part, q] = other.lower, other.upper
+                    wider_estimate = by_number[q].estimate(at, self.anytime, bare=not self.anytime)
+                    below[part, q], above[part, q] = wider_estimate.lower, wider_estimate.upper
             alone = (
-                np.fmax(np.fmin(np.where(settled, known, below), value - slack), bounds[0]),
-                np.fmin(np.fmax(np.where(settled, known, above), value + slack), bounds[1]),
+                np.fmax(np.fmin(np.where(settled, settled_value, below), value - slack), bounds[0]),
+                np.fmin(np.fmax(np.where(settled, settled_value, above), value + slack), bounds[1]),
             )
             return alone if apart is None else _wider(apart, value, alone, level, state.stack)
 
@@ -237,28 +228,28 @@ class ScoreModel(Sampled):
             variance=np.where(settled, 0.0, variance) + (0.0 if apart is None else apart.variance),
             band=ends(_together(state.stack, outlooks[0], level))
             if state.stack.curves and len(exact) == 1 else None,
-            interval="confidence sequence" if self.anytime else self.interval, notes=_notes(found),
+            interval="confidence sequence" if self.anytime else self.interval, notes=_notes(estimates),
         )
 
 
 _ARRAYS = ("value", "lower", "upper", "variance")
 
 
-def _by_number(found: list[list[EstimateArrays]], name: str) -> Floats:
+def _by_number(by_part: list[list[EstimateArrays]], name: str) -> Floats:
     """One of the arrays, (R, Q)."""
-    return _by_row([[getattr(one, name) for one in several] for several in found])
+    return _by_row([[getattr(estimate, name) for estimate in by_number] for by_number in by_part])
 
 
-def _by_row(found: list[list[Floats]]) -> Floats:
+def _by_row(by_part: list[list[Floats]]) -> Floats:
     """(R, Q) of some repeats after the others; each has an array for every number."""
-    return np.concatenate([np.stack(several, axis=1) for several in found])
+    return np.concatenate([np.stack(arrays, axis=1) for arrays in by_part])
 
 
-def _notes(found: list[list[EstimateArrays]]) -> list[DiagnosticArrays]:
+def _notes(by_part: list[list[EstimateArrays]]) -> list[DiagnosticArrays]:
     """What is said besides of each number, (R,) each."""
     return [
-        {name: np.concatenate([one.diagnostics[name] for one in parts]) for name in parts[0].diagnostics}
-        for parts in zip(*found, strict=True)
+        {name: np.concatenate([part.diagnostics[name] for part in parts]) for name in parts[0].diagnostics}
+        for parts in zip(*by_part, strict=True)
     ]
 
 
@@ -281,18 +272,19 @@ def as_drawn(design: Design, answered: Ints, asked: Ints | None) -> Design:
     pi, stands = design.unlabelled, None
     if asked is not None:
         number = np.stack([np.bincount(row, minlength=pi.shape[1]) for row in asked])
-        each = np.divide(number, pi, out=np.zeros_like(pi), where=pi > 0)
-        kept = np.where(answered > 0, each, 0.0).sum(axis=1, keepdims=True)
-        stands = each / np.maximum(answered, 1) * (each.sum(axis=1, keepdims=True) / np.maximum(kept, 1e-12))
+        expected_answers = np.divide(number, pi, out=np.zeros_like(pi), where=pi > 0)
+        answered_share = np.where(answered > 0, expected_answers, 0.0).sum(axis=1, keepdims=True)
+        missed = expected_answers.sum(axis=1, keepdims=True) / np.maximum(answered_share, 1e-12)
+        stands = expected_answers / np.maximum(answered, 1) * missed
     return replace(design, stands_for=stands)
 
 
 def _rates(state: ScoreState) -> Floats:
     """(R, C) the posterior mean of the rate of the class."""
     rng = stream(0, "recalibrated", state.rounds, "rates")
-    given = noise(state.model, RATE_DRAWS, rng)
+    shared_noise = noise(state.model, RATE_DRAWS, rng)
     return np.concatenate([
-        posterior(e.model, e.fit, e.n, e.k, e.left, given).mean for _, e in evidence_of(state)
+        posterior(e.model, e.fit, e.n, e.k, e.left, shared_noise).mean for _, e in evidence_of(state)
     ])
 
 
@@ -301,12 +293,14 @@ def _settled(state: ScoreState) -> tuple[Floats, Bools]:
     can change them: then they are exact."""
     values, settled = [], []
     for part, e in evidence_of(state):
-        asked = state.quantities(part)
+        quantities = state.quantities(part)
         values.append(np.concatenate([
-            one.values(one.groups.sums(e.k), one.groups.sums(e.n + e.left)) for one in asked
+            quantity.values(quantity.groups.sums(e.k), quantity.groups.sums(e.n + e.left))
+            for quantity in quantities
         ], axis=1))
         settled.append(np.stack([
-            (e.left * one.matters).sum(axis=1) == 0 for one in asked for _ in range(one.size)
+            (e.left * quantity.matters).sum(axis=1) == 0
+            for quantity in quantities for _ in range(quantity.size)
         ], axis=1))
     low, high = bounds_of(state.stack)
     return np.clip(np.concatenate(values), low, high), np.concatenate(settled)
@@ -320,8 +314,8 @@ def _clusters(state: ScoreState) -> Between | None:
     rate, items = _rates(state), (state.cells.size - state.excluded).astype(np.float64)
     expected = state.labelled[..., 1] + (items - state.by_cell) * rate
     losses = items @ state.loss[:, 0] + expected @ (state.loss[:, 1] - state.loss[:, 0])
-    known = state.cells.known[None] - state.excluded_known
-    risk = np.concatenate([losses, known], axis=1) / reading.items[:, None]
+    known_losses = state.cells.known[None] - state.excluded_known
+    risk = np.concatenate([losses, known_losses], axis=1) / reading.items[:, None]
     slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
     return between(state, reading.stands, reading.items, risk, slopes)
 
@@ -334,9 +328,9 @@ def _wider(
     between_ends = interval_ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
     lower = value - np.hypot(value - ends[0], value - between_ends[0])
     upper = value + np.hypot(ends[1] - value, between_ends[1] - value)
-    there = np.isfinite(value) & ~apart.alone
+    spread = np.isfinite(value) & ~apart.alone
     low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
-    return np.where(there, np.maximum(lower, low), low), np.where(there, np.minimum(upper, high), high)
+    return np.where(spread, np.maximum(lower, low), low), np.where(spread, np.minimum(upper, high), high)
 
 
 def _together(stack: Stack, outlooks: list[Outlooks], level: Floats) -> Floats:
@@ -349,13 +343,13 @@ def _together(stack: Stack, outlooks: list[Outlooks], level: Floats) -> Floats:
         points = outlooks[curve]
         weight = points[0].posts[1].weight[:1]
         largest = np.zeros(weight.shape)
-        for one in points:
-            values = np.where(np.isfinite(one.values[1][:1]), one.values[1][:1], np.nan)
+        for point in points:
+            values = np.where(np.isfinite(point.values[1][:1]), point.values[1][:1], np.nan)
             mean = np.nansum(weight * values) / np.maximum((weight * np.isfinite(values)).sum(), 1e-12)
             off = np.nan_to_num(values - mean)
             deviation = np.sqrt((weight * off**2).sum())
             largest = np.maximum(largest, np.abs(off) / deviation if deviation > 0 else 0.0)
-        most = weighted_quantiles(largest, weight, [float(level[0, curve.start])])[:, 0]
+        quantile = weighted_quantiles(largest, weight, [float(level[0, curve.start])])[:, 0]
         alone = level[:, curve]
-        after[:, curve] = np.clip(2 * scipy.special.ndtr(most) - 1, alone, 1 - (1 - alone) / len(points))
+        after[:, curve] = np.clip(2 * scipy.special.ndtr(quantile) - 1, alone, 1 - (1 - alone) / len(points))
     return after

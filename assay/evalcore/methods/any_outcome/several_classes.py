@@ -47,7 +47,7 @@ from assay.evalcore.methods.two_classes.recalibrated import refitted
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
-from assay.evalcore.pool.strata import assign, log_density
+from assay.evalcore.pool.strata import assign, log_density, log_odds
 from assay.evalcore.recalibration.planning import spread_labels
 from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Bools, Floats, Ints
@@ -65,10 +65,10 @@ def named_classes(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> tupl
 
     Every measure is of the confusion table of one named class, of one system.
     """
-    parts = {part for one in measures for part in one.parts}
+    parts = {part for measure in measures for part in measure.parts}
     fits = (
         kind.one_of_parts and kind.name == "classes" and kind.grades is None and 1 < len(parts) <= MOST
-        and None not in parts and all(one.versus is None and _of_two(one) for one in measures)
+        and None not in parts and all(measure.versus is None and _of_two(measure) for measure in measures)
     )
     return tuple(kind.parts.index(part) for part in sorted(map(str, parts))) if fits else ()
 
@@ -86,32 +86,32 @@ def classes_named(stack: Stack, none: Items) -> tuple[int, ...]:
     return named_classes(stack.kind, stack.measures) if can else ()
 
 
-def _of_two(one: OutcomeMeasure) -> bool:
+def _of_two(measure: OutcomeMeasure) -> bool:
     """Whether there is the same measure of a positive class."""
-    return one.name.partition("(")[0] in names()
+    return measure.name.partition("(")[0] in names()
 
 
 def cells_along_several(pool: MeasuredPool) -> OutcomeCells:
     """The cells of a pool, in some passes over it.  Raises BadInput as `profile`."""
-    found = profile(pool)
+    pool_profile = profile(pool)
     parts = classes_named(pool.stack, pool.none)
     strata = max(STRATA // len(parts), LEAST_STRATA)
-    said, likely = np.sum(list(pool.measured(_Predicted(parts))), axis=0)
+    predicted, likely = np.sum(list(pool.measured(_Predicted(parts))), axis=0)
     scales, orders = [], []
-    for part, positives, expected in zip(parts, said.astype(int).tolist(), likely.tolist(), strict=True):
+    for part, positives, expected in zip(parts, predicted.astype(int).tolist(), likely.tolist(), strict=True):
         ordered = pool.ordered(_Along(part))
         edges = label_model_edges(ordered, positives, strata)
-        least = np.concatenate([[0], ordered.below(edges)])        # (S,) items below each stratum
-        rank = steady(np.log((len(pool) - least) / max(positives, expected, 1.0)))
+        items_below = np.concatenate([[0], ordered.below(edges)])        # (S,) items below each stratum
+        rank = steady(np.log((len(pool) - items_below) / max(positives, expected, 1.0)))
         scales.append(_Scale(part, edges, rank))
         orders.append((ordered, positives))
     by = _Codes(tuple(scales))
     codes = np.unique(np.concatenate(list(pool.measured(by))))
-    made = summed(pool, found, _Placed(by, found, codes), len(codes), _Probabilities(parts))
+    made = summed(pool, pool_profile, _Placed(by, pool_profile, codes), len(codes), _Probabilities(parts))
     mean = made.further / made.cells.size[:, None]
     axes = []
     for at, (part, (ordered, positives)) in enumerate(zip(parts, orders, strict=True)):
-        score = np.asarray(scipy.special.logit(np.clip(mean[:, at], 1e-12, 1 - 1e-12)))
+        score = log_odds(mean[:, at])
         axes.append(Axis(
             part=part, stratum=np.arange(len(codes)),
             prediction=(codes % (len(parts) + 1) == at + 1).astype(np.int64),
@@ -153,9 +153,9 @@ class _Probabilities:
     def __call__(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         """(C, M) sums of the probability of each class."""
         total = np.zeros((n_cells, len(self.parts)))
-        for where, piece in items.chunks():
+        for rows, piece in items.chunks():
             p = [scipy.special.expit(place_on_score(stack.kind, piece, part)[0]) for part in self.parts]
-            np.add.at(total, cell[where], np.stack(p, axis=1))
+            np.add.at(total, cell[rows], np.stack(p, axis=1))
         return total
 
 
@@ -175,18 +175,18 @@ class _Codes:
     scales: tuple[_Scale, ...]
 
     def __call__(self, stack: Stack, items: Items) -> Ints:
-        said, levels, mine = (np.zeros(len(items), np.int64) for _ in range(3))
+        predicted, levels, nearest_stratum = (np.zeros(len(items), np.int64) for _ in range(3))
         best: Floats = np.full(len(items), np.inf)
-        most = max(len(one.rank) for one in self.scales)
-        for at, one in enumerate(self.scales):
-            stratum = assign(one.edges, _Along(one.part)(stack, items)).astype(np.int64)
-            nearer = one.rank[stratum] < best
-            best = np.where(nearer, one.rank[stratum], best)
-            mine[nearer] = at * most + stratum[nearer]
-            said[items.prediction[:, 0] == one.part] = at + 1
-            levels = np.asarray(levels * (len(LEVELS) + 1) + np.searchsorted(LEVELS, one.rank)[stratum])
-        mine = mine * (len(LEVELS) + 1) ** len(self.scales) + levels
-        return np.asarray(mine * (len(self.scales) + 1) + said)
+        max_strata = max(len(scale.rank) for scale in self.scales)
+        for at, scale in enumerate(self.scales):
+            stratum = assign(scale.edges, _Along(scale.part)(stack, items)).astype(np.int64)
+            nearer = scale.rank[stratum] < best
+            best = np.where(nearer, scale.rank[stratum], best)
+            nearest_stratum[nearer] = at * max_strata + stratum[nearer]
+            predicted[items.prediction[:, 0] == scale.part] = at + 1
+            levels = np.asarray(levels * (len(LEVELS) + 1) + np.searchsorted(LEVELS, scale.rank)[stratum])
+        nearest_stratum = nearest_stratum * (len(LEVELS) + 1) ** len(self.scales) + levels
+        return np.asarray(nearest_stratum * (len(self.scales) + 1) + predicted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,11 +194,11 @@ class _Placed:
     """The cell of each item, and whether it is relevant."""
 
     by: _Codes
-    found: By
-    known: Ints      # (C,) codes, rising
+    profile_of: By
+    codes: Ints      # (C,) codes, rising
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
-        return np.searchsorted(self.known, self.by(stack, items)), self.found(stack, items).relevant
+        return np.searchsorted(self.codes, self.by(stack, items)), self.profile_of(stack, items).relevant
 
 
 # The models side by side: each is the state of a question about its class, of the cells in the order of its
@@ -215,10 +215,10 @@ class SeveralState(SampleState):
 
     def outcome_of(self, codes: Floats) -> Ints:
         """1 to M of the classes, 0 of any other."""
-        found = np.zeros(codes.shape, np.int64)
-        for at, one in enumerate(self.classes):
-            found[codes == one.axis.part] = at + 1
-        return found
+        outcomes = np.zeros(codes.shape, np.int64)
+        for at, state_of_class in enumerate(self.classes):
+            outcomes[codes == state_of_class.axis.part] = at + 1
+        return outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,19 +236,25 @@ class SeveralClasses(ScoreModel):
     ) -> SeveralState:
         """After pseudo-labels (C, 2M) of items of another class and of this one, class by class."""
         classes, orders, numbers, plans = [], [], [], []
-        for at, (order, mine) in enumerate(cells_by_class(cells)):
-            part = measures.kind.parts[int(mine.axis[0, 0])]     # type: ignore[index]
-            of = [(m, j) for m, one in enumerate(measures.measures) for j, name in enumerate(one.parts)
-                  if name == part]
-            told = None if evidence is None else evidence[order, 2 * at : 2 * at + 2]
+        for at, (order, own_cells) in enumerate(cells_by_class(cells)):
+            part = measures.kind.parts[int(own_cells.axis[0, 0])]  # type: ignore[index]
+            of = [
+                (m, j)
+                for m, measure in enumerate(measures.measures)
+                for j, name in enumerate(measure.parts)
+                if name == part
+            ]
+            class_evidence = None if evidence is None else evidence[order, 2 * at : 2 * at + 2]
             drive = tuple(measures.drive[m] for m, _ in of) if measures.drive else ()
             alone = Stack(
                 kind=measures.kind, drive=drive if any(drive) else (),
                 measures=tuple(replace(measures.measures[m], parts=(part,)) for m, _ in of),
             )
-            classes.append(cast(ScoreState, ScoreModel.start_from(self, mine, alone, repeats, told)))
+            classes.append(
+                cast(ScoreState, ScoreModel.start_from(self, own_cells, alone, repeats, class_evidence))
+            )
             orders.append(order)
-            numbers.append(np.array([measures.parts.index(one) for one in of], np.int64))
+            numbers.append(np.array([measures.parts.index(number) for number in of], np.int64))
             plans.append(not drive or any(drive))
         return SeveralState(
             **no_rows_yet(measures, cells, repeats, len(classes) + 1), classes=tuple(classes),
@@ -257,32 +263,37 @@ class SeveralClasses(ScoreModel):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The mean of what each class plans for itself."""
-        mine, left, wanted = cast(SeveralState, state), state.left, state.wanted
-        expected, first = np.zeros(left.shape), np.zeros(left.shape)
-        for one, order, plans in zip(mine.classes, mine.order, mine.plans, strict=True):
+        several_state, open_items, eligible = cast(SeveralState, state), state.left, state.wanted
+        expected, first_model = np.zeros(open_items.shape), np.zeros(open_items.shape)
+        for state_of_class, order, plans in zip(
+            several_state.classes, several_state.order, several_state.plans, strict=True
+        ):
             if plans:
-                plan = ScoreModel.propose(self, one, np.minimum(size, one.wanted.sum(axis=1)))
-                expected[:, order] += plan.unlabelled * one.left
-                if plan.model is not None and not first.any():
-                    first[:, order] = plan.model
-        weight = np.divide(expected, wanted, out=np.zeros_like(expected), where=wanted > 0)
+                plan = ScoreModel.propose(
+                    self, state_of_class, np.minimum(size, state_of_class.wanted.sum(axis=1))
+                )
+                expected[:, order] += plan.unlabelled * state_of_class.left
+                if plan.model is not None and not first_model.any():
+                    first_model[:, order] = plan.model
+        weight = np.divide(expected, eligible, out=np.zeros_like(expected), where=eligible > 0)
         return Design(
-            left=left, unlabelled=spread_labels(weight, wanted.astype(np.float64), size.astype(np.float64)),
-            census=np.zeros(len(left), np.bool_), model=first,
+            left=open_items,
+            unlabelled=spread_labels(weight, eligible.astype(np.float64), size.astype(np.float64)),
+            census=np.zeros(len(open_items), np.bool_), model=first_model,
         )
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SeveralState:
         """Every class reads the labels."""
         before = cast(SeveralState, state)
-        after = before.plus(heard)
+        after = before.plus(answers)
         new = after.labelled - before.labelled
-        drawn = as_drawn(design, new.sum(axis=2), heard.asked)
-        after = after.without(heard, excluded)
+        drawn = as_drawn(design, new.sum(axis=2), answers.asked)
+        after = after.without(answers, excluded)
         return replace(after, classes=tuple(
-            _after(one, order, after, new[..., at + 1], drawn)
-            for at, (one, order) in enumerate(zip(before.classes, before.order, strict=True))
+            _after(state_of_class, order, after, new[..., at + 1], drawn)
+            for at, (state_of_class, order) in enumerate(zip(before.classes, before.order, strict=True))
         ))
 
     def expects(self, state: SampleState) -> Floats:
@@ -293,11 +304,14 @@ class SeveralClasses(ScoreModel):
         self, state: SampleState, confidence: float, rng: np.random.Generator | None = None
     ) -> OutcomeEstimates:
         """Class by class."""
-        mine, exact = cast(SeveralState, state), np.asarray(~state.wanted.any(axis=1))
+        several_state, exact = cast(SeveralState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        found = [ScoreModel.estimate(self, one, confidence, rng) for one in mine.classes]
-        back = np.argsort(np.concatenate(mine.numbers))
+        by_class = [
+            ScoreModel.estimate(self, state_of_class, confidence, rng)
+            for state_of_class in several_state.classes
+        ]
+        back = np.argsort(np.concatenate(several_state.numbers))
 
         def joined(arrays: Sequence[Floats]) -> Floats:
             """(R, Q)."""
@@ -305,16 +319,22 @@ class SeveralClasses(ScoreModel):
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
             """At these confidences (R, Q)."""
-            several = [one.ends(level[:, mine.numbers[at]]) for at, one in enumerate(found) if one.ends]
-            return joined([low for low, _ in several]), joined([high for _, high in several])
+            ends_by_class = [
+                of_class.ends(level[:, several_state.numbers[at]])
+                for at, of_class in enumerate(by_class)
+                if of_class.ends
+            ]
+            return joined([low for low, _ in ends_by_class]), joined([high for _, high in ends_by_class])
 
-        settled = [one.settled for one in found if one.settled is not None]
-        notes = [note for one in found for note in one.notes or ()]
+        settled = [of_class.settled for of_class in by_class if of_class.settled is not None]
+        notes = [note for of_class in by_class for note in of_class.notes or ()]
         return OutcomeEstimates(
-            value=joined([one.value for one in found]), lower=joined([one.lower for one in found]),
-            upper=joined([one.upper for one in found]), variance=joined([one.variance for one in found]),
+            value=joined([of_class.value for of_class in by_class]),
+            lower=joined([of_class.lower for of_class in by_class]),
+            upper=joined([of_class.upper for of_class in by_class]),
+            variance=joined([of_class.variance for of_class in by_class]),
             exact=exact, settled=np.concatenate(settled, axis=1)[:, back],
-            ends=ends, interval=found[0].interval, notes=[notes[q] for q in back],
+            ends=ends, interval=by_class[0].interval, notes=[notes[q] for q in back],
         )
 
 
@@ -325,30 +345,40 @@ def cells_by_class(cells: OutcomeCells) -> list[tuple[Ints, OutcomeCells]]:
     """
     if cells.axis is None:
         raise BadInput("the pool was not cut along scores; freeze it anew")
-    found = []
+    by_class = []
     for axis in np.split(cells.axis, len(cells.axis) // ROWS):
         order = np.argsort(steady(Axis.from_array(axis).score), kind="stable")
         rows = {name: getattr(cells, name)[order] for name in _BY_CELL}
-        found.append((order, replace(cells, axis=axis[:, order], by_class=np.zeros((3, 0)), **rows)))
-    return found
+        by_class.append((order, replace(cells, axis=axis[:, order], by_class=np.zeros((3, 0)), **rows)))
+    return by_class
 
 
 _BY_CELL = ("size", "guess", "spread", "relevant", "told", "said")
 
 
-def _after(one: ScoreState, order: Ints, after: SeveralState, positive: Ints, drawn: Design) -> ScoreState:
+def _after(
+    state_of_class: ScoreState, order: Ints, after: SeveralState, positive: Ints, drawn: Design
+) -> ScoreState:
     """A class after a round; positive (R, C): its new labels; drawn: the design, of the cells in common."""
-    whole = after.labelled.sum(axis=2)[:, order]
-    new = np.stack([whole - one.by_cell - positive[:, order], positive[:, order]], axis=-1)
+    labels_of_cell = after.labelled.sum(axis=2)[:, order]
+    new = np.stack(
+        [labels_of_cell - state_of_class.by_cell - positive[:, order], positive[:, order]], axis=-1
+    )
     design = replace(
         drawn, left=drawn.left[:, order], unlabelled=drawn.unlabelled[:, order], model=None,
         stands_for=None if drawn.stands_for is None else drawn.stands_for[:, order],
     )
-    sums = one.sums.add(
-        one.labelled, design, RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
-        np.zeros_like(one.excluded),
+    sums = state_of_class.sums.add(
+        state_of_class.labelled, design, RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
+        np.zeros_like(state_of_class.excluded),
     )
-    read = replace(one, sums=sums, rounds=one.rounds + 1, labelled=one.labelled + new, item=after.item)
+    read = replace(
+        state_of_class,
+        sums=sums,
+        rounds=state_of_class.rounds + 1,
+        labelled=state_of_class.labelled + new,
+        item=after.item,
+    )
     return replace(
         read, fit=refitted(read), excluded=after.excluded[:, order], excluded_known=after.excluded_known
     )

@@ -107,8 +107,8 @@ class PoolOfQuestion(ViewedPool):
         return self._pool.measured(_On(self._number, work))
 
     def in_first(self, work: Callable[[Stack, Items], B]) -> B:
-        found: B = self._pool.in_first(_On(self._number, work))
-        return found
+        result: B = self._pool.in_first(_On(self._number, work))
+        return result
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
         return self._pool.each([_On(self._number, work) for work in works])
@@ -133,26 +133,28 @@ class _On:
     work: Callable[[Stack, Items], Any]
 
     def __call__(self, stack: Stack, items: Items) -> Any:
-        several = _of(stack)
-        return self.work(several.each[self.number], several.questions.view(self.number, items))
+        stack_of_questions = _of(stack)
+        return self.work(
+            stack_of_questions.each[self.number], stack_of_questions.questions.view(self.number, items)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Together:
     """Items by what their labels may move of all questions that drive; even: all that matter are alike."""
 
-    found: tuple[Beforehand, ...]
+    pool_profiles: tuple[Beforehand, ...]
     even: bool
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        several = _of(stack)
+        stack_of_questions = _of(stack)
         square, relevant = np.zeros(len(items)), np.zeros(len(items), np.bool_)
-        for number, (one, own, drives) in enumerate(
-            zip(self.found, several.each, several.drives, strict=True)
+        for number, (profile_items, own_stack, drives) in enumerate(
+            zip(self.pool_profiles, stack_of_questions.each, stack_of_questions.drives, strict=True)
         ):
-            seen = one(own, several.questions.view(number, items))
-            relevant |= seen.relevant
-            square += seen.pull**2 if drives else 0.0
+            item_profile = profile_items(own_stack, stack_of_questions.questions.view(number, items))
+            relevant |= item_profile.relevant
+            square += item_profile.pull**2 if drives else 0.0
         pull = np.sqrt(square)
         return ItemProfile(
             pull=pull, relevant=relevant,
@@ -166,18 +168,20 @@ class _Together:
 class _AddUpEach:
     """Places the items of a shard once, and adds them up for every question."""
 
-    found: tuple[Expecting, ...]
+    expectations: tuple[Expecting, ...]
     assign: Assign
     n_cells: int
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, tuple[Any, ...]]:
-        several = _of(stack)
+        stack_of_questions = _of(stack)
         cell, relevant = self.assign(stack, items)
         return cell, tuple(
-            AddUpItems(found=one, assign=_There(cell, relevant), n_cells=self.n_cells)(
-                own, several.questions.view(number, items)
+            AddUpItems(expectation=expectation, assign=_There(cell, relevant), n_cells=self.n_cells)(
+                own_stack, stack_of_questions.questions.view(number, items)
             )[1]
-            for number, (one, own) in enumerate(zip(self.found, several.each, strict=True))
+            for number, (expectation, own_stack) in enumerate(
+                zip(self.expectations, stack_of_questions.each, strict=True)
+            )
         )
 
 
@@ -216,12 +220,12 @@ class StateOfQuestions(LabelledSample):
 
     @property
     def relevant(self) -> Bools:
-        found: Bools = self.cells.relevant
-        return found
+        relevant: Bools = self.cells.relevant
+        return relevant
 
     @property
     def clustered(self) -> bool:
-        return any(one.clustered for one in self.questions)
+        return any(question.clustered for question in self.questions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -289,21 +293,28 @@ class SharedReading(Sampled):
 
         Raises BadInput for an empty pool, and where a question lacks a column that it needs.
         """
-        several = _of(pool.stack)
-        several.check(pool.none)
-        found = tuple(profile(PoolOfQuestion(pool, number)) for number in range(len(several.each)))
-        assign, n_cells = assigned(pool, _Together(found, self.even), 1 if self.even else CELLS)
+        stack_of_questions = _of(pool.stack)
+        stack_of_questions.check(pool.none)
+        profiles = tuple(
+            profile(PoolOfQuestion(pool, number)) for number in range(len(stack_of_questions.each))
+        )
+        assign, n_cells = assigned(pool, _Together(profiles, self.even), 1 if self.even else CELLS)
         expecting = tuple(
-            Expecting(first=one.first, slopes=one.slopes, likely=one.likely) for one in found
+            Expecting(guess_weights=profiled.guess_weights, slopes=profiled.slopes, likely=profiled.likely)
+            for profiled in profiles
         )
         totals: list[Any] = []
         for sums in pool.placed(_AddUpEach(expecting, assign, n_cells), n_cells):
             totals = [a.plus(b) for a, b in zip(totals, sums, strict=True)] if totals else list(sums)
         none = pool.none
-        return CellsOfQuestions(each=tuple(
-            cells_of_sums(total, one, own, several.questions.view(number, none))
-            for number, (total, one, own) in enumerate(zip(totals, expecting, several.each, strict=True))
-        ))
+        return CellsOfQuestions(
+            each=tuple(
+                cells_of_sums(total, profiled, own_stack, stack_of_questions.questions.view(number, none))
+                for number, (total, profiled, own_stack) in enumerate(
+                    zip(totals, expecting, stack_of_questions.each, strict=True)
+                )
+            )
+        )
 
     def cut(self, stack: Stack, items: Items) -> Cut:
         pool = MeasuredItems(stack, items)
@@ -311,13 +322,13 @@ class SharedReading(Sampled):
 
     def start(self, cells: Any, measures: Stack, repeats: int) -> Any:
         """Nobody was asked."""
-        several, nothing = _of(measures), np.zeros((repeats, cells.n_cells))
+        stack_of_questions, nothing = _of(measures), np.zeros((repeats, cells.n_cells))
         return StateOfQuestions(
-            cells=cells, stack=several, labelled=np.zeros((repeats, cells.n_cells, 1), np.int64),
+            cells=cells, stack=stack_of_questions, labelled=np.zeros((repeats, cells.n_cells, 1), np.int64),
             excluded=np.zeros((repeats, cells.n_cells), np.int64),
             questions=tuple(
-                StateOfQuestion(**no_rows_yet(own, mine, repeats), given=nothing)
-                for own, mine in zip(several.each, cells.each, strict=True)
+                StateOfQuestion(**no_rows_yet(own_stack, own_cells, repeats), given=nothing)
+                for own_stack, own_cells in zip(stack_of_questions.each, cells.each, strict=True)
             ),
         )
 
@@ -327,10 +338,10 @@ class SharedReading(Sampled):
         if self.even:
             return np.ones(shape)
         square, even = np.zeros(shape), 0.0
-        for one, drives in zip(state.questions, state.stack.drives, strict=True):
+        for question, drives in zip(state.questions, state.stack.drives, strict=True):
             if drives:
-                square = square + self.of_one.pull_spread(one) @ one.stack.weight
-                even = max(even, one.stack.kind.even_share)
+                square = square + self.of_one.pull_spread(question) @ question.stack.weight
+                even = max(even, question.stack.kind.even_share)
         root = np.sqrt(square)
         mean = mean_of_items(root, state.cells.size * state.cells.relevant)
         if state.stack.weights is not None:
@@ -344,23 +355,24 @@ class SharedReading(Sampled):
         read = is_outcome(answered.code)
         items = answered.items
         return AnswersHeard(cell=answered.plan.cell[read][None], each=tuple(
-            OutcomeMethod.heard(self.of_one, one, replace(
+            OutcomeMethod.heard(self.of_one, question, replace(
                 answered, code=codes[:, number],
                 items=None if items is None else kind.view(number, items),
             ))
-            for number, one in enumerate(state.questions)
+            for number, question in enumerate(state.questions)
         ))
 
-    def observe(self, state: Any, design: Design, heard: Any, excluded: Ints) -> Any:
+    def observe(self, state: Any, design: Design, answers: Any, excluded: Ints) -> Any:
         """Every question hears its answers."""
-        each = heard.each if isinstance(heard, AnswersHeard) else (heard,) * len(state.questions)
-        where = np.arange(len(heard.cell))[:, None] * state.cells.n_cells + heard.cell
-        count = np.bincount(where.ravel(), minlength=state.by_cell.size).reshape(state.labelled.shape)
-        meant = design.left * design.unlabelled
+        by_question = answers.each if isinstance(answers, AnswersHeard) else (answers,) * len(state.questions)
+        flat_cell = np.arange(len(answers.cell))[:, None] * state.cells.n_cells + answers.cell
+        count = np.bincount(flat_cell.ravel(), minlength=state.by_cell.size).reshape(state.labelled.shape)
+        expected = design.left * design.unlabelled
         return replace(
             state, labelled=state.labelled + count, excluded=state.excluded + excluded,
             questions=tuple(
-                _after(one, own, meant, excluded) for one, own in zip(state.questions, each, strict=True)
+                _after(question, own_answers, expected, excluded) for question,
+                own_answers in zip(state.questions, by_question, strict=True)
             ),
         )
 
@@ -369,7 +381,9 @@ class SharedReading(Sampled):
     ) -> list[EstimateArrays]:
         """Question by question."""
         return [
-            found for one in state.questions for found in self.of_one.numbers(one, confidence, rng)
+            number
+            for question in state.questions
+            for number in self.of_one.numbers(question, confidence, rng)
         ]
 
     def estimate(self, state: Any, confidence: float) -> OutcomeEstimates:
@@ -390,20 +404,20 @@ class SharedReading(Sampled):
 
 
 def _after(
-    before: StateOfQuestion, heard: RoundOutcomes, meant: Floats, excluded: Ints
+    before: StateOfQuestion, answers: RoundOutcomes, expected: Floats, excluded: Ints
 ) -> StateOfQuestion:
     """A question after a round that meant so many labels (R, C) for each cell."""
-    after = before.plus(heard).without(heard, excluded)
-    asked = heard.asked
-    answered = heard.item.shape[1]
-    missing = 0 if asked is None else asked.shape[1] - answered - int(excluded.sum())
-    if asked is None or not missing:
-        return replace(after, given=before.given + meant)
-    cells = np.bincount(asked[0], minlength=meant.shape[1]) - excluded[0] - np.bincount(
-        heard.cell[0], minlength=meant.shape[1]
+    after = before.plus(answers).without(answers, excluded)
+    asked_cells = answers.asked
+    answered = answers.item.shape[1]
+    missing = 0 if asked_cells is None else asked_cells.shape[1] - answered - int(excluded.sum())
+    if asked_cells is None or not missing:
+        return replace(after, given=before.given + expected)
+    cells = np.bincount(asked_cells[0], minlength=expected.shape[1]) - excluded[0] - np.bincount(
+        answers.cell[0], minlength=expected.shape[1]
     )
     return replace(
-        after, given=before.given + meant * answered / (answered + missing),
+        after, given=before.given + expected * answered / (answered + missing),
         unanswered=before.unanswered + missing, gaps=before.gaps + 1,
         gap_cells=before.gap_cells + int((cells > 0).sum()),
     )

@@ -7,7 +7,7 @@ added.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -39,8 +39,8 @@ class Axis:
     @staticmethod
     def from_array(array: Floats) -> "Axis":
         """The inverse of `to_array`."""
-        part, stratum, prediction, *rest = array
-        score, probability, density, votes = rest
+        part, stratum, prediction, *columns = array
+        score, probability, density, votes = columns
         return Axis(
             part=int(part[0]), stratum=stratum.astype(np.int64), prediction=prediction.astype(np.int64),
             score=score, probability=probability, density=density, votes=votes,
@@ -103,8 +103,8 @@ class OutcomeCells:
 
     def to_arrays(self) -> dict[str, Array]:
         """Plain arrays, for whoever stores them."""
-        named = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: values for name, values in named.items() if values is not None}
+        columns = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: values for name, values in columns.items() if values is not None}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, Array]) -> "OutcomeCells":
@@ -134,11 +134,11 @@ class LossTable:
     # (M, E) what measures that are computed item by item need (`measures.measure.OfLabelledItems`)
     columns: Floats | None = None
 
-    def plus(self, other: "LossTable") -> "LossTable":
+    def plus(self, following: "LossTable") -> "LossTable":
         """With the rows of another table after these."""
         names = [f.name for f in fields(self) if getattr(self, f.name) is not None]
         return LossTable(**{
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
+            name: np.concatenate([getattr(self, name), getattr(following, name)]) for name in names
         })
 
 
@@ -162,18 +162,18 @@ def columns_beside(stack: Stack, none: Items) -> int:
 
 def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
     """Write to loss (n, B, D) what each guess expects, and what is beside them; phi (n, B', P): guesses."""
-    last = phi.shape[1]
-    for b in range(last):
+    n_guesses = phi.shape[1]
+    for b in range(n_guesses):
         stack.of(items, phi[:, b], into=loss[:, b])
-    one = 1.0 if stack.weights is None else stack.weights.of(items)[:, None]
+    item_weight = 1.0 if stack.weights is None else stack.weights.of(items)[:, None]
     if not stack.kind.label_model.shared:
-        loss[:, last - 1] = one
-    if loss.shape[1] > last:
+        loss[:, n_guesses - 1] = item_weight
+    if loss.shape[1] > n_guesses:
         beside = items.beside
-        loss[:, last:] = 1.0
-        loss[:, last : last + beside.shape[1]] = beside[..., None]
+        loss[:, n_guesses:] = 1.0
+        loss[:, n_guesses : n_guesses + beside.shape[1]] = beside[..., None]
         if stack.weights is not None:
-            loss[:, last:] *= stack.weights.of(items)[:, None, None]
+            loss[:, n_guesses:] *= stack.weights.of(items)[:, None, None]
 
 
 def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
@@ -182,10 +182,10 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
     phi, guess = guessed(stack, items)
     loss = stack.of(items, truth)
     if stack.kind.label_model.shared:
-        said, so = stack.compared(phi), stack.compared(truth)
-        gram = np.einsum("nbp,nkp->nbk", said, said)[:, None]
-        cross = np.einsum("nbp,np->nb", said, so)[:, None]
-        square = (so**2).sum(axis=1, keepdims=True)
+        guessed_outcome, actual = stack.compared(phi), stack.compared(truth)
+        gram = np.einsum("nbp,nkp->nbk", guessed_outcome, guessed_outcome)[:, None]
+        cross = np.einsum("nbp,np->nb", guessed_outcome, actual)[:, None]
+        square = (actual**2).sum(axis=1, keepdims=True)
     else:
         gram = np.einsum("nbd,nkd->ndbk", guess, guess)
         cross = np.einsum("nbd,nd->ndb", guess, loss)
@@ -200,8 +200,8 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
 
 def spent_on_fit(stack: Stack, cells: OutcomeCells) -> float:
     """How many labels the fit of the label model uses up."""
-    more = 0 if cells.beside is None else int(cells.beside.sum())
-    return stack.kind.label_model.spent(cells.guesses(stack)) + more
+    n_beside = 0 if cells.beside is None else int(cells.beside.sum())
+    return stack.kind.label_model.spent(cells.guesses(stack)) + n_beside
 
 
 # What is known between rounds, and the records of a round.
@@ -233,6 +233,8 @@ class RoundOutcomes:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampleState(LabelledSample):
     """What methods of any outcome know: the rows of the labelled items too."""
+
+    fits_guesses: ClassVar[bool] = True    # labels are spent on the weights of guesses, and widen intervals
 
     cells: OutcomeCells
     stack: Stack
@@ -268,30 +270,34 @@ class SampleState(LabelledSample):
         """By which of the K outcomes that are told apart labels with these codes (R, b) count."""
         return np.zeros(codes.shape, np.int64)
 
-    def plus(self, heard: RoundOutcomes) -> Self:
+    def outcomes_of(self, table: LossTable, answers: RoundOutcomes) -> Ints:
+        """The same of the answers (R, b) of a round, which are rows of the table."""
+        return self.outcome_of(table.code[answers.item])
+
+    def plus(self, answers: RoundOutcomes) -> Self:
         """With the labels of a round."""
-        table, (repeats, c, k) = heard.table or self.table, self.labelled.shape
-        place = np.arange(repeats)[:, None] * c + heard.cell
+        table, (repeats, c, k) = answers.table or self.table, self.labelled.shape
+        place = np.arange(repeats)[:, None] * c + answers.cell
         if k > 1 and table is not None:
-            place = place * k + self.outcome_of(table.code[heard.item])
+            place = place * k + self.outcomes_of(table, answers)
         count = np.bincount(place.ravel(), minlength=repeats * c * k).reshape(repeats, c, k)
         return replace(
             self,
             table=table,
-            item=np.concatenate([self.item, heard.item], axis=1),
-            cell=np.concatenate([self.cell, heard.cell], axis=1),
+            item=np.concatenate([self.item, answers.item], axis=1),
+            cell=np.concatenate([self.cell, answers.cell], axis=1),
             labelled=self.labelled + count,
         )
 
-    def without(self, heard: RoundOutcomes, excluded: Ints) -> Self:
+    def without(self, answers: RoundOutcomes, excluded: Ints) -> Self:
         """Without the items (R, C) of a round that people could not decide."""
-        if heard.undecided_guess is None or heard.undecided_known is None:
+        if answers.undecided_guess is None or answers.undecided_known is None:
             return self
         return replace(
             self,
             excluded=self.excluded + excluded,
-            excluded_guess=self.excluded_guess + heard.undecided_guess,
-            excluded_known=self.excluded_known + heard.undecided_known,
+            excluded_guess=self.excluded_guess + answers.undecided_guess,
+            excluded_known=self.excluded_known + answers.undecided_known,
         )
 
 
@@ -346,20 +352,20 @@ class OutcomeEstimates:
 
     def number(self, q: int) -> EstimateArrays:
         """One of the numbers."""
-        told: DiagnosticArrays = {} if self.notes is None else self.notes[q]
+        diagnostics: DiagnosticArrays = {} if self.notes is None else self.notes[q]
         exact = self.exact if self.settled is None else self.exact | self.settled[:, q]
         if self.largest is not None:
             share = np.where(exact, np.nan, self.largest[:, q])
             if (share > 0.5 + OFF_TIES).any():    # of two labels alike, each has half
-                told = {**told, ONE_LABEL: share}
+                diagnostics = {**diagnostics, ONE_LABEL: share}
             if self.unseen is not None and np.isfinite(share).any():
-                told = {**told, UNSEEN: np.where(exact, np.nan, self.unseen)}
+                diagnostics = {**diagnostics, UNSEEN: np.where(exact, np.nan, self.unseen)}
         value, lower, upper = self.value[:, q], self.lower[:, q], self.upper[:, q]
         closed = exact & ~(upper - lower > _ROUNDING)
         value = np.where(closed, np.round(value, _DECIMALS), value)   # 0 and not 2.9e-16, a sum of shares
         return EstimateArrays(
             value=value, lower=np.where(closed, value, lower), upper=np.where(closed, value, upper),
-            variance=self.variance[:, q], diagnostics=told, exact=exact, ends=self.ends,
+            variance=self.variance[:, q], diagnostics=diagnostics, exact=exact, ends=self.ends,
             interval=self.interval,
             band=None if self.band is None else (self.band[0][:, q], self.band[1][:, q]),
         )

@@ -52,7 +52,7 @@ class StaticSample(ByPull):
         no_weights="draws by how far each pull is from one mean of all, and items of other weights have no "
                    "mean pull in common",
     )
-    least: ClassVar[float] = np.inf
+    group_labels: ClassVar[float] = np.inf
 
     trust: Share = 1.0   # λ
     secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
@@ -65,37 +65,38 @@ class StaticSample(ByPull):
 
     def even_part(self, state: SampleState) -> float:
         """ε, and the share for other numbers."""
-        others = self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
-        return self.epsilon + (1 - self.epsilon) * others
+        secondary = self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
+        return self.epsilon + (1 - self.epsilon) * secondary
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool.
 
         Raises BadInput as OutcomeMethod.cells, and for a trust in chances that outcomes do not have.
         """
-        stack, found = pool.stack, profile(pool)
-        slopes = found.slopes
+        stack, pool_profile = pool.stack, profile(pool)
+        slopes = pool_profile.slopes
         if self.trust < 1:
             if not stack.kind.parts:
                 raise BadInput(f"method {self.written!r}: trust is how far chances of classes or tags are "
                                f"believed, and a {stack.kind.name} has none; leave it out")
             expected = np.concatenate([
-                sum(pool.measured(_Expected(found, self.trust))), sum(pool.measured(_known)),
+                sum(pool.measured(_Expected(pool_profile, self.trust))), sum(pool.measured(_known)),
             ])
             slopes = stack.slopes(expected / len(pool), stack.known_sizes(pool.none))
         squares = _Squares(
-            found=found, slopes=slopes, centre=np.asarray(slopes @ self.centre(pool, found)),
+            expectation=pool_profile, slopes=slopes,
+            centre=np.asarray(slopes @ self.centre(pool, pool_profile)),
             trust=self.trust,
         )
         mean = sum(pool.measured(squares.total)) / len(pool)
-        made = cut(pool, found, ByRoot(found, squares, FLOOR * mean), FINE, squares.by_cell)
+        made = cut(pool, pool_profile, ByRoot(pool_profile, squares, FLOOR * mean), FINE, squares.by_cell)
         sums, cells = made.further, made.cells
         spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
         return replace(cells, spread=np.maximum(spread, 1e-30))
 
-    def centre(self, pool: MeasuredPool, found: Expecting) -> Floats:
+    def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:
         """(D,) from which losses are counted: their expected mean."""
-        return np.asarray(sum(pool.measured(_Expected(found, self.trust))) / len(pool))
+        return np.asarray(sum(pool.measured(_Expected(expectation, self.trust))) / len(pool))
 
 
 def _known(stack: Stack, items: Items) -> Floats:
@@ -111,7 +112,7 @@ def _softened(stack: Stack, items: Items, expected: Floats, trust: float) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    found: Expecting
+    expectation: Expecting
     trust: float
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
@@ -120,10 +121,10 @@ class _Expected:
         for _, piece in items.chunks():
             expected = guessed(stack, piece)[1]
             if self.trust == 1:
-                total += np.einsum("b,nbd->d", self.found.first, expected)
+                total += np.einsum("b,nbd->d", self.expectation.guess_weights, expected)
             else:
-                each = np.einsum("b,nbd->nd", self.found.first, expected)
-                total += _softened(stack, piece, each, self.trust).sum(axis=0)
+                expected_loss = np.einsum("b,nbd->nd", self.expectation.guess_weights, expected)
+                total += _softened(stack, piece, expected_loss, self.trust).sum(axis=0)
         return total
 
 
@@ -140,8 +141,8 @@ class SquaredPulls(ABC):
     def driving(self, stack: Stack, items: Items) -> Floats:
         """(n,) of the items of a shard, added up as they drive the sampling."""
         squares = np.empty(len(items))
-        for where, piece in items.chunks():
-            squares[where] = self.of(stack, piece) @ stack.weight
+        for rows, piece in items.chunks():
+            squares[rows] = self.of(stack, piece) @ stack.weight
         return squares
 
     def total(self, stack: Stack, items: Items) -> float:
@@ -151,8 +152,8 @@ class SquaredPulls(ABC):
     def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         """(C, Q) sums over the cells."""
         sums = np.zeros((n_cells, len(self.centre)))
-        for where, piece in items.chunks():
-            np.add.at(sums, cell[where], self.of(stack, piece))
+        for rows, piece in items.chunks():
+            np.add.at(sums, cell[rows], self.of(stack, piece))
         return sums
 
 
@@ -160,30 +161,32 @@ class SquaredPulls(ABC):
 class ByRoot:
     """What is found of items, in the order of the root of their squares, in one group."""
 
-    found: By
+    profile_of: By
     squares: SquaredPulls
-    least: float     # of a square: the guesses may be sure of an item and wrong
+    floor: float     # of a square: the guesses may be sure of an item and wrong
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        root = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
-        return replace(self.found(stack, items), pull=root, group=np.zeros(len(items), np.int64), score=root)
+        root = np.sqrt(np.maximum(self.squares.driving(stack, items), self.floor))
+        return replace(
+            self.profile_of(stack, items), pull=root, group=np.zeros(len(items), np.int64), score=root
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Squares(SquaredPulls):
     """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
 
-    found: Expecting
+    expectation: Expecting
     slopes: Floats     # (Q, D) J
     trust: float       # λ
 
     def of(self, stack: Stack, items: Items) -> Floats:
         """(n, Q)."""
-        found, (phi, loss) = self.found, guessed(stack, items)
-        mean = np.einsum("b,nbp->np", found.first[: phi.shape[1]], phi)
+        expectation, (phi, loss) = self.expectation, guessed(stack, items)
+        mean = np.einsum("b,nbp->np", expectation.guess_weights[: phi.shape[1]], phi)
         if self.trust < 1:
             mean = self.trust * mean + (1 - self.trust) * stack.even(len(mean))
-        spread = stack.spread(items, mean, self.slopes, found.likely)
-        expected = np.einsum("b,nbd->nd", found.first, loss)
+        spread = stack.spread(items, mean, self.slopes, expectation.likely)
+        expected = np.einsum("b,nbd->nd", expectation.guess_weights, loss)
         pull = _softened(stack, items, expected, self.trust) @ self.slopes.T
         return np.asarray(spread + (pull - self.centre) ** 2)

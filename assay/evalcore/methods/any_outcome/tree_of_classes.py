@@ -120,8 +120,8 @@ class TreeOfClasses(TreeSettings, Sampled):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The leaves of the tree; for `reuse` every label matters.  Raises BadInput where outcomes are not
         classes."""
-        found = dirichlet_leaves.leaves(pool, self.partition, self.n_leaves(), by_features(pool, self))
-        return replace(found, relevant=found.relevant | (self.reuse > 0))
+        cells = dirichlet_leaves.leaves(pool, self.partition, self.n_leaves(), by_features(pool, self))
+        return replace(cells, relevant=cells.relevant | (self.reuse > 0))
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
         """The prior, which is the same in every repeat."""
@@ -170,9 +170,9 @@ class TreeOfClasses(TreeSettings, Sampled):
         q, even = self.proposed(tree, tree.belief.chances), self.even(tree)
         total = (q.open * tree.wanted).sum(axis=1) + q.labelled.sum(axis=1)
         total = np.where(total > 0, total, 1.0)[:, None]
-        each = even / np.maximum(tree.relevant_items, 1.0)[:, None]
-        opened = (1 - even) * q.open / total + each * tree.cells.relevant
-        return opened, (1 - even) * q.labelled / total + each
+        even_share = even / np.maximum(tree.relevant_items, 1.0)[:, None]
+        opened = (1 - even) * q.open / total + even_share * tree.cells.relevant
+        return opened, (1 - even) * q.labelled / total + even_share
 
     def share(self, state: SampleState) -> Floats:
         """The proposal on unlabelled items: it sums to 1 over those whose label can matter."""
@@ -180,10 +180,10 @@ class TreeOfClasses(TreeSettings, Sampled):
         return self._share_of(tree, tree.belief.chances)
 
     def _share_of(self, tree: ClassTreeState, chances: Floats) -> Floats:
-        q, wanted = self.proposed(tree, chances).open, tree.wanted
-        total = (q * wanted).sum(axis=1, keepdims=True)
+        q, eligible = self.proposed(tree, chances).open, tree.wanted
+        total = (q * eligible).sum(axis=1, keepdims=True)
         total = np.where(total > 0, total, 1.0)     # nothing is left to ask
-        alike = tree.cells.relevant / np.maximum(wanted.sum(axis=1, keepdims=True), 1)
+        alike = tree.cells.relevant / np.maximum(eligible.sum(axis=1, keepdims=True), 1)
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
@@ -193,13 +193,13 @@ class TreeOfClasses(TreeSettings, Sampled):
         Of items drawn one at a time half goes by chances half way to those of the pool: a label model that is
         sure and wrong would leave out what a monitor has to see.
         """
-        tree, left, wanted = cast(ClassTreeState, state), state.left, state.wanted
-        inclusion = waterfill(self.share(state), wanted, size)
+        tree, open_items, eligible = cast(ClassTreeState, state), state.left, state.wanted
+        inclusion = waterfill(self.share(state), eligible, size)
         if self.one_at_a_time:
             chances, items = tree.belief.chances, state.cells.size[:, None]
             doubted = (chances + (chances * items).sum(axis=1, keepdims=True) / items.sum()) / 2
-            inclusion = (inclusion + waterfill(self._share_of(tree, doubted), wanted, size)) / 2
-        return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
+            inclusion = (inclusion + waterfill(self._share_of(tree, doubted), eligible, size)) / 2
+        return Design(left=open_items, unlabelled=inclusion, census=np.zeros(len(open_items), np.bool_))
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
         """Together, or one at a time."""
@@ -208,21 +208,23 @@ class TreeOfClasses(TreeSettings, Sampled):
         return draw_one_at_a_time(design.left, draw_weights(design.unlabelled), size, rng)
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> ClassTreeState:
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
-        after, item, cell = before.plus(heard), heard.item, heard.cell
+        after, item, cell = before.plus(answers), answers.item, answers.cell
         each_item = design.unlabelled
         if self.one_at_a_time and not design.census.all():
-            asked = cell if heard.asked is None else heard.asked
-            stands = expansion_weight(design.left, draw_weights(design.unlabelled), asked)
+            asked_cells = cell if answers.asked is None else answers.asked
+            stands = expansion_weight(design.left, draw_weights(design.unlabelled), asked_cells)
             each_item = 1 / np.maximum(stands, 1.0)
         chance = np.take_along_axis(each_item, cell, axis=1)
-        if heard.asked is not None:
-            each = 1 / np.take_along_axis(each_item, heard.asked, axis=1)
-            chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
-        known = replace(
+        if answers.asked is not None:
+            inverse_chance = 1 / np.take_along_axis(each_item, answers.asked, axis=1)
+            chance = (
+                chance * (1 / chance).sum(axis=1, keepdims=True) / inverse_chance.sum(axis=1, keepdims=True)
+            )
+        labelled = replace(
             after,
             chance=np.concatenate([before.chance, chance], axis=1),
             round_of=np.concatenate([before.round_of, np.full(item.shape[1], len(before.drawn))]),
@@ -230,7 +232,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             alpha=np.concatenate([before.alpha, self._each_counts(before, item.shape[1])[:, None]], axis=1),
             items=np.concatenate([before.items, before.relevant_items[:, None]], axis=1),
         )
-        return replace(known, belief=self.believed(known)).without(heard, excluded)
+        return replace(labelled, belief=self.believed(labelled)).without(answers, excluded)
 
     def _each_counts(self, before: ClassTreeState, labels: int) -> Floats:
         """(R,) what each of so many labels of the next round counts."""
@@ -248,9 +250,9 @@ class TreeOfClasses(TreeSettings, Sampled):
     def weights(self, state: SampleState) -> ItemWeights:
         """What the labels stand for, by the importance weights of all rounds."""
         tree = cast(ClassTreeState, state)
-        found = weighed(tree)
+        weighed_labels = weighed(tree)
         return ItemWeights(
-            weight=found.stands[0], factor=found.single[0] ** 2 * by_chance(tree)[0],
+            weight=weighed_labels.stands[0], factor=weighed_labels.single[0] ** 2 * by_chance(tree)[0],
             group=np.full(state.n, -1, np.int64),
         )
 
@@ -258,34 +260,34 @@ class TreeOfClasses(TreeSettings, Sampled):
         """By the label model."""
         tree = cast(ClassTreeState, state)
         chances, size = tree.belief.chances[0], state.stack.size
-        each = tree.by_class.multiply(chances.reshape(-1, 1)).tocsr()[:, :size].toarray()
-        return np.asarray(each.reshape(*chances.shape, size).sum(axis=1) + state.stack.perfect)
+        expected_loss = tree.by_class.multiply(chances.reshape(-1, 1)).tocsr()[:, :size].toarray()
+        return np.asarray(expected_loss.reshape(*chances.shape, size).sum(axis=1) + state.stack.perfect)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The importance-weighted estimate; the interval reaches towards the label model's value."""
         tree, exact = cast(ClassTreeState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        found, known = weighed(tree), state.cells.known_sizes.tolist()
-        risk, expected = pool_risk(tree, found.mean), expected_tree_risk(tree)
-        error, doubt = self._error(tree, found, risk, expected, exact)
-        own, model = (
-            reported(state.stack, at, known, error, exact, confidence) for at in (risk, expected)
+        weighed_labels, known_sizes = weighed(tree), state.cells.known_sizes.tolist()
+        risk, expected = pool_risk(tree, weighed_labels.mean), expected_tree_risk(tree)
+        error, doubt = self._error(tree, weighed_labels, risk, expected, exact)
+        weighted, model = (
+            reported(state.stack, at, known_sizes, error, exact, confidence) for at in (risk, expected)
         )
         if self.variance_formula == "printed":
-            return own
+            return weighted
 
-        def spread(mine: Floats, theirs: Floats) -> Floats:
+        def spread(end: Floats, model_end: Floats) -> Floats:
             """The ends (R, Q) moved towards the label model's, which stand where mine are undefined."""
-            return np.where(np.isnan(mine), theirs, mine + doubt * (theirs - mine))
+            return np.where(np.isnan(end), model_end, end + doubt * (model_end - end))
 
         return replace(
-            own,
-            lower=np.fmin(own.lower, spread(own.lower, model.lower)),
-            upper=np.fmax(own.upper, spread(own.upper, model.upper)),
-            band=None if own.band is None or model.band is None else
-            (np.fmin(own.band[0], spread(own.band[0], model.band[0])),
-             np.fmax(own.band[1], spread(own.band[1], model.band[1]))),
+            weighted,
+            lower=np.fmin(weighted.lower, spread(weighted.lower, model.lower)),
+            upper=np.fmax(weighted.upper, spread(weighted.upper, model.upper)),
+            band=None if weighted.band is None or model.band is None else
+            (np.fmin(weighted.band[0], spread(weighted.band[0], model.band[0])),
+             np.fmax(weighted.band[1], spread(weighted.band[1], model.band[1]))),
         )
 
     def region(self, state: SampleState, confidence: float) -> Region:
@@ -300,17 +302,17 @@ class TreeOfClasses(TreeSettings, Sampled):
             raise NoRegion("a joint region needs 2 labels of items on their own, and something left to ask")
         if self.self_normalised:
             raise NoRegion(NORMALISED)
-        found = weighed(tree)
-        risk = pool_risk(tree, found.mean)
+        weighed_labels = weighed(tree)
+        risk = pool_risk(tree, weighed_labels.mean)
         value = stack.value(risk, state.cells.known_sizes.tolist())[0]
         if not np.isfinite(value).all():
             raise NoRegion("no joint region: a measure is undefined among the labels so far")
         slopes = gradient(tree, risk)
         if self.variance_formula == "printed":
-            parts, off = (of[0] for of in self._as_printed(tree, found, slopes))
+            parts, off = (of[0] for of in self._as_printed(tree, weighed_labels, slopes))
             covariance = parts.T @ parts - np.outer(off, off)
         else:
-            parts = terms(tree, found, slopes)[0]
+            parts = terms(tree, weighed_labels, slopes)[0]
             covariance = parts.T @ parts * state.n / (state.n - 1)
         if not np.isfinite(covariance).all():
             raise NoRegion("no joint region: the last proposal gives an item that was labelled no chance")
@@ -318,39 +320,42 @@ class TreeOfClasses(TreeSettings, Sampled):
         region = region_around(names, value, covariance, confidence, self.joint_quantile, state.n)
         return replace(region, variance=self.variance_formula)
 
-    def _as_printed(self, state: ClassTreeState, found: Weighed, slopes: Floats) -> tuple[Floats, Floats]:
+    def _as_printed(
+        self, state: ClassTreeState, weighed_labels: Weighed, slopes: Floats
+    ) -> tuple[Floats, Floats]:
         """Whose squares (R, n, Q) add up to the variances, and what is taken off (R, Q), squared."""
-        last = self.proposed(state, state.belief.chances)
-        return as_printed(state, found, slopes, last, self.even(state))
+        last_proposal = self.proposed(state, state.belief.chances)
+        return as_printed(state, weighed_labels, slopes, last_proposal, self.even(state))
 
     def _error(
-        self, state: ClassTreeState, found: Weighed, risk: Floats, expected: Floats, exact: Bools
+        self, state: ClassTreeState, weighed_labels: Weighed, risk: Floats, expected: Floats, exact: Bools
     ) -> tuple[Errors, Floats]:
         """The errors of the estimate at R̂ (R, D'), and how far (R, Q) the label model counts; expected
         (R, D'): its own risk."""
         slopes, n = gradient(state, risk), state.n
         of_items = between(
-            state, found.stands, state.relevant_items + state.idle_items, risk,
+            state, weighed_labels.stands, state.relevant_items + state.idle_items, risk,
             slopes[..., : state.stack.size],
         )
         unknown = ~exact[:, None] & ~enough(state)
         if self.variance_formula == "printed":
-            parts, off = self._as_printed(state, found, slopes)
-            second = (parts**2).sum(axis=1)
-            variance = np.nan_to_num(second - off**2, nan=0.0, posinf=0.0)
-            told = exact[:, None] | (variance > np.maximum(_NOTHING * second, _NO_PULL))
+            parts, off = self._as_printed(state, weighed_labels, slopes)
+            square = (parts**2).sum(axis=1)
+            variance = np.nan_to_num(square - off**2, nan=0.0, posinf=0.0)
+            has_variance = exact[:, None] | (variance > np.maximum(_NOTHING * square, _NO_PULL))
             return with_clusters(Errors(
-                variance=np.where(exact[:, None] | ~told, 0.0, variance), df=np.full(off.shape, np.inf),
-                skew=np.zeros(off.shape), parts=parts, unknown=unknown | ~told, plain=True,
+                variance=np.where(exact[:, None] | ~has_variance, 0.0, variance),
+                df=np.full(off.shape, np.inf),
+                skew=np.zeros(off.shape), parts=parts, unknown=unknown | ~has_variance, plain=True,
             ), of_items), np.zeros(off.shape)
-        parts = terms(state, found, slopes)
+        parts = terms(state, weighed_labels, slopes)
         squares = parts**2
         total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
         modelled_slopes = gradient(state, expected)
         worth = total**2 / np.where(fourth > 0, fourth, np.inf)
         mean = np.isclose(slopes, modelled_slopes, rtol=1e-9, atol=0.0).all(axis=2)   # the same anywhere
         doubt = np.where(state.belief.of_two | mean, DOUBT / (DOUBT + worth), 1.0)
-        by_model = draw_variance(state, self.share(state), modelled_slopes) / found.draws[:, None]
+        by_model = draw_variance(state, self.share(state), modelled_slopes) / weighed_labels.draws[:, None]
         variance = total * n / max(n - 1, 1)
         variance = variance + doubt * np.maximum(by_model - variance, 0.0)
         error = Errors(

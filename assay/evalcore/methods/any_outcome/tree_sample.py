@@ -81,9 +81,9 @@ class ClassTreeState(SampleState):
         """Labels (R,) that were paid for: items, or where they are asked anew answers."""
         return np.full(len(self.labelled), self.n, np.int64)
 
-    def plus(self, heard: RoundOutcomes) -> Self:
+    def plus(self, answers: RoundOutcomes) -> Self:
         """With the labels of a round; answers to items asked anew label none of them."""
-        after = SampleState.plus(self, heard)
+        after = SampleState.plus(self, answers)
         return replace(after, labelled=self.labelled) if self.anew else after
 
     def outcome_of(self, codes: Floats) -> Ints:
@@ -116,9 +116,9 @@ class Proposal:
     open: Floats       # (R, C) of an unlabelled item of each cell; 0 where its label cannot matter
     labelled: Floats   # (R, n) of each labelled item; 0 where items are asked anew
 
-    def open_share(self, wanted: Ints) -> Floats:
+    def open_share(self, eligible: Ints) -> Floats:
         """(R,) the share of the unlabelled items (R, C) that may be asked; 1 where nothing pulls."""
-        free, taken = (self.open * wanted).sum(axis=1), self.labelled.sum(axis=1)
+        free, taken = (self.open * eligible).sum(axis=1), self.labelled.sum(axis=1)
         return np.asarray(np.divide(free, free + taken, out=np.ones_like(free), where=free + taken > 0))
 
 
@@ -127,18 +127,18 @@ def pool_risk(state: ClassTreeState, mean: Floats) -> Floats:
     cells, items = state.cells, state.relevant_items
     idle = ~cells.relevant
     guess = np.einsum("b,bd->d", cells.first, cells.guess[idle].sum(axis=0))   # any guess serves
-    rest = np.concatenate([guess, cells.told[idle].sum(axis=0)])
+    idle_loss = np.concatenate([guess, cells.told[idle].sum(axis=0)])
     right = np.concatenate([state.stack.perfect, np.zeros(cells.told.shape[1])])
-    whole = np.maximum(items + state.idle_items, 1.0)
-    return np.asarray(((mean + right) * items[:, None] + rest) / whole[:, None])
+    n_items = np.maximum(items + state.idle_items, 1.0)
+    return np.asarray(((mean + right) * items[:, None] + idle_loss) / n_items[:, None])
 
 
 def expected_tree_risk(state: ClassTreeState, chances: Floats | None = None) -> Floats:
     """R̂ (R, D') by the label model, or if the unlabelled items have these chances (R, C, K)."""
     p = state.belief.chances if chances is None else chances
     expected = (state.wanted[..., None] * p).reshape(len(p), -1) @ state.by_class
-    known = 0.0 if state.anew else state.losses.sum(axis=1)
-    return pool_risk(state, (expected + known) / np.maximum(state.relevant_items, 1.0)[:, None])
+    labelled_loss = 0.0 if state.anew else state.losses.sum(axis=1)
+    return pool_risk(state, (expected + labelled_loss) / np.maximum(state.relevant_items, 1.0)[:, None])
 
 
 def gradient(state: ClassTreeState, risk: Floats) -> Floats:
@@ -155,10 +155,10 @@ def pulls(state: ClassTreeState, slopes: Floats) -> Iterator[tuple[slice, Floats
     n_cells = state.cells.n_cells
     block = max(1, _AT_ONCE // (state.by_class.shape[0] * repeats))
     for start in range(0, numbers, block):
-        some = slopes[:, start : start + block]
-        found = np.asarray(state.by_class @ some.reshape(-1, width).T)
-        each = found.reshape(n_cells, -1, repeats, some.shape[1])
-        yield slice(start, start + block), np.moveaxis(each, 2, 0)
+        block_slopes = slopes[:, start : start + block]
+        flat_pulls = np.asarray(state.by_class @ block_slopes.reshape(-1, width).T)
+        block_pulls = flat_pulls.reshape(n_cells, -1, repeats, block_slopes.shape[1])
+        yield slice(start, start + block), np.moveaxis(block_pulls, 2, 0)
 
 
 def driving_slopes(state: ClassTreeState, risk: Floats) -> Floats:
@@ -183,8 +183,8 @@ def touched_by(state: ClassTreeState) -> Bools:
     nothing pulls.
     """
     even = expected_tree_risk(state, np.full(state.labelled.shape, 1 / state.labelled.shape[2]))
-    found = squared_pulls(state, driving_slopes(state, even))[0]
-    return np.asarray((found > 1e-24 * found.max()) | (found.max() == 0))
+    squares = squared_pulls(state, driving_slopes(state, even))[0]
+    return np.asarray((squares > 1e-24 * squares.max()) | (squares.max() == 0))
 
 
 def tree_proposal(
@@ -192,16 +192,16 @@ def tree_proposal(
 ) -> Proposal:
     """Proposition 2 with these chances (R, C, K) of the unlabelled items; epsilon (R,)."""
     slopes = driving_slopes(state, expected_tree_risk(state, chances))
-    squared, least = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
+    squared, floor = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
     if deterministic:
-        opened, _ = expected_reach(chances, np.sqrt(squared), least)
-        own = np.sqrt((np.einsum("rnd,rqd->rnq", state.losses, slopes) ** 2).sum(axis=2))
+        opened, _ = expected_reach(chances, np.sqrt(squared), floor)
+        label_pull = np.sqrt((np.einsum("rnd,rqd->rnq", state.losses, slopes) ** 2).sum(axis=2))
         if state.table is not None:
             code = state.table.code[state.item].astype(np.int64)
-            own = np.maximum(own, epsilon[:, None] * state.touched[state.cell, code])
-        labelled = own
+            label_pull = np.maximum(label_pull, epsilon[:, None] * state.touched[state.cell, code])
+        labelled = label_pull
     else:   # a label tells of its leaf, and another one may come
-        opened = np.sqrt(expected_reach(chances, squared, least)[0])
+        opened = np.sqrt(expected_reach(chances, squared, floor)[0])
         labelled = np.take_along_axis(opened, state.cell, axis=1) * (not state.anew)
     return Proposal(open=opened * state.cells.relevant, labelled=labelled)
 
@@ -241,20 +241,20 @@ def weighed(state: ClassTreeState) -> Weighed:
     )
 
 
-def terms(state: ClassTreeState, found: Weighed, slopes: Floats) -> Floats:
+def terms(state: ClassTreeState, weighed_labels: Weighed, slopes: Floats) -> Floats:
     """What each label adds to the errors of the numbers (R, n, Q); slopes (R, Q, D')."""
     which = state.round_of
     pull = np.einsum("rnd,rqd->rnq", state.losses, slopes)
-    centre = np.einsum("rd,rqd->rq", found.mean, slopes)[:, None]
+    centre = np.einsum("rd,rqd->rq", weighed_labels.mean, slopes)[:, None]
     if state.normalised:
         pull, centre = pull - centre, np.zeros_like(centre)
-    first = (np.cumsum(state.drawn) - state.drawn)[which]
-    before = np.concatenate([np.zeros_like(pull[:, :1]), np.cumsum(pull, axis=1)], axis=1)[:, first]
+    round_start = (np.cumsum(state.drawn) - state.drawn)[which]
+    before = np.concatenate([np.zeros_like(pull[:, :1]), np.cumsum(pull, axis=1)], axis=1)[:, round_start]
     before = before * (not state.anew)
     drawn = state.drawn[which][None, :, None]
     x = (before + drawn * pull / state.chance[..., None]) / state.items[:, which][..., None]
-    left = np.sqrt(by_chance(state))
-    return np.asarray((found.alpha * left * part_of_pool(state))[..., None] * (x - centre))
+    unsampled_root = np.sqrt(by_chance(state))
+    return np.asarray((weighed_labels.alpha * unsampled_root * part_of_pool(state))[..., None] * (x - centre))
 
 
 def part_of_pool(state: ClassTreeState) -> Floats:
@@ -264,7 +264,7 @@ def part_of_pool(state: ClassTreeState) -> Floats:
 
 
 def as_printed(
-    state: ClassTreeState, found: Weighed, slopes: Floats, last: Proposal, even: float
+    state: ClassTreeState, weighed_labels: Weighed, slopes: Floats, last_proposal: Proposal, even: float
 ) -> tuple[Floats, Floats]:
     """Parts (R, n, Q) and a centre (R, Q): the variance as printed is Σ parts² - centre², of n draws
 
@@ -274,14 +274,16 @@ def as_printed(
     spread `even`ly.  Infinite where that gives a labelled item no chance.
     """
     items, draws = state.relevant_items[:, None], (state.alpha * state.drawn).sum(axis=1)[:, None]
-    own = np.take_along_axis(last.open, state.cell, axis=1) if state.anew else last.labelled
-    total = (last.open * state.wanted).sum(axis=1) + last.labelled.sum(axis=1)
-    q = (1 - even) * own / np.where(total > 0, total, 1.0)[:, None] + even / items
+    label_share = (
+        np.take_along_axis(last_proposal.open, state.cell, axis=1) if state.anew else last_proposal.labelled
+    )
+    total = (last_proposal.open * state.wanted).sum(axis=1) + last_proposal.labelled.sum(axis=1)
+    q = (1 - even) * label_share / np.where(total > 0, total, 1.0)[:, None] + even / items
     pull = np.einsum("rnd,rqd->rnq", state.losses, slopes)
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.sqrt(found.stands / (q * draws)) / items
-        parts = np.where(pull != 0, pull * (each * part_of_pool(state))[..., None], 0.0)
-    centre = np.einsum("rd,rqd->rq", found.mean, slopes) * part_of_pool(state) / np.sqrt(draws)
+        label_root = np.sqrt(weighed_labels.stands / (q * draws)) / items
+        parts = np.where(pull != 0, pull * (label_root * part_of_pool(state))[..., None], 0.0)
+    centre = np.einsum("rd,rqd->rq", weighed_labels.mean, slopes) * part_of_pool(state) / np.sqrt(draws)
     return np.asarray(parts), np.asarray(centre)
 
 
@@ -297,12 +299,12 @@ def draw_variance(state: ClassTreeState, share: Floats, slopes: Floats) -> Float
     share (R, C): the chance of a draw to fall on an unlabelled item of each
     cell; slopes (R, q, D').
     """
-    wanted, chances = state.wanted, state.belief.chances
-    each = np.divide(wanted, share, out=np.zeros(share.shape), where=share > 0)
-    whole = np.maximum(state.relevant_items + state.idle_items, 1.0)[:, None]
+    eligible, chances = state.wanted, state.belief.chances
+    inverse_share = np.divide(eligible, share, out=np.zeros(share.shape), where=share > 0)
+    n_items = np.maximum(state.relevant_items + state.idle_items, 1.0)[:, None]
     variance = np.empty(slopes.shape[:2])
-    for some, pull in pulls(state, slopes):
-        second = np.einsum("rc,rck,rckq->rq", each, chances, pull**2, optimize=True)
-        first = np.einsum("rc,rck,rckq->rq", wanted, chances, pull, optimize=True)
-        variance[:, some] = np.maximum(second - first**2, 0.0) / whole**2
+    for columns, pull in pulls(state, slopes):
+        mean_square = np.einsum("rc,rck,rckq->rq", inverse_share, chances, pull**2, optimize=True)
+        mean_pull = np.einsum("rc,rck,rckq->rq", eligible, chances, pull, optimize=True)
+        variance[:, columns] = np.maximum(mean_square - mean_pull**2, 0.0) / n_items**2
     return variance

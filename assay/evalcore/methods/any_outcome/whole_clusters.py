@@ -36,23 +36,23 @@ from assay.evalcore.types import Bools, Floats, Ints
 _HALVINGS = 60
 
 
-def cluster_chances(x: Floats, there: Floats, total: Floats) -> Floats:
-    """π (R, C) so that Σ there·π is `total` (R,), or all of it; x (R, C), 0 where nothing can be drawn.
+def cluster_chances(x: Floats, counts_for: Floats, total: Floats) -> Floats:
+    """π (R, C) so that Σ counts_for·π is `total` (R,), or all of it; x (R, C), 0 where nothing can be drawn.
 
-    there (R, C): how much a cluster counts, 1 or its items.
+    counts_for (R, C): how much a cluster counts, 1 or its items.
     """
-    possible = (x > 0) * there
-    wanted = np.minimum(total, possible.sum(axis=1))
+    possible = (x > 0) * counts_for
+    target = np.minimum(total, possible.sum(axis=1))
     scale = np.where(x > 0, x, np.nan)
     low: Floats = np.zeros(len(x))
     high: Floats = 50.0 / np.nan_to_num(np.nanmin(np.where(np.isnan(scale), np.inf, scale), axis=1), nan=1.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        more = (possible * -np.expm1(-x * middle[:, None])).sum(axis=1) < wanted
-        low, high = np.where(more, middle, low), np.where(more, high, middle)
-    found = -np.expm1(-x * high[:, None]) * (x > 0)
-    everything = wanted >= possible.sum(axis=1) - 1e-9
-    return np.where(everything[:, None], x > 0, found)
+        too_few = (possible * -np.expm1(-x * middle[:, None])).sum(axis=1) < target
+        low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)
+    chances = -np.expm1(-x * high[:, None]) * (x > 0)
+    everything = target >= possible.sum(axis=1) - 1e-9
+    return np.where(everything[:, None], x > 0, chances)
 
 
 def in_turn(chance: Floats, rng: np.random.Generator) -> Ints:
@@ -109,24 +109,26 @@ def drawn_of(state: SampleState, share: Floats) -> Drawn:
 
 
 def errors_of(
-    state: SampleState, drawn: Drawn, pull: Floats, risk: Floats, slopes: Floats, whole: Floats,
+    state: SampleState, drawn: Drawn, pull: Floats, risk: Floats, slopes: Floats, n_items: Floats,
     exact: Bools,
 ) -> Errors:
     """V and B, with their degrees of freedom; pull (R, n, Q): J·(e - ē)."""
     m, c = drawn.clusters, state.by_cell.shape[1]
     few = m / np.maximum(m - 1, 1)
-    u = sums_by(state.cell, drawn.stands[..., None] * pull, c) / whole[..., None]
+    u = sums_by(state.cell, drawn.stands[..., None] * pull, c) / n_items[..., None]
     part = state.by_cell / np.maximum(drawn.items, 1.0)
     square = (1 - drawn.chance * part)[..., None] * u**2 * few[..., None]
     spent = spent_on_fit(state.stack, state.cells)
     variance = square.sum(axis=1) * (m / np.maximum(m - spent, m / 2))
-    second, fourth, most = square.sum(axis=1) ** 2, (square**2).sum(axis=1), np.maximum(m - 1.0, LEAST_DF)
-    excess = np.maximum(fourth - second / np.maximum(m, 1), 2 * second / most)
-    df = np.where(excess > 0, 2 * second / np.where(excess > 0, excess, 1.0), most)
+    square_of_sum, fourth, largest_df = (
+        square.sum(axis=1) ** 2, (square**2).sum(axis=1), np.maximum(m - 1.0, LEAST_DF),
+    )
+    excess = np.maximum(fourth - square_of_sum / np.maximum(m, 1), 2 * square_of_sum / largest_df)
+    df = np.where(excess > 0, 2 * square_of_sum / np.where(excess > 0, excess, 1.0), largest_df)
     skew = (u**3).sum(axis=1) / np.maximum((u**2).sum(axis=1), 1e-200) ** 1.5
-    between = _between(state, drawn, risk, slopes, whole)
+    between = _between(state, drawn, risk, slopes, n_items)
     # both parts are estimated from the same clusters: one knows no more than the other
-    df = np.minimum(np.clip(df, LEAST_DF, most), np.maximum(between.df, LEAST_DF))
+    df = np.minimum(np.clip(df, LEAST_DF, largest_df), np.maximum(between.df, LEAST_DF))
     return Errors(
         variance=np.where(exact[:, None], 0.0, variance) + between.variance, df=df,
         skew=np.where(exact[:, None], 0.0, skew), parts=between.parts,
@@ -135,7 +137,7 @@ def errors_of(
 
 
 def _between(
-    state: SampleState, drawn: Drawn, risk: Floats, slopes: Floats, whole: Floats
+    state: SampleState, drawn: Drawn, risk: Floats, slopes: Floats, n_items: Floats
 ) -> Between:
     """B: Σ_j S_j²/π_j over the clusters drawn, S_j the sum of J·(ℓ - R) over the cluster."""
     if state.table is None:
@@ -148,14 +150,14 @@ def _between(
     z = z + np.einsum("rnd,rqd->rnq", state.table.known[state.item] - risk[:, None, d:],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     total = sums_by(state.cell, drawn.within[..., None] * z, c)                       # S_j
-    each = sums_by(state.cell, (drawn.stands / drawn.within)[..., None], c) / \
+    cluster_weight = sums_by(state.cell, (drawn.stands / drawn.within)[..., None], c) / \
         np.maximum(state.by_cell, 1)[..., None]                                      # 1/π_j
     counted = drawn.open * drawn.items
     size = counted.sum(axis=1) ** 2 / np.maximum((counted**2).sum(axis=1), 1e-12)
-    variance = (each * total**2).sum(axis=1) * m / np.maximum(m - 1, 1) / whole**2
+    variance = (cluster_weight * total**2).sum(axis=1) * m / np.maximum(m - 1, 1) / n_items**2
     return Between(
         variance=variance, df=np.maximum(size - 1, 0.5)[:, None], alone=m < 2,
-        parts=each * total / whole[..., None],
+        parts=cluster_weight * total / n_items[..., None],
     )
 
 
@@ -196,12 +198,12 @@ def _numbers(items: Items) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ByCluster:
-    found: By
+    profile_of: By
     numbers: Floats    # (C,) of the clusters, rising
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
         cluster = np.zeros(len(items)) if items.cluster is None else np.asarray(items.cluster)[:, 0]
-        return np.searchsorted(self.numbers, cluster), self.found(stack, items).relevant
+        return np.searchsorted(self.numbers, cluster), self.profile_of(stack, items).relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +229,8 @@ class WholeClusters(OutcomeMethod):
         numbers = np.unique(np.concatenate(list(pool.over(_numbers))))
         if len(numbers) > MOST_CLUSTERS:
             raise too_many(f"{len(numbers):,}")
-        found = profile(pool)
-        return summed(pool, found, _ByCluster(found, numbers), len(numbers)).cells
+        pool_profile = profile(pool)
+        return summed(pool, pool_profile, _ByCluster(pool_profile, numbers), len(numbers)).cells
 
     def share(self, state: SampleState) -> Floats:
         """Half even, half by the root of the mean spread."""
@@ -244,23 +246,24 @@ class WholeClusters(OutcomeMethod):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The rest of the clusters that are open, then others."""
-        left, wanted = state.left, state.wanted.astype(np.float64)
-        going_on = ((state.by_cell + state.excluded) > 0) & (wanted > 0)
-        begun = (going_on * wanted).sum(axis=1)
-        x = np.where(going_on | (wanted <= 0), 0.0, self.share(state))
-        fresh = cluster_chances(x, wanted, np.maximum(size - begun, 0.0))
+        open_items, eligible = state.left, state.wanted.astype(np.float64)
+        going_on = ((state.by_cell + state.excluded) > 0) & (eligible > 0)
+        begun = (going_on * eligible).sum(axis=1)
+        x = np.where(going_on | (eligible <= 0), 0.0, self.share(state))
+        fresh = cluster_chances(x, eligible, np.maximum(size - begun, 0.0))
         return Design(
-            left=left, unlabelled=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
+            left=open_items, unlabelled=np.where(going_on, 1.0, fresh),
+            census=np.zeros(len(open_items), np.bool_)
         )
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """As many items as the design means: the last cluster goes on in the next round."""
         turn = in_turn(design.unlabelled, rng)
-        left = np.take_along_axis(design.left * (design.unlabelled > 0), turn, axis=1)
+        open_in_turn = np.take_along_axis(design.left * (design.unlabelled > 0), turn, axis=1)
         size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)
-        before = np.cumsum(left, axis=1) - left
+        before = np.cumsum(open_in_turn, axis=1) - open_in_turn
         counts = np.zeros_like(design.left)
-        np.put_along_axis(counts, turn, np.clip(size[:, None] - before, 0, left), axis=1)
+        np.put_along_axis(counts, turn, np.clip(size[:, None] - before, 0, open_in_turn), axis=1)
         return counts
 
     def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
@@ -268,11 +271,11 @@ class WholeClusters(OutcomeMethod):
         taken: list[Ints] = []
         room = size
         for c in in_turn(design.unlabelled, rng)[0].tolist():
-            here = int(design.left[0, c]) if design.unlabelled[0, c] > 0 else 0
-            if here > room and taken:
+            items_of_cluster = int(design.left[0, c]) if design.unlabelled[0, c] > 0 else 0
+            if items_of_cluster > room and taken:
                 break
-            taken.append(np.full(min(here, room), c))
-            room -= min(here, room)
+            taken.append(np.full(min(items_of_cluster, room), c))
+            room -= min(items_of_cluster, room)
             if not room:
                 break
         return np.concatenate(taken).astype(np.int64)
@@ -301,22 +304,24 @@ class WholeClusters(OutcomeMethod):
         drawn, relevant = drawn_of(state, self.share(state)), state.cells.relevant
         weights = fitted(state, drawn.stands)
         residual = residuals(state, weights, True)
-        whole = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)[:, None]
+        n_items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)[:, None]
         guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
         idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
         off = np.einsum("rn,rnd->rd", drawn.stands, residual)
-        own, weight = np.ones((1, 1)), drawn.items.sum(axis=1)
+        item_weights, weight = np.ones((1, 1)), drawn.items.sum(axis=1)
         if state.stack.weights is not None:     # per weight, whose sum over the pool is known
-            own = state.table.known[state.item, -1]
+            item_weights = state.table.known[state.item, -1]
             weight = state.cells.told[relevant, -1].sum() - state.excluded_known[:, -1]
-            off = off * (weight / np.maximum((drawn.stands * own).sum(axis=1), 1e-300))[:, None]
-        known = state.cells.known[None] - state.excluded_known
-        risk = np.concatenate([(weights * guessed).sum(axis=1) + idle + off, known], axis=1) / whole
+            off = off * (weight / np.maximum((drawn.stands * item_weights).sum(axis=1), 1e-300))[:, None]
+        known_sums = state.cells.known[None] - state.excluded_known
+        risk = np.concatenate([(weights * guessed).sum(axis=1) + idle + off, known_sums], axis=1) / n_items
         sizes = state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, sizes)
-        centred = residual - own[..., None] * off[:, None] / np.maximum(weight, 1e-300)[:, None, None]
+        centred = (
+            residual - item_weights[..., None] * off[:, None] / np.maximum(weight, 1e-300)[:, None, None]
+        )
         pull = np.einsum("rnd,rqd->rnq", centred, slopes)
-        error = errors_of(state, drawn, pull, risk, slopes, whole, exact)
+        error = errors_of(state, drawn, pull, risk, slopes, n_items, exact)
         unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
         if unbounded.any():
             error = replace(error, out=further(pull, unbounded))

@@ -41,8 +41,8 @@ class Iterations:
     @staticmethod
     def none(repeats: int, measures: int) -> "Iterations":
         """Before the first iteration."""
-        one, several = np.zeros((repeats, _ROOM)), np.zeros((repeats, _ROOM, measures))
-        return Iterations(weight=one, value=several, variance=several)
+        per_iteration, per_measure = np.zeros((repeats, _ROOM)), np.zeros((repeats, _ROOM, measures))
+        return Iterations(weight=per_iteration, value=per_measure, variance=per_measure)
 
     def plus(
         self, which: Bools, at: Ints, weight: Floats, value: Floats, variance: Floats
@@ -55,17 +55,18 @@ class Iterations:
         values[rows, slot], variances[rows, slot] = value[rows], variance[rows]
         return replace(self, weight=weights, value=values, variance=variances)
 
-    def average(self, j: int, last: int, together: Together) -> tuple[Floats, Floats]:
-        """Ĝ (R,) of measure j and its variance, NaN where nothing is known; last: ℓ, 0 for all iterations."""
-        known = np.isfinite(self.value[:, :, j])
-        said = np.where(known, self.weight, 0.0)
-        if last:
-            later = np.cumsum((said > 0)[:, ::-1], axis=1)[:, ::-1]     # iterations from this one on
-            said = np.where(later <= last, said, 0.0)
-        value = np.where(said > 0, self.value[:, :, j], 0.0)
-        variance = np.where(said > 0, np.nan_to_num(self.variance[:, :, j]), 0.0)
+    def average(self, j: int, newest: int, together: Together) -> tuple[Floats, Floats]:
+        """Ĝ (R,) of measure j and its variance, NaN where nothing is known; newest: ℓ, 0 for all
+        iterations."""
+        estimated = np.isfinite(self.value[:, :, j])
+        iteration_weight = np.where(estimated, self.weight, 0.0)
+        if newest:
+            later = np.cumsum((iteration_weight > 0)[:, ::-1], axis=1)[:, ::-1]  # iterations from this one on
+            iteration_weight = np.where(later <= newest, iteration_weight, 0.0)
+        value = np.where(iteration_weight > 0, self.value[:, :, j], 0.0)
+        variance = np.where(iteration_weight > 0, np.nan_to_num(self.variance[:, :, j]), 0.0)
         with np.errstate(invalid="ignore"):                            # 0/0 where nothing is known
-            a = said / said.sum(axis=1, keepdims=True)
+            a = iteration_weight / iteration_weight.sum(axis=1, keepdims=True)
         match together:
             case "independent":
                 combined = (a**2 * variance).sum(axis=1)
@@ -152,13 +153,13 @@ class AcisState(MethodState):
         settled = self.settled
         fixed = np.where(settled[:, None, None], self.labelled, self.known)
         counts = self._by_prediction(fixed)
-        each = fixed_weight(
+        item_weight = fixed_weight(
             fixed.sum(axis=(1, 2)), self.draws, self.gathered / self.planned, self.cells.n_items,
             by_draws=self.reuse_draws & ~settled,
         )
         drawn = np.where(settled, 0.0, 1.0)[:, None, None]
-        weight = drawn * self.weight + each[:, None, None] * counts
-        return weight, drawn * self.squared + each[:, None, None] ** 2 * counts
+        weight = drawn * self.weight + item_weight[:, None, None] * counts
+        return weight, drawn * self.squared + item_weight[:, None, None] ** 2 * counts
 
     def current(self, measure: Measure) -> tuple[Floats, Floats, Floats]:
         """|W_i|₁, Ĝ_i and its variance, each (R,), from this iteration's labels so far."""
@@ -197,33 +198,36 @@ def acis_proposal(state: AcisState, size: Ints, *, even: float) -> tuple[Floats,
 
     Evened out only as far as it takes to find `size` (R,) new items; even: the share spread evenly anyhow.
     """
-    cells, left = state.cells, state.left
-    here = state.domain & relevant_cells(state.measures, cells)
-    mine = np.maximum(state.labelled - state.known, 0)                        # drawn in this iteration
-    items = (left + mine.sum(axis=2)) * here
+    cells, open_items = state.cells, state.left
+    in_domain = state.domain & relevant_cells(state.measures, cells)
+    drawn_labels = np.maximum(state.labelled - state.known, 0)  # drawn in this iteration
+    items = (open_items + drawn_labels.sum(axis=2)) * in_domain
     p = np.stack([1 - state.rate, state.rate], axis=-1)
-    best = np.sqrt((p * state.pull[:, cells.prediction] ** 2).sum(axis=-1)) * here
-    each = here / np.maximum(items.sum(axis=1, keepdims=True), 1)
+    best = np.sqrt((p * state.pull[:, cells.prediction] ** 2).sum(axis=-1)) * in_domain
+    even_share = in_domain / np.maximum(items.sum(axis=1, keepdims=True), 1)
     total = (best * items).sum(axis=1, keepdims=True)
-    best = np.where(total > 0, best / np.where(total > 0, total, 1.0), each)
-    best = (1 - even) * best + even * each
+    best = np.where(total > 0, best / np.where(total > 0, total, 1.0), even_share)
+    best = (1 - even) * best + even * even_share
     q: Floats = best
     enough: Bools = np.zeros(len(best), np.bool_)
     for mix in _MIXES:
-        mixed = (1 - mix) * best + mix * each
+        mixed = (1 - mix) * best + mix * even_share
         q = np.where(enough[:, None], q, mixed)
-        enough = enough | _finds(mixed, left * here, size)
+        enough = enough | _finds(mixed, open_items * in_domain, size)
     counted = np.maximum(state.labelled, 1)
-    return q * here, q[..., None] * here[..., None] * mine / counted
+    return q * in_domain, q[..., None] * in_domain[..., None] * drawn_labels / counted
 
 
-def _finds(q: Floats, left: Ints, size: Ints) -> Bools:
-    """Whether (R,) draws from q (R, C) are likely to find `size` (R,) of the items left (R, C)."""
-    mass = (q * left).sum(axis=1)
+def _finds(q: Floats, open_items: Ints, size: Ints) -> Bools:
+    """Whether (R,) draws from q (R, C) are likely to find `size` (R,) of the unlabelled items, open_items (R,
+    C)."""
+    mass = (q * open_items).sum(axis=1)
     share = q / np.where(mass > 0, mass, 1.0)[:, None]
     missed = np.log1p(-np.minimum(share, 1 - 1e-12))
-    found = (left * -np.expm1((MAX_DRAWS_PER_ITEM // 2) * size[:, None] * missed)).sum(axis=1)
-    return np.asarray((found >= 0.999 * np.minimum(size, left.sum(axis=1))) & (mass >= LEAST_NEW_MASS))
+    expected_new = (open_items * -np.expm1((MAX_DRAWS_PER_ITEM // 2) * size[:, None] * missed)).sum(axis=1)
+    return np.asarray(
+        (expected_new >= 0.999 * np.minimum(size, open_items.sum(axis=1))) & (mass >= LEAST_NEW_MASS)
+    )
 
 
 # `acis`: active calibration and importance sampling, Algorithm 1 of Poms et al. (2021) as printed.
@@ -284,7 +288,7 @@ class Acis(CountingMethod):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> AcisState:
         """The predictions are the calibration, and Ĝ_0 = ½."""
-        strata = Strata.of(cells)
+        strata = Strata.from_cells(cells)
         prior = prior_rates(cells, strata, self.calibration)
         rate = np.repeat(blended(prior, prior[None], np.ones(1), self.epsilon), repeats, axis=0)
         risk = prior_risk(measures[0], cells, rate[0])[None]
@@ -312,17 +316,19 @@ class Acis(CountingMethod):
 
     def propose(self, state: AcisState, size: Ints) -> CountedDesign:
         """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
-        left, certain = state.left, state.exhausted(size)[:, None]
-        q, again = acis_proposal(state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0)
+        open_items, certain = state.left, state.exhausted(size)[:, None]
+        q, labelled_share = acis_proposal(
+            state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0
+        )
         counts = from_the_top(state.wanted, size)
-        chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
+        chance = np.divide(counts, open_items, out=np.zeros(open_items.shape), where=open_items > 0)
         pull = state.pull[:, state.cells.prediction]
         return CountedDesign(
             replacement=not certain.all(),
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
+            size=np.broadcast_to(state.cells.size, open_items.shape),
+            left=open_items,
             unlabelled=np.where(certain, chance, q),
-            labelled=np.where(certain[..., None], 0.0, again),
+            labelled=np.where(certain[..., None], 0.0, labelled_share),
             model=state.rate,
             gradient=pull[..., 1] - pull[..., 0],
             census=state.wanted.sum(axis=1) <= size,
@@ -340,8 +346,8 @@ class Acis(CountingMethod):
         self, state: AcisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> AcisState:
         """Weigh the draws; calibrate anew when the iteration is full."""
-        asked = labels.new.sum(axis=(1, 2)) + excluded.sum(axis=1)
-        certain = state.exhausted(asked) | design.census | (not design.replacement)
+        asked_items = labels.new.sum(axis=(1, 2)) + excluded.sum(axis=1)
+        certain = state.exhausted(asked_items) | design.census | (not design.replacement)
         drawn = labels.drawn_new + labels.known_by_seen().sum(axis=2)
         drawn = np.where(certain[:, None, None], 0, drawn)
         with np.errstate(divide="ignore"):
@@ -364,9 +370,9 @@ class Acis(CountingMethod):
         for j, measure in enumerate(state.measures):
             value, variance = iterations.average(j, self.last, self.together)
             value = np.clip(value, *measure.bounds)
-            told = np.isfinite(value) & np.isfinite(variance) & (variance > _NO_VARIANCE)
-            variance = np.where(told, variance, 0.0)
-            ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+            has_variance = np.isfinite(value) & np.isfinite(variance) & (variance > _NO_VARIANCE)
+            variance = np.where(has_variance, variance, 0.0)
+            ends = intervals.normal(value, variance, has_variance, confidence, measure.bounds)
             result.append(EstimateArrays(
                 value=value, lower=ends.lower, upper=ends.upper, variance=variance,
                 diagnostics={"iteration": state.iteration, "assumed_negative": below},
@@ -383,28 +389,28 @@ class Acis(CountingMethod):
 
     def _next_iteration(self, state: AcisState, full: Bools) -> AcisState:
         """Lines 10 to 12 of Algorithm 1 in the repeats that are `full` (R,)."""
-        first = state.measures[0]
+        driving = state.measures[0]
         weight, _ = state.sums()
-        _, value, _ = state.current(first)
+        _, value, _ = state.current(driving)
         with np.errstate(divide="ignore", invalid="ignore"):
-            risk = np.einsum("rfy,fyd->rd", weight, first.loss) / weight.sum(axis=(1, 2))[:, None]
-        pull = pull_of(first, value, risk, self.epsilon)
+            risk = np.einsum("rfy,fyd->rd", weight, driving.loss) / weight.sum(axis=(1, 2))[:, None]
+        pull = pull_of(driving, value, risk, self.epsilon)
         moved = full & np.isfinite(pull).all(axis=(1, 2)) & np.isfinite(value)   # else Ĝ stays what it was
         iteration, at = state.iteration + full, np.flatnonzero(full)
         rate = state.rate.copy()
         beta = np.maximum(1 - iteration[at] / max(self.prior_iterations, 1), 0.0)
         curve = state.strata.rates(self.calibration, state.labelled[at])
         rate[at] = blended(state.prior, curve, beta, self.epsilon)
-        whole = full[:, None, None]
+        starts_anew = full[:, None, None]
         return replace(
             state,
             closed=self._with_current(state, full),
             iteration=iteration,
             rate=rate,
             pull=np.where(moved[:, None, None], pull, state.pull),
-            known=np.where(whole, state.labelled, state.known),
-            weight=np.where(whole, 0.0, state.weight),
-            squared=np.where(whole, 0.0, state.squared),
+            known=np.where(starts_anew, state.labelled, state.known),
+            weight=np.where(starts_anew, 0.0, state.weight),
+            squared=np.where(starts_anew, 0.0, state.squared),
             draws=np.where(full, 0, state.draws),
         )
 

@@ -186,21 +186,21 @@ class AcisPooled(CountingMethod):
 
     def propose(self, state: PooledState, size: Ints) -> CountedDesign:
         """q_t within the domain; from the top where the domain cannot fill the round."""
-        left = state.left
-        here, phi = state.wanted * state.domain, state.pull()
-        inside = replace(state.so_far, labelled=state.labelled * state.domain[:, None], left=here)
+        open_items = state.left
+        open_in_domain, phi = state.wanted * state.domain, state.pull()
+        inside = replace(state.so_far, labelled=state.labelled * state.domain[:, None], left=open_in_domain)
         design = replacement_design(inside, RelativeProposal(
             unknown=state.proposal,
             known=np.repeat(state.proposal[:, :, None], 2, axis=2),
             positive_rate=state.rate,
             gradient=phi[..., 1] - phi[..., 0],
-        ), np.minimum(size, here.sum(axis=1)))
+        ), np.minimum(size, open_in_domain.sum(axis=1)))
         certain = state.exhausted(size)[:, None]
         counts = from_the_top(state.wanted, size)
-        chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
+        chance = np.divide(counts, open_items, out=np.zeros(open_items.shape), where=open_items > 0)
         return replace(
             design,
-            left=left,
+            left=open_items,
             unlabelled=np.where(certain, chance, design.unlabelled * state.domain),
             labelled=np.where(certain[..., None], 0.0, design.labelled),
             replacement=not certain.all(),
@@ -251,9 +251,9 @@ class AcisPooled(CountingMethod):
         value, error = np.where(fresh, value, 0.0), np.sqrt(np.where(fresh, variance, 0.0))
         mean, error = state.closed.average(j, past, n, value, error)
         mean = np.clip(mean, *measure.bounds)
-        told = np.isfinite(error) & (error > _NO_ERROR) & ~certain
-        squared = np.where(told, error, 0.0) ** 2
-        ends = intervals.normal(mean, squared, told, confidence, measure.bounds)
+        has_error = np.isfinite(error) & (error > _NO_ERROR) & ~certain
+        squared = np.where(has_error, error, 0.0) ** 2
+        ends = intervals.normal(mean, squared, has_error, confidence, measure.bounds)
         below = (state.left * ~state.domain).sum(axis=1)
         return EstimateArrays(
             value=mean,
@@ -268,10 +268,10 @@ class AcisPooled(CountingMethod):
         n, values, errors = (np.zeros_like(state.closed.value) for _ in range(3))
         for j, measure in enumerate(state.measures):
             value, variance = state.current(measure)
-            known = full & np.isfinite(value) & np.isfinite(variance)
-            n[:, j] = np.where(known, labels, 0)
-            values[:, j] = np.where(known, value, 0.0)
-            errors[:, j] = np.sqrt(np.where(known, variance, 0.0))
+            usable = full & np.isfinite(value) & np.isfinite(variance)
+            n[:, j] = np.where(usable, labels, 0)
+            values[:, j] = np.where(usable, value, 0.0)
+            errors[:, j] = np.sqrt(np.where(usable, variance, 0.0))
         return replace(
             state,
             iteration=state.iteration + full,

@@ -52,7 +52,7 @@ class MethodState(LabelledSample):
         )
 
     @property
-    def told(self) -> Ints | Floats:
+    def answers_by_label(self) -> Ints | Floats:
         """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers."""
         return self.labelled
 
@@ -117,31 +117,31 @@ class CountingMethod(Method):
         if self.asks_anew:
             design = self.propose(state, size)
             return design, self.draw(state, design, size, rng)
-        wanted, size = state.wanted, self.round_size(state, size)
-        census = wanted.sum(axis=1) <= size
+        eligible, size = state.wanted, self.round_size(state, size)
+        census = eligible.sum(axis=1) <= size
         design = replace(self.propose(state, size), census=census)
-        rest = without_replacement(np.where(census[:, None], wanted, 0))
+        census_draws = without_replacement(np.where(census[:, None], eligible, 0))
         if census.all():
-            return design, rest
+            return design, census_draws
         sampled = np.where(census, 0, size)
         if not self.one_at_a_time:
-            return design, either(self.draw(state, design, sampled, rng), rest)
+            return design, either(self.draw(state, design, sampled, rng), census_draws)
         planned = with_cautious_share(replace(
             design, unlabelled=np.where(census[:, None], 0.0, design.unlabelled)
         ), state.cells.prediction)
         weight = weights(planned)
         draws = draw_one_at_a_time(design.left, weight, sampled, rng)
-        told = expansion_weight(design.left, weight, draws.cell)
-        return replace(design, unlabelled=planned, stands_for=told), either(draws, rest)
+        weights_of_draws = expansion_weight(design.left, weight, draws.cell)
+        return replace(design, unlabelled=planned, stands_for=weights_of_draws), either(draws, census_draws)
 
     def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
         """The answers counted by cell and label. Raises BadInput."""
         return round_labels(state.cells.n_cells, answered)
 
-    def with_known(self, state: MethodState, known: Mapping[tuple[int, int], float]) -> MethodState:
+    def with_known(self, state: MethodState, codes: Mapping[tuple[int, int], float]) -> MethodState:
         """The state in which these items (cell, rank) are labelled, or set aside where they have no label."""
         labelled, excluded = np.zeros_like(state.labelled), np.zeros_like(state.excluded)
-        for (cell, _), code in known.items():
+        for (cell, _), code in codes.items():
             if is_outcome(np.asarray(code)):
                 labelled[0, cell, int(code)] += 1
             else:
@@ -231,15 +231,15 @@ def fixed_size_design(
     state: MethodState, inclusion: Floats, *, model: Floats, gradient: Floats, size: Ints
 ) -> CountedDesign:
     """The design of a round drawn without replacement: inclusion, model, gradient (R, C), size (R,)."""
-    left = state.left
+    open_items = state.left
     return CountedDesign(
         replacement=False,
-        size=np.broadcast_to(state.cells.size, left.shape),
-        left=left,
+        size=np.broadcast_to(state.cells.size, open_items.shape),
+        left=open_items,
         unlabelled=inclusion,
         labelled=np.zeros(state.labelled.shape),
-        model=np.broadcast_to(model, left.shape),
-        gradient=np.broadcast_to(gradient, left.shape),
+        model=np.broadcast_to(model, open_items.shape),
+        gradient=np.broadcast_to(gradient, open_items.shape),
         census=state.wanted.sum(axis=1) <= size,
     )
 
@@ -264,8 +264,8 @@ def with_hidden_labels(
     table (R, 2, 2): the estimated shares by [prediction, label], of any sum; caught (R, C): -log of the
     chance that an item was not drawn so far.
     """
-    whole = table.sum(axis=(1, 2), keepdims=True)
-    shares = np.maximum(table, 0.0) / np.where(whole > 0, whole, 1.0)
+    total = table.sum(axis=(1, 2), keepdims=True)
+    shares = np.maximum(table, 0.0) / np.where(total > 0, total, 1.0)
     return [
         _widened(state, measure, estimate, shares, caught, confidence)
         for measure, estimate in zip(state.measures, estimates, strict=True)
@@ -273,20 +273,21 @@ def with_hidden_labels(
 
 
 def _widened(
-    state: MethodState, measure: Measure, found: EstimateArrays, shares: Floats, caught: Floats,
+    state: MethodState, measure: Measure, estimate: EstimateArrays, shares: Floats, caught: Floats,
     confidence: float,
 ) -> EstimateArrays:
     tail = np.full(len(shares), (1 - confidence) / 2)
-    below, above = (_reach(state, measure, found, shares, caught, tail, sign) for sign in (-1.0, 1.0))
+    below, above = (_reach(state, measure, estimate, shares, caught, tail, sign) for sign in (-1.0, 1.0))
     return replace(
-        found,
-        lower=np.fmin(found.lower, np.maximum(found.value - below, measure.bounds[0])),
-        upper=np.fmax(found.upper, np.minimum(found.value + above, measure.bounds[1])),
+        estimate,
+        lower=np.fmin(estimate.lower, np.maximum(estimate.value - below, measure.bounds[0])),
+        upper=np.fmax(estimate.upper, np.minimum(estimate.value + above, measure.bounds[1])),
     )
 
 
 def _reach(
-    state: MethodState, measure: Measure, found: EstimateArrays, shares: Floats, caught: Floats, tail: Floats,
+    state: MethodState, measure: Measure, estimate: EstimateArrays, shares: Floats, caught: Floats,
+    tail: Floats,
     sign: float,
 ) -> Floats:
     """(R,) how far what is hidden may take the measure down (sign -1) or up (+1), with its error."""
@@ -296,14 +297,14 @@ def _reach(
     row = shares.sum(axis=2)
     rate = shares[..., 1] / np.where(row > 0, row, 1.0)
     moved = (slope > 0) - rate         # an item that was expected to be positive at this rate is, or is not
-    left = state.left.astype(np.float64)
-    hidden = hidden_items((slope * moved)[:, cells.prediction], caught, left, depths(tail))
+    open_items = state.left.astype(np.float64)
+    hidden = hidden_items((slope * moved)[:, cells.prediction], caught, open_items, depths(tail))
     change = np.stack([hidden[..., cells.prediction == f].sum(axis=2) for f in (0, 1)], axis=2)
     change = change * moved[:, None] / cells.n_items                          # (R, T, 2)
     after = np.maximum(shares[:, None] + change[..., None] * np.array([-1.0, 1.0]), 0.0)
     value = measure.of_confusion(shares)[:, None]
-    far = np.maximum(np.nan_to_num(sign * (measure.of_confusion(after) - value)), 0.0)
-    return furthest(far, np.sqrt(np.nan_to_num(found.variance)), tail)
+    change_to_worst = np.maximum(np.nan_to_num(sign * (measure.of_confusion(after) - value)), 0.0)
+    return furthest(change_to_worst, np.sqrt(np.nan_to_num(estimate.variance)), tail)
 
 
 EXACT_SHARE = "exact for a share"   # the kind of such an interval
@@ -334,20 +335,22 @@ def share_counted(measure: Measure) -> tuple[Floats, Floats] | None:
 
 
 def _exact(
-    state: MethodState, measure: Measure, found: EstimateArrays, counts: Floats, confidence: float
+    state: MethodState, measure: Measure, estimate: EstimateArrays, counts: Floats, confidence: float
 ) -> EstimateArrays:
     share = share_counted(measure)
     if share is None:
-        return found
+        return estimate
     above, below = share
     open_items = state.cells.size - state.excluded
     of = [open_items[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
-    told = bool((below[:, 0] == below[:, 1]).all())      # which items count does not depend on their labels
-    items = sum(of[f] * (not told or below[f, 0] > 0) for f in (0, 1))
+    # which items count does not depend on their labels
+    fixed_group = bool((below[:, 0] == below[:, 1]).all())
+    items = sum(of[f] * (not fixed_group or below[f, 0] > 0) for f in (0, 1))
     labels, hits = (np.rint((counts * part).sum(axis=(1, 2))).astype(np.int64) for part in (below, above))
-    there = labels > 0
-    lower, upper = found.lower.copy(), found.upper.copy()
-    lower[there], upper[there] = exact_share(
-        hits[there], labels[there], np.asarray(items)[there], np.full(int(there.sum()), (1 - confidence) / 2)
+    has_labels = labels > 0
+    lower, upper = estimate.lower.copy(), estimate.upper.copy()
+    lower[has_labels], upper[has_labels] = exact_share(
+        hits[has_labels], labels[has_labels], np.asarray(items)[has_labels],
+        np.full(int(has_labels.sum()), (1 - confidence) / 2)
     )
-    return replace(found, lower=lower, upper=upper, interval=EXACT_SHARE)
+    return replace(estimate, lower=lower, upper=upper, interval=EXACT_SHARE)

@@ -193,12 +193,15 @@ class Bernoulli(BernoulliDesign):
         """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
-        found = [estimate_of_totals(m, totals, confidence, "beta", self.epsilon) for m in state.measures]
+        estimates = [estimate_of_totals(m, totals, confidence, "beta", self.epsilon) for m in state.measures]
         if self.unseen:
             caught = -np.log1p(-np.minimum(state.inclusion, 1 - 1e-12))
-            found = with_hidden_labels(state, found, totals.table, caught, confidence)
-        first, *others = found
-        return [replace(first, diagnostics={"predicted_variance": self.predicted_variance(state)}), *others]
+            estimates = with_hidden_labels(state, estimates, totals.table, caught, confidence)
+        driving, *secondary = estimates
+        return [
+            replace(driving, diagnostics={"predicted_variance": self.predicted_variance(state)}),
+            *secondary,
+        ]
 
     @staticmethod
     def predicted_variance(state: BernoulliState) -> Floats:
@@ -276,12 +279,12 @@ class BernoulliOnline(BernoulliDesign):
         expected = prior_risk(measure, state.cells, state.positive_rate)
         table = np.maximum(state.totals.table, 0.0)
         total = table.sum(axis=(1, 2))
-        known = total > 0
+        has_labels = total > 0
         with np.errstate(divide="ignore", invalid="ignore"):
             value = measure.of_confusion(table)
         lowest, highest = measure.bounds
-        inside = known & (value > lowest + 1e-9) & (value < highest - 1e-9)
-        risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.where(known, total, 1.0)[:, None]
+        inside = has_labels & (value > lowest + 1e-9) & (value < highest - 1e-9)
+        risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.where(has_labels, total, 1.0)[:, None]
         return centred_pull(measure, np.where(inside[:, None], risk, expected))
 
     def heads(self, state: OnlineState, size: Ints) -> Floats:
@@ -303,17 +306,17 @@ class BernoulliOnline(BernoulliDesign):
         self, state: OnlineState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> OnlineState:
         """Count the labels and add the round's table.  A census is no sample and adds none."""
-        left, cells = design.left, state.cells
+        open_items, cells = design.left, state.cells
         model = np.stack([1 - design.model, design.model], axis=-1) if self.assisted else None
-        table = one_round(cells, state.labelled, left, labels.new, design.unlabelled, model)
+        table = one_round(cells, state.labelled, open_items, labels.new, design.unlabelled, model)
         # one yardstick for all rounds: the scale of h moves with the estimate of Σ g, a hundredfold when
         # the supplied probabilities expect a hundred times too many positives
-        influence = np.broadcast_to(state.influence, left.shape)
+        influence = np.broadcast_to(state.influence, open_items.shape)
         weight = round_weight(
             self.combination,
             state.round + 1,
             self.expected_size(design, labels),
-            predicted_error(influence, left, design.unlabelled) / cells.n_items**2,
+            predicted_error(influence, open_items, design.unlabelled) / cells.n_items**2,
         )
         return replace(
             state.with_labels(labels, excluded),

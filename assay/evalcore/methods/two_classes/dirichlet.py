@@ -151,22 +151,23 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     def weighed(self, state: TreeState, design: CountedDesign, labels: RoundLabels) -> WeightSums:
         """The sums with a round's draws, each of which counts what the combination rule says."""
         draws = draws_of(design, labels)
-        each = np.maximum(draws, 1)
+        draws_or_one = np.maximum(draws, 1)
         per_draw = np.asarray(sum(
-            predicted_draw_variance(one, state.cells, state.labelled, design)
-            for one in served(state.measures)
+            predicted_draw_variance(measure, state.cells, state.labelled, design)
+            for measure in served(state.measures)
         ))
-        weight = round_weight(self.combination, state.round + 1, draws, per_draw / each)
-        return state.sums.add(state.cells, design, labels, np.asarray(weight / each))
+        weight = round_weight(self.combination, state.round + 1, draws, per_draw / draws_or_one)
+        return state.sums.add(state.cells, design, labels, np.asarray(weight / draws_or_one))
 
     def estimate(
         self, state: TreeState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The importance-weighted estimate of each measure from all draws."""
-        last = self._by_last_proposal(state)
+        last_proposal = self._by_last_proposal(state)
         return [
             estimate_of_draws(
-                measure, state.sums, confidence, self_normalised=self.self_normalised, last=last,
+                measure, state.sums, confidence, self_normalised=self.self_normalised,
+                weight_by_last=last_proposal,
                 interval="student" if self.printed else "normal",
             )
             for measure in state.measures
@@ -189,7 +190,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
             raise NoRegion(NORMALISED)
         return confidence_region(
             state.measures, state.sums, confidence, quantile=self.joint_quantile,
-            last=self._by_last_proposal(state),
+            weight_by_last=self._by_last_proposal(state),
         )
 
 
@@ -297,7 +298,7 @@ class StochasticState(TreeState):
         return np.asarray(self.labelled.sum(axis=(1, 2)) + self.queries)
 
     @property
-    def told(self) -> Floats:
+    def answers_by_label(self) -> Floats:
         return np.where(self.queries[:, None, None] > 0, self.weight, self.labelled)
 
     @property
@@ -353,9 +354,9 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
             gradient=slope,
         )
         # where it asks anew, no number of new items is to be reached
-        wanted = np.zeros_like(size) if self.asks_anew else size
+        new_items = np.zeros_like(size) if self.asks_anew else size
         design = replacement_design(
-            state.so_far, proposal, wanted, mixing=self.mixing(state.measures), reuse=self.reuse
+            state.so_far, proposal, new_items, mixing=self.mixing(state.measures), reuse=self.reuse
         )
         if not self.asks_anew:
             return design
@@ -368,12 +369,12 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
 
     def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
         """Answers to items asked anew label none of them. Raises BadInput."""
-        found = round_labels(state.cells.n_cells, answered)
-        return replace(found, new=np.zeros_like(found.new), answers=None) if self.asks_anew else found
+        labels = round_labels(state.cells.n_cells, answered)
+        return replace(labels, new=np.zeros_like(labels.new), answers=None) if self.asks_anew else labels
 
-    def with_known(self, state: MethodState, known: Mapping[tuple[int, int], float]) -> MethodState:
+    def with_known(self, state: MethodState, codes: Mapping[tuple[int, int], float]) -> MethodState:
         """Of items asked anew nothing is known but which were set aside."""
-        after = AdaptiveTree.with_known(self, state, known)
+        after = AdaptiveTree.with_known(self, state, codes)
         return replace(after, labelled=np.zeros_like(after.labelled)) if self.asks_anew else after
 
     def observe(
@@ -411,9 +412,9 @@ def _answers(labels: RoundLabels) -> Floats:
 
 def _mean_answers(votes: Floats, items: Ints) -> Floats:
     """The mean answers (R, C, 2, 2) of an item of each label, from Σ share of the answers of these items."""
-    own = np.broadcast_to(np.eye(2), votes.shape)
-    some = (items > 0)[..., None]
-    return np.where(some, votes / np.where(some, items[..., None], 1), own)
+    label_itself = np.broadcast_to(np.eye(2), votes.shape)
+    has_answers = (items > 0)[..., None]
+    return np.where(has_answers, votes / np.where(has_answers, items[..., None], 1), label_itself)
 
 
 def _shared_out(drawn: Ints, mean: Floats) -> Any:

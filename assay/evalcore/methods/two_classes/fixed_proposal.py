@@ -96,13 +96,13 @@ class StaticImportance(CountingMethod):
 
     def propose(self, state: ImportanceState, size: Ints) -> CountedDesign:
         """The same q for every item of a cell, labelled or not."""
-        cells, left = state.cells, state.left
+        cells, open_items = state.cells, state.left
         slope = self.slope(state.measures, cells, state.positive_rate)
         proposal = RelativeProposal(
-            unknown=np.broadcast_to(state.weight, left.shape),
+            unknown=np.broadcast_to(state.weight, open_items.shape),
             known=np.broadcast_to(state.weight[:, None], state.labelled.shape),
-            positive_rate=np.broadcast_to(state.positive_rate, left.shape),
-            gradient=np.broadcast_to(slope, left.shape),
+            positive_rate=np.broadcast_to(state.positive_rate, open_items.shape),
+            gradient=np.broadcast_to(slope, open_items.shape),
         )
         return replacement_design(state.so_far, proposal, size, mixing=self.mixing(state.measures))
 
@@ -206,10 +206,10 @@ class StaticIS(StaticImportance):
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """With the paper's intervals, or those as wide as what no label has shown may reach."""
-        found = StaticImportance.estimate(self, state, confidence, rng)
+        estimates = StaticImportance.estimate(self, state, confidence, rng)
         if not self.unseen:
-            return found
-        return with_hidden_labels(state, found, state.sums.weight, self.caught(state), confidence)
+            return estimates
+        return with_hidden_labels(state, estimates, state.sums.weight, self.caught(state), confidence)
 
     @staticmethod
     def _pull(
@@ -306,10 +306,10 @@ class PassiveWithReplacement(StaticImportance):
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """With nominal intervals, or those as wide as what no label has shown may reach."""
-        found = StaticImportance.estimate(self, state, confidence, rng)
+        estimates = StaticImportance.estimate(self, state, confidence, rng)
         if not self.unseen:
-            return found
-        return with_hidden_labels(state, found, state.sums.weight, self.caught(state), confidence)
+            return estimates
+        return with_hidden_labels(state, estimates, state.sums.weight, self.caught(state), confidence)
 
 
 # `sawade`: active estimation of F-measures.
@@ -377,8 +377,8 @@ class Sawade(StaticImportance):
         if self.variance == "corrected":
             return corrected
         return [
-            _as_printed(measure, state.sums, confidence, one)
-            for measure, one in zip(state.measures, corrected, strict=True)
+            _as_printed(measure, state.sums, confidence, estimate)
+            for measure, estimate in zip(state.measures, corrected, strict=True)
         ]
 
 
@@ -387,14 +387,14 @@ def _as_printed(
 ) -> EstimateArrays:
     """The interval of section 2.3; the whole range for a measure that is no generalised risk."""
     weight = generalised_weight(measure)
-    told = (corrected.variance > 0) & (weight is not None)
+    has_variance = (corrected.variance > 0) & (weight is not None)
     weighted = np.einsum("rfy,fy->r", sums.weight, np.zeros((2, 2)) if weight is None else weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = weighted**2 / (sums.draws * sums.weight.sum(axis=(1, 2)))         # about E[w]²
-    variance = np.where(told, corrected.variance * lost, 0.0)
+    variance = np.where(has_variance, corrected.variance * lost, 0.0)
     # one draw more than there are: n degrees of freedom, as printed
     ends = intervals.student(
-        corrected.value, variance, told, confidence, measure.bounds, sums.draws + 1
+        corrected.value, variance, has_variance, confidence, measure.bounds, sums.draws + 1
     )
     return replace(corrected, lower=ends.lower, upper=ends.upper, variance=variance)
 

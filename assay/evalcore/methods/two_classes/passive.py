@@ -90,13 +90,13 @@ class Passive(CountingMethod):
 
     def propose(self, state: MethodState, size: Ints) -> CountedDesign:
         """Every item left has the same chance to be in the batch."""
-        left = state.left
-        total = left.sum(axis=1)
+        open_items = state.left
+        total = open_items.sum(axis=1)
         chance = np.minimum(size / np.maximum(total, 1), 1.0)
         # the sample's own rate, Laplace-smoothed: reported, not used
         rate = (state.labelled[:, :, 1] + 1) / (state.by_cell + 2)
-        inclusion = np.where(left > 0, chance[:, None], 0.0)
-        return fixed_size_design(state, inclusion, model=rate, gradient=np.zeros(left.shape), size=size)
+        inclusion = np.where(open_items > 0, chance[:, None], 0.0)
+        return fixed_size_design(state, inclusion, model=rate, gradient=np.zeros(open_items.shape), size=size)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """A simple random sample of the remainder."""
@@ -114,16 +114,16 @@ class Passive(CountingMethod):
         """The sample's own value of each measure."""
         counts = known_confusion(state)
         weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
-        found = [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
+        estimates = [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
         if self.guaranteed:
             return with_guarantee(
-                state.measures, state.cells, state.labelled, state.excluded, found, confidence,
+                state.measures, state.cells, state.labelled, state.excluded, estimates, confidence,
                 even=not state.gaps,
             )
-        left, labels = state.left.sum(axis=1), counts.sum(axis=(1, 2))
-        caught = np.log1p(labels / np.maximum(left, 1e-12))[:, None] * np.ones(state.left.shape)
-        found = with_hidden_labels(state, found, counts * weight, caught, confidence)
-        return found if state.gaps else with_exact_shares(state, found, counts, confidence)
+        n_open, labels = state.left.sum(axis=1), counts.sum(axis=(1, 2))
+        caught = np.log1p(labels / np.maximum(n_open, 1e-12))[:, None] * np.ones(state.left.shape)
+        estimates = with_hidden_labels(state, estimates, counts * weight, caught, confidence)
+        return estimates if state.gaps else with_exact_shares(state, estimates, counts, confidence)
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
         """Every cell."""
@@ -137,9 +137,11 @@ def _post_strata(state: MethodState, counts: Floats) -> Floats:
         :, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
     size, rows = np.stack(pool, axis=1).astype(np.float64), counts.sum(axis=2)
     share = size / size.sum(axis=1, keepdims=True)
-    seen = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
-    whole = (rows > 0).all(axis=1, keepdims=True) | (size == 0).any(axis=1, keepdims=True)
-    return np.where(whole & (seen > 0), share / np.where(seen > 0, seen, 1.0), 1.0)[..., None]
+    label_share = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    all_shown = (rows > 0).all(axis=1, keepdims=True) | (size == 0).any(axis=1, keepdims=True)
+    return np.where(all_shown & (label_share > 0), share / np.where(label_share > 0, label_share, 1.0), 1.0)[
+        ..., None
+    ]
 
 
 def _estimate(
@@ -151,16 +153,16 @@ def _estimate(
     risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.maximum(n, 1)[:, None]
     influence = measure.influence(risk)
     mean = (table * influence).sum(axis=(1, 2)) / np.maximum(n, 1)
-    second = (counts * (weight * influence) ** 2).sum(axis=(1, 2)) / np.maximum(n, 1)
-    spread = np.maximum(second - mean**2, 0.0) * n / np.maximum(n - 1, 1)
+    mean_square = (counts * (weight * influence) ** 2).sum(axis=(1, 2)) / np.maximum(n, 1)
+    spread = np.maximum(mean_square - mean**2, 0.0) * n / np.maximum(n - 1, 1)
     variance = (1 - n / n_items) * spread / np.maximum(n, 1)
-    told = (n >= 2) & (variance > 1e-14)
-    half = scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
+    has_variance = (n >= 2) & (variance > 1e-14)
+    half = scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(np.where(has_variance, variance, 0.0))
     lowest, highest = measure.bounds
     return EstimateArrays(
         value=value,
-        lower=np.where(told, np.clip(value - half, lowest, highest), lowest),
-        upper=np.where(told, np.clip(value + half, lowest, highest), highest),
-        variance=np.where(told, variance, 0.0),
+        lower=np.where(has_variance, np.clip(value - half, lowest, highest), lowest),
+        upper=np.where(has_variance, np.clip(value + half, lowest, highest), highest),
+        variance=np.where(has_variance, variance, 0.0),
         diagnostics={"draws": n},
     )

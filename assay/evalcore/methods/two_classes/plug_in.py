@@ -63,28 +63,28 @@ class PlugIn(CountingMethod):
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:
         """The chance (R, C) of each unlabelled item to be in the round: even in the domain, then by rank."""
-        here = state.wanted * state.domain
-        total = here.sum(axis=1)
-        even = np.minimum(size / np.maximum(total, 1), 1.0)[:, None] * (here > 0)
+        open_in_domain = state.wanted * state.domain
+        total = open_in_domain.sum(axis=1)
+        even = np.minimum(size / np.maximum(total, 1), 1.0)[:, None] * (open_in_domain > 0)
         counts = from_the_top(state.wanted, size)
         by_rank = np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0)
         return np.asarray(np.where((total < size)[:, None], by_rank, even))
 
     def propose(self, state: PlugInState, size: Ints) -> CountedDesign:
         """Without replacement, at the chances of the method."""
-        left = state.left
+        open_items = state.left
         # the fitted model is for the record of a live evaluation; in a replay nobody reads it
-        rates = self.rates(state) if len(left) == 1 else np.zeros(left.shape)
+        rates = self.rates(state) if len(open_items) == 1 else np.zeros(open_items.shape)
         return fixed_size_design(
             state, self.chances(state, size), model=np.where(state.domain, rates, 0.0),
-            gradient=np.zeros(left.shape), size=size,
+            gradient=np.zeros(open_items.shape), size=size,
         )
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """A simple random sample of the domain's rest; when that is too little, from the top down."""
-        here = state.wanted * state.domain
-        enough = here.sum(axis=1) >= size
-        sampled = simple_random(here, np.where(enough, size, 0), rng)
+        open_in_domain = state.wanted * state.domain
+        enough = open_in_domain.sum(axis=1) >= size
+        sampled = simple_random(open_in_domain, np.where(enough, size, 0), rng)
         return without_replacement(sampled + from_the_top(state.wanted, np.where(enough, 0, size)))
 
     def observe(
@@ -103,9 +103,9 @@ class PlugIn(CountingMethod):
         positives = state.labelled[:, :, 1] + state.left * np.where(state.domain, inferred, 0.0)
         rows = []
         for f in (0, 1):
-            here = cells.prediction == f
-            total = (cells.size - state.excluded)[:, here].sum(axis=1)
-            expected = positives[:, here].sum(axis=1)
+            same_prediction = cells.prediction == f
+            total = (cells.size - state.excluded)[:, same_prediction].sum(axis=1)
+            expected = positives[:, same_prediction].sum(axis=1)
             rows.append(np.stack([total - expected, expected], axis=-1))
         counts = np.stack(rows, axis=1)
         return [without_interval(m, m.of_confusion(counts), state) for m in state.measures]
@@ -189,13 +189,13 @@ class GaussianMixture(PlugIn):
         """r of each cell."""
         cells, domain = state.cells, state.domain
         score, size = cells.mean_score[domain], cells.size[domain]
-        labelled, left = state.labelled[:, domain], state.left[:, domain]
+        labelled, open_items = state.labelled[:, domain], state.left[:, domain]
         floor = max(float(np.average((score - np.average(score, weights=size)) ** 2, weights=size)), 1e-12)
         supposed = cells.mean_probability if self.top_domain else cells.prediction
         start: Floats = np.clip(supposed[domain].astype(np.float64), 0.01, 0.99)
         posterior = np.repeat(start[None], len(labelled), axis=0)
         for _ in range(_STEPS):
-            posterior = _step(score, labelled, left, posterior, _LEAST_VARIANCE * floor)
+            posterior = _step(score, labelled, open_items, posterior, _LEAST_VARIANCE * floor)
         rates = np.zeros(state.left.shape)
         rates[:, domain] = posterior
         return rates
@@ -211,11 +211,11 @@ class GaussianMixture(PlugIn):
         return _TOP.draw(state, design, size, rng)
 
 
-def _step(score: Floats, labelled: Ints, left: Ints, posterior: Floats, floor: float) -> Floats:
+def _step(score: Floats, labelled: Ints, open_items: Ints, posterior: Floats, floor: float) -> Floats:
     """One round of EM: from posteriors (R, C) of unlabelled items to better ones."""
     log_density = []
     for y, share in ((0, 1 - posterior), (1, posterior)):
-        count = labelled[:, :, y] + left * share
+        count = labelled[:, :, y] + open_items * share
         total = np.maximum(count.sum(axis=1), 1e-9)
         mean = (count @ score) / total
         deviation = (score - mean[:, None]) ** 2
@@ -269,10 +269,10 @@ class Herding(PlugIn):
         """The share of positives among the labelled of the same prediction; ½ when there is none."""
         rates = np.zeros(state.left.shape)
         for f in (0, 1):
-            here = (state.cells.prediction == f) & state.domain
-            negative, positive = np.moveaxis(state.labelled[:, here].sum(axis=1), -1, 0)
+            same_prediction = (state.cells.prediction == f) & state.domain
+            negative, positive = np.moveaxis(state.labelled[:, same_prediction].sum(axis=1), -1, 0)
             rate = np.where(negative + positive > 0, positive / np.maximum(negative + positive, 1), 0.5)
-            rates[:, here] = rate[:, None]
+            rates[:, same_prediction] = rate[:, None]
         return rates
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:
@@ -287,19 +287,19 @@ class Herding(PlugIn):
     def _counts(self, state: PlugInState, size: Ints) -> Ints:
         """Picks (R, C) of each cell; from the top when the domain has too few left."""
         cells, domain = state.cells, state.domain
-        here = state.wanted * domain
-        enough = here.sum(axis=1) >= size
+        open_in_domain = state.wanted * domain
+        enough = open_in_domain.sum(axis=1) >= size
         weight = cells.size * domain / (cells.size * domain).sum()
         kernel = self._kernel(cells, weight)
         target = kernel @ weight
         ties = 1e-9 * np.diag(kernel) if self.kernel == "moments" else 0.0
         picked = (state.labelled.sum(axis=2) + state.excluded) * domain
         embedded, n = picked @ kernel, picked.sum(axis=1)
-        counts = np.zeros_like(here)
-        rows = np.arange(len(here))
+        counts = np.zeros_like(open_in_domain)
+        rows = np.arange(len(open_in_domain))
         for step in range(int(np.where(enough, size, 0).max(initial=0))):
             active = enough & (step < size)
-            gain = np.where(here - counts > 0, target - embedded / (n + 1)[:, None] - ties, -np.inf)
+            gain = np.where(open_in_domain - counts > 0, target - embedded / (n + 1)[:, None] - ties, -np.inf)
             best = first_largest(gain)
             counts[rows[active], best[active]] += 1
             embedded = embedded + np.where(active[:, None], kernel[best], 0.0)
@@ -341,7 +341,7 @@ class Isotonic(PlugIn):
         """The calibrated rate of each cell."""
         cells, domain = state.cells, state.domain
         if self.prior_labels == 0:
-            return Strata.of(cells).rates("isotonic", state.labelled)
+            return Strata.from_cells(cells).rates("isotonic", state.labelled)
         spread = cells.size[domain] / cells.size[domain].sum()
         rates = np.zeros(state.left.shape)
         rates[:, domain] = isotonic_rates(

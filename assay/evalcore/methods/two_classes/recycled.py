@@ -88,16 +88,16 @@ class Recycled(CountingMethod):
 
     def propose(self, state: RecycledState, size: Ints) -> CountedDesign:
         """Every unlabelled item of an atom has the same chance."""
-        left, seen = state.left, state.labelled.sum(axis=2)
-        model = (state.labelled[:, :, 1] + 1) / (seen + 2)
+        open_items, n_labels = state.left, state.labelled.sum(axis=2)
+        model = (state.labelled[:, :, 1] + 1) / (n_labels + 2)
         if len(state.predicted) == 1:
             counts = _halves(state.wanted, size)
-            chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
+            chance = np.divide(counts, open_items, out=np.zeros(open_items.shape), where=open_items > 0)
         else:
-            target = behind(state.groups, seen + state.excluded, state.wanted, size)
-            per_item = np.divide(target, left, out=np.zeros(left.shape), where=left > 0)
-            chance = waterfill(per_item + 1e-9 * (state.wanted > 0), left, size)
-        return fixed_size_design(state, chance, model=model, gradient=np.zeros(left.shape), size=size)
+            target = behind(state.groups, n_labels + state.excluded, state.wanted, size)
+            per_item = np.divide(target, open_items, out=np.zeros(open_items.shape), where=open_items > 0)
+            chance = waterfill(per_item + 1e-9 * (state.wanted > 0), open_items, size)
+        return fixed_size_design(state, chance, model=model, gradient=np.zeros(open_items.shape), size=size)
 
     def draw(
         self, state: RecycledState, design: CountedDesign, size: Ints, rng: np.random.Generator
@@ -124,8 +124,8 @@ class Recycled(CountingMethod):
         return [self._of_system(state, s, confidence) for s in range(1, len(state.predicted))]
 
     def _of_system(self, state: RecycledState, system: int, confidence: float) -> list[EstimateArrays]:
-        told = self._diagnostics(state, system)
-        return [_estimate(m, state, state.predicted[system], confidence, told) for m in state.measures]
+        diagnostics = self._diagnostics(state, system)
+        return [_estimate(m, state, state.predicted[system], confidence, diagnostics) for m in state.measures]
 
     @staticmethod
     def _diagnostics(state: RecycledState, system: int) -> DiagnosticArrays:
@@ -141,13 +141,13 @@ class Recycled(CountingMethod):
         return {**samples, "separate": separate, "saved": np.maximum(saved, 0.0)}
 
 
-def _halves(wanted: Ints, size: Ints) -> Ints:
+def _halves(eligible: Ints, size: Ints) -> Ints:
     """Items (R, C) of each group; C is 1 or 2.  What one group lacks the other gives."""
-    if wanted.shape[1] == 1:
-        return np.minimum(wanted, size[:, None])
-    positive = np.minimum(wanted[:, 1], (size + 1) // 2)
-    negative = np.minimum(wanted[:, 0], size - positive)
-    positive = np.minimum(wanted[:, 1], size - negative)
+    if eligible.shape[1] == 1:
+        return np.minimum(eligible, size[:, None])
+    positive = np.minimum(eligible[:, 1], (size + 1) // 2)
+    negative = np.minimum(eligible[:, 0], size - positive)
+    positive = np.minimum(eligible[:, 1], size - negative)
     return np.stack([negative, positive], axis=1)
 
 
@@ -159,10 +159,10 @@ def _estimate(
     items = cells.size - state.excluded                                        # (R, C)
     n, k = state.labelled.sum(axis=2), state.labelled[..., 1]
     matters = measure.label_matters()[predicted] & (items > 0)
-    rate, side, known = _rates(state, items, n, k)
+    rate, side, side_labels = _rates(state, items, n, k)
     by_label = items[..., None] * np.stack([1 - rate, rate], axis=-1)
     table = np.stack([by_label[:, predicted == f].sum(axis=1) for f in (0, 1)], axis=1)
-    value = np.where((matters & (known == 0)).any(axis=1), np.nan, measure.of_confusion(table))
+    value = np.where((matters & (side_labels == 0)).any(axis=1), np.nan, measure.of_confusion(table))
     n_items = np.maximum(items.sum(axis=1), 1)
     risk = np.einsum("rfy,fyd->rd", table, measure.loss) / n_items[:, None]
     influence = measure.influence(risk)
@@ -171,16 +171,16 @@ def _estimate(
     p = np.where(n >= few, rate, side)
     of_rate = (1 - n / np.maximum(items, 1)) * p * (1 - p) / np.maximum(n - 1, 1)
     variance = ((items / n_items[:, None]) ** 2 * of_rate * slope**2).sum(axis=1)
-    told = np.isfinite(value) & np.isfinite(variance) & (variance > 1e-14)
-    told &= ~(matters & (known < 2) & (n < items)).any(axis=1)
-    ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+    has_variance = np.isfinite(value) & np.isfinite(variance) & (variance > 1e-14)
+    has_variance &= ~(matters & (side_labels < 2) & (n < items)).any(axis=1)
+    ends = intervals.normal(value, variance, has_variance, confidence, measure.bounds)
     settled = _settled(state, matters)
     value = np.where(settled, measure.of_confusion(table), value)
     return EstimateArrays(
         value=value,
         lower=np.where(settled, value, ends.lower),
         upper=np.where(settled, value, ends.upper),
-        variance=np.where(told & ~settled, variance, 0.0),
+        variance=np.where(has_variance & ~settled, variance, 0.0),
         diagnostics=told_of,
     )
 
@@ -195,12 +195,12 @@ def _rates(state: RecycledState, items: Ints, n: Ints, k: Ints) -> tuple[Floats,
 
     An atom without a label takes its side's rate ("collapsed").
     """
-    own = k / np.maximum(n, 1)
-    side, known = np.zeros(own.shape), np.zeros_like(n)
+    atom_rate = k / np.maximum(n, 1)
+    side, side_labels = np.zeros(atom_rate.shape), np.zeros_like(n)
     for f in (0, 1):
         at = state.cells.prediction == f
         weight = np.where(n[:, at] > 0, items[:, at], 0)
         total = np.maximum(weight.sum(axis=1, keepdims=True), 1)
-        side[:, at] = (weight * own[:, at]).sum(axis=1, keepdims=True) / total
-        known[:, at] = n[:, at].sum(axis=1, keepdims=True)
-    return np.where(n > 0, own, side), side, known
+        side[:, at] = (weight * atom_rate[:, at]).sum(axis=1, keepdims=True) / total
+        side_labels[:, at] = n[:, at].sum(axis=1, keepdims=True)
+    return np.where(n > 0, atom_rate, side), side, side_labels

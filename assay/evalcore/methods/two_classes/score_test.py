@@ -121,6 +121,8 @@ class StratifiedScoreTest(CountingMethod):
         starts_warm=True, draws_alone=True, forecast_worlds=36,
     )
     coverage_slack: ClassVar[float] = 0.01
+    least_labels: ClassVar[int] = 50
+    looks_in_a_row: ClassVar[int] = 1
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Sixteen strata on either side of the decision."""

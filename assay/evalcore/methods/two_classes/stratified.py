@@ -119,10 +119,10 @@ class Stratified(CountingMethod):
         cells = state.cells
         relevant = np.broadcast_to(relevant_cells(state.measures, cells), state.left.shape)
         supplied = np.clip(np.broadcast_to(cells.mean_probability, state.left.shape), 1e-9, 1 - 1e-9)
-        seen = state.labelled.sum(axis=2)
+        n_labels = state.labelled.sum(axis=2)
         rate = supplied
         if self.allocation == "online":
-            rate = (state.labelled[..., 1] + OWN * supplied) / (seen + OWN)
+            rate = (state.labelled[..., 1] + OWN * supplied) / (n_labels + OWN)
         everything = np.broadcast_to(cells.size, state.left.shape)
         measure = state.measures[0]
         risk = expected_risk(measure, cells, np.zeros_like(state.labelled), everything, rate)
@@ -143,12 +143,12 @@ class Stratified(CountingMethod):
         items = state.cells.size - state.excluded
         even = even * mean_of_items(neyman, items) / np.maximum(mean_of_items(even, items), 1e-300)
         labels = state.labelled.sum(axis=(1, 2)) + PLANNED_AHEAD
-        best, least = neyman, np.full(len(neyman), np.inf)
+        best, narrowest = neyman, np.full(len(neyman), np.inf)
         for part in EVEN_PARTS:
             share = (1 - part) * neyman + part * even
             width = expected_width(state, rate, slope, value, self._target(state, share, labels))
-            best = np.where((width < least * (1 - OFF_TIES))[:, None], share, best)
-            least = np.minimum(width, least)
+            best = np.where((width < narrowest * (1 - OFF_TIES))[:, None], share, best)
+            narrowest = np.minimum(width, narrowest)
         return np.asarray(best)
 
     def _target(self, state: MethodState, share: Floats, labels: Ints) -> Floats:
@@ -158,12 +158,12 @@ class Stratified(CountingMethod):
 
     def propose(self, state: MethodState, size: Ints) -> CountedDesign:
         """Spend the round where the allocation of all labels so far is furthest behind."""
-        left, seen = state.left, state.labelled.sum(axis=2)
+        open_items, n_labels = state.left, state.labelled.sum(axis=2)
         share, rate, slope = self._share(state)
-        target = self._target(state, share, seen.sum(axis=1) + size)
-        behind = np.maximum(target - seen, 0.0)
-        per_item = np.divide(behind, left, out=np.zeros_like(behind), where=left > 0)
-        inclusion = waterfill(per_item + 1e-9 * share, left, size)
+        target = self._target(state, share, n_labels.sum(axis=1) + size)
+        behind = np.maximum(target - n_labels, 0.0)
+        per_item = np.divide(behind, open_items, out=np.zeros_like(behind), where=open_items > 0)
+        inclusion = waterfill(per_item + 1e-9 * share, open_items, size)
         return fixed_size_design(state, inclusion, model=rate, gradient=slope, size=size)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
@@ -180,15 +180,15 @@ class Stratified(CountingMethod):
         self, state: MethodState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The measures of the stratified table."""
-        meant = self._target(state, self._share(state)[0], state.labelled.sum(axis=(1, 2)))
-        strata = StrataOfLabels.of(state, meant)
-        found = [strata.estimate(measure, confidence) for measure in state.measures]
+        allocated = self._target(state, self._share(state)[0], state.labelled.sum(axis=(1, 2)))
+        strata = StrataOfLabels.from_state(state, allocated)
+        estimates = [strata.estimate(measure, confidence) for measure in state.measures]
         if self.guaranteed:
             return with_guarantee(
-                state.measures, state.cells, state.labelled, state.excluded, found, confidence,
+                state.measures, state.cells, state.labelled, state.excluded, estimates, confidence,
                 even=False,
             )
-        return found
+        return estimates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

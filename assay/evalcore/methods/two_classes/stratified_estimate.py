@@ -54,9 +54,9 @@ class StrataOfLabels:
     bare: Bools          # (R, 2) predictions without a label
 
     @staticmethod
-    def of(state: MethodState, meant: Floats) -> "StrataOfLabels":
+    def from_state(state: MethodState, allocated: Floats) -> "StrataOfLabels":
         """meant (R, C): labels so far as the allocation means them for each cell."""
-        cells, left = state.cells, np.maximum(state.left, 0).astype(np.float64)
+        cells, open_items = state.cells, np.maximum(state.left, 0).astype(np.float64)
         n, k = state.labelled.sum(axis=2).astype(np.float64), state.labelled[..., 1].astype(np.float64)
         group_of, groups = np.zeros(n.shape, np.int64), 0
         sides = []
@@ -64,11 +64,11 @@ class StrataOfLabels:
             at = np.flatnonzero(cells.prediction == f)
             if len(at):
                 group_of[:, at] = groups + grouped(state.labelled.sum(axis=2)[:, at], LEAST)
-                last = int(group_of[:, at].max()) + 1
-                sides += [f] * (last - groups)
-                groups = last
-        given = (MEANT * meant + n**2) / (MEANT + n)
-        weight = np.where(n > 0, np.maximum(left, 1e-9) / np.maximum(given, 1e-9), 0.0)
+                next_group = int(group_of[:, at].max()) + 1
+                sides += [f] * (next_group - groups)
+                groups = next_group
+        given_labels = (MEANT * allocated + n**2) / (MEANT + n)
+        weight = np.where(n > 0, np.maximum(open_items, 1e-9) / np.maximum(given_labels, 1e-9), 0.0)
 
         def total(values: Floats) -> Floats:
             """(R, G) sums over the cells of each group."""
@@ -76,26 +76,28 @@ class StrataOfLabels:
             sums = np.bincount(flat, values.ravel(), len(n) * groups)
             return np.asarray(sums.reshape(len(n), groups), np.float64)
 
-        whole, opened, count = total(weight * n), total(left), total(n)
-        own = total(weight * k) / np.where(whole > 0, whole, 1.0)
+        group_weight, opened, count = total(weight * n), total(open_items), total(n)
+        group_rate = total(weight * k) / np.where(group_weight > 0, group_weight, 1.0)
         bare = np.stack([n[:, cells.prediction == f].sum(axis=1) == 0 for f in (0, 1)], axis=1)
         supplied = np.broadcast_to(np.clip(cells.mean_probability, 1e-9, 1 - 1e-9), n.shape)
         # a prediction without a label is a group of its own, of which nothing else is known
-        there = left + 1e-9
-        own = np.where(count > 0, own, total(supplied * there) / np.maximum(total(there), 1e-12))
+        open_weight = open_items + 1e-9
+        group_rate = np.where(
+            count > 0, group_rate, total(supplied * open_weight) / np.maximum(total(open_weight), 1e-12)
+        )
         expected = supplied[0]
         expected = np.broadcast_to(expected * (1 - expected), n.shape)
-        rate = np.take_along_axis(own, group_of, axis=1)
+        rate = np.take_along_axis(group_rate, group_of, axis=1)
         squares = total(k * (1 - rate) ** 2 + (n - k) * rate**2)
-        average = mean_of_items(expected, left)
+        average = mean_of_items(expected, open_items)
         scale = (squares.sum(axis=1, keepdims=True) + DOUBT * average) / (
             (expected * n).sum(axis=1, keepdims=True) + DOUBT * average
         )
-        prior = scale * total((left + 1e-9) * expected) / np.maximum(total(left + 1e-9), 1e-12)
+        prior = scale * total((open_items + 1e-9) * expected) / np.maximum(total(open_items + 1e-9), 1e-12)
         s2 = (squares + PRIOR * np.minimum(prior, 0.25)) / (np.maximum(count - 1, 0) + PRIOR)
-        effective = np.where(count > 0, whole**2 / np.maximum(total(weight**2 * n), 1e-300), 1.0)
+        effective = np.where(count > 0, group_weight**2 / np.maximum(total(weight**2 * n), 1e-300), 1.0)
         return StrataOfLabels(
-            state=state, left=left, given=given, group_of=group_of, rate=rate,
+            state=state, left=open_items, given=given_labels, group_of=group_of, rate=rate,
             variance=opened * (opened / effective + 1) * s2, count=count, bare=bare,
             prediction=np.broadcast_to(np.array(sides, np.int64), count.shape),
         )
@@ -117,9 +119,9 @@ class StrataOfLabels:
         by_group = np.take_along_axis(slope, self.prediction, axis=1)                    # (R, G)
         with np.errstate(invalid="ignore"):
             variance = (by_group**2 * self.variance).sum(axis=1)
-        known = np.isfinite(value) & np.isfinite(variance)
+        has_variance = np.isfinite(value) & np.isfinite(variance)
         df, skew = self._shape(by_group)
-        safe, spread = np.nan_to_num(value), np.where(known, variance, 0.0)
+        safe, spread = np.nan_to_num(value), np.where(has_variance, variance, 0.0)
         low, high = measure.bounds
         lower, upper = (end[:, 0] for end in interval_ends(
             safe[:, None], spread[:, None], df[:, None], skew[:, None], confidence,
@@ -132,14 +134,14 @@ class StrataOfLabels:
             narrower = ends.upper - ends.lower < upper - lower
             lower, upper = np.where(narrower, ends.lower, lower), np.where(narrower, ends.upper, upper)
         for sign in (-1.0, 1.0):
-            far = self._unseen(measure, table, (1 - confidence) / 2, sign)
+            hidden_change = self._unseen(measure, table, (1 - confidence) / 2, sign)
             if sign < 0:
-                lower = np.minimum(lower, safe - far)
+                lower = np.minimum(lower, safe - hidden_change)
             else:
-                upper = np.maximum(upper, safe + far)
+                upper = np.maximum(upper, safe + hidden_change)
         return EstimateArrays(
-            value=value, lower=np.where(known, np.clip(lower, low, high), low),
-            upper=np.where(known, np.clip(upper, low, high), high), variance=spread,
+            value=value, lower=np.where(has_variance, np.clip(lower, low, high), low),
+            upper=np.where(has_variance, np.clip(upper, low, high), high), variance=spread,
             diagnostics={"draws": state.labelled.sum(axis=(1, 2))},
         )
 
@@ -159,32 +161,34 @@ class StrataOfLabels:
     def _shape(self, by_group: Floats) -> tuple[Floats, Floats]:
         """Degrees of freedom and skewness (R,) of the error."""
         n, k = self.state.labelled.sum(axis=2), self.state.labelled[..., 1]
-        each = np.sqrt(self.variance / np.maximum(self.count, 1)) * by_group
+        label_error = np.sqrt(self.variance / np.maximum(self.count, 1)) * by_group
         # s² is in the variance already: off the centre in units of it
         spread = np.sqrt(np.maximum(self.rate * (1 - self.rate), 1e-12))
-        each = np.take_along_axis(each, self.group_of, axis=1) / spread
-        up, down = each * (1 - self.rate), -each * self.rate
-        second, third, fourth = (
+        label_error = np.take_along_axis(label_error, self.group_of, axis=1) / spread
+        up, down = label_error * (1 - self.rate), -label_error * self.rate
+        square, third, fourth = (
             (k * up**power + (n - k) * down**power).sum(axis=1) for power in (2, 3, 4)
         )
-        df = [freedom(second[r : r + 1], fourth[r : r + 1], m) for r, m in enumerate(n.sum(axis=1).tolist())]
-        return np.concatenate(df), third / np.where(second > 1e-200, second, np.inf) ** 1.5
+        df = [freedom(square[r : r + 1], fourth[r : r + 1], m) for r, m in enumerate(n.sum(axis=1).tolist())]
+        return np.concatenate(df), third / np.where(square > 1e-200, square, np.inf) ** 1.5
 
     def _unseen(self, measure: Measure, table: Floats, tail: float, sign: float) -> Floats:
         """(R,) how far what no label has shown may take the measure down (sign -1) or up (+1)."""
         cells, state = self.state.cells, self.state
         slope = sign * _slopes(measure, table)                                           # (R, 2)
         towards = slope[:, cells.prediction] > 0               # by positives, else by negatives
-        seen = np.where(towards, state.labelled[..., 1], state.labelled[..., 0]) > 0
+        class_seen = np.where(towards, state.labelled[..., 1], state.labelled[..., 0]) > 0
         moved = towards - self.rate
-        gain = np.where(seen, 0.0, slope[:, cells.prediction] * moved)
+        gain = np.where(class_seen, 0.0, slope[:, cells.prediction] * moved)
         caught = np.log1p(self.given / np.maximum(self.left, 1e-12))
-        hidden = hidden_items(gain, caught, self.left, np.full((len(gain), 1), -np.log(tail)))[:, 0] * ~seen
+        hidden = (
+            hidden_items(gain, caught, self.left, np.full((len(gain), 1), -np.log(tail)))[:, 0] * ~class_seen
+        )
         change = np.stack([(hidden * moved)[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
         after = np.maximum(table + change[..., None] * np.array([-1.0, 1.0]), 0.0)
         with np.errstate(invalid="ignore"):
-            far = sign * (measure.of_confusion(after) - measure.of_confusion(table))
-        return np.maximum(np.nan_to_num(far), 0.0)
+            possible_change = sign * (measure.of_confusion(after) - measure.of_confusion(table))
+        return np.maximum(np.nan_to_num(possible_change), 0.0)
 
 
 def _slopes(measure: Measure, table: Floats) -> Floats:
@@ -204,17 +208,19 @@ def expected_width(
     """
     slope, (low, high) = slope / state.cells.n_items, state.measures[0].bounds
     open_items = (state.cells.size - state.excluded).astype(np.float64)
-    left = np.maximum(open_items - planned, 0.0)
-    variance = (left * open_items / np.maximum(planned, 0.3) * slope**2 * rate * (1 - rate)).sum(axis=1)
+    still_open = np.maximum(open_items - planned, 0.0)
+    variance = (still_open * open_items / np.maximum(planned, 0.3) * slope**2 * rate * (1 - rate)).sum(axis=1)
     error = scipy.special.ndtri(1 - TWO_SIDED) * np.sqrt(variance)
-    caught = np.log1p(planned / np.maximum(left, 1e-12))
-    depth = np.full((len(left), 1), -np.log(TWO_SIDED))
-    whole = 0.0
+    caught = np.log1p(planned / np.maximum(still_open, 1e-12))
+    depth = np.full((len(still_open), 1), -np.log(TWO_SIDED))
+    width = 0.0
     for sign in (-1.0, 1.0):
         towards = sign * slope > 0
-        seen = np.where(towards, state.labelled[..., 1], state.labelled[..., 0]) > 0
-        gain = np.where(seen, 0.0, np.abs(slope) * np.where(towards, 1 - rate, rate))
-        hidden = (gain * hidden_items(gain, caught, left, depth)[:, 0]).sum(axis=1)
-        far, room = np.maximum(error, hidden), value - low if sign < 0 else high - value
-        whole = whole + (far * room / np.maximum(far + room, 1e-300) if np.isfinite(high - low) else far)
-    return np.asarray(whole)
+        class_seen = np.where(towards, state.labelled[..., 1], state.labelled[..., 0]) > 0
+        gain = np.where(class_seen, 0.0, np.abs(slope) * np.where(towards, 1 - rate, rate))
+        hidden = (gain * hidden_items(gain, caught, still_open, depth)[:, 0]).sum(axis=1)
+        reach, room = np.maximum(error, hidden), value - low if sign < 0 else high - value
+        width = width + (
+            reach * room / np.maximum(reach + room, 1e-300) if np.isfinite(high - low) else reach
+        )
+    return np.asarray(width)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import yaml
 
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.records import Plain
 from assay.tasks.connectors.responses.gathering import FEW, GatheredResponses, LoggedResponse
 from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
+from assay.tasks.spec.strict_yaml import written_yaml
 
 ID = "item_id"
 _ITEMS_PER_VALUE = 5      # that a segment needs, on average
@@ -168,4 +168,4 @@ class Draft:
             comments.append("Every item has a label by people, so the desk is simulated: a trial that asks "
                             "nobody.")
         head = "".join(f"# {line}\n" for line in comments)
-        return head + yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
+        return head + written_yaml(spec)

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from assay.tasks.connectors.records import Notes, Plain, Remark, SystemResponse
 from assay.tasks.connectors.responses.verdicts import VerdictReading, Verdicts, reading_of, verdicts_of
+from assay.tasks.connectors.turns import parsed_or_text
 
 FEW = 20                # different values that a segment, or a response that is a choice, may have
 SHORT = 40              # characters of such a response
@@ -204,6 +205,8 @@ def _flat(remark: Remark, notes: Notes) -> Iterator[Remark]:
     value, name = remark.value, _text(remark.name)
     while isinstance(value, list | tuple) and len(value) == 1:
         [value] = value
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = parsed_or_text(value)
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat(replace(remark, name=f"{name} {key}", value=inner), notes)
@@ -272,6 +275,7 @@ def _read(item: LoggedResponse) -> list[tuple[str, Any]]:
 def _without_copies(items: Iterable[LoggedResponse], notes: Notes) -> list[LoggedResponse]:
     """The items without those that came up before; remarks about a copy are about the first."""
     kept: list[LoggedResponse] = []
+    again: list[str] = []
     by_key: defaultdict[tuple[Any, ...], list[LoggedResponse]] = defaultdict(list)
     for item in items:
         record = item.record
@@ -285,10 +289,12 @@ def _without_copies(items: Iterable[LoggedResponse], notes: Notes) -> list[Logge
                 notes.leave_out("responses that came up again, with the same id and the same content")
             continue
         if by_key[key] and record.id:
-            notes.tell(f"the id {record.id!r}, and maybe others, came up again with other content; each is a "
-                       "row of its own")
+            again.append(record.id)
         by_key[key].append(item)
         kept.append(item)
+    if again:
+        others = f", and {len(again) - 1:,} others," if len(again) > 1 else ""
+        notes.tell(f"the id {again[0]!r}{others} came up again with other content; each is a row of its own")
     return kept
 
 
@@ -367,7 +373,7 @@ def _verdicts(readings: Iterable[tuple[str, VerdictReading]], notes: Notes) -> d
     counts: defaultdict[str, Counter[VerdictReading]] = defaultdict(Counter)
     for name, reading in readings:
         counts[name][reading] += 1
-    verdicts = {name: verdicts_of(values) for name, values in counts.items()}
+    verdicts = {name: verdicts_of(values, name) for name, values in counts.items()}
     for name, read in verdicts.items():
         if read.scale is None:
             notes.tell(f"{name}: no scale fits its values, {read.gaps_in_words}, so it is no judge")

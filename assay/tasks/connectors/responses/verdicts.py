@@ -36,13 +36,14 @@ _LEAST_NAMED = 0.8       # share of texts that a few names have to cover
 class VerdictReading(NamedTuple):
     """A single value as it stands, before the others of its scorer are looked at."""
 
-    kind: Literal["truth", "letter", "number", "name", "gap"]
+    kind: Literal["truth", "mark", "letter", "number", "name", "gap"]     # yes and no; pass and fail; ...
     value: bool | float | str
     out_of: float = 0.0      # of a number: 10 in 7/10, 100 of a percentage, else 0
 
 
-_RIGHT_WORDS = frozenset(("true", "yes", "pass", "passed", "correct", "right"))
-_WRONG_WORDS = frozenset(("false", "no", "fail", "failed", "incorrect", "wrong"))
+_YES, _NO = frozenset(("true", "yes")), frozenset(("false", "no"))
+_RIGHT_WORDS = frozenset(("pass", "passed", "correct", "right", "👍", "✅", "✔", "✓"))
+_WRONG_WORDS = frozenset(("fail", "failed", "incorrect", "wrong", "👎", "❌", "✗", "✘"))
 _LETTERS: Mapping[str, bool | str] = {"C": True, "I": False, "N": False, "P": PARTIAL, "Y": True}
 _HALF = frozenset((PARTIAL, "partially", "partially correct", "partly correct"))
 _NOTHING = frozenset(word.casefold() for word in NO_VALUE) | {
@@ -54,7 +55,11 @@ _LABEL = re.compile(
     r"(?:(?:final|overall|my)\s+)?(?:score|rating|grade|verdict|answer|result|judge?ment|label)"
     r"(?:\s+is)?\s*[:=]\s*", re.I)
 _DIGITS = r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+|0,\d+|[1-9]\d*,\d{1,2})(?:e[-+]?\d+)?"
-_NUMBER = re.compile(rf"({_DIGITS})\s*(?:(?:/|out of)\s*({_DIGITS})|(%))?(?:\s*(?:points?|stars?))?", re.I)
+_REMARK = r"(?:\s*[:;,.]\s+|\s*[(\u2013\u2014]\s*|\s+-+\s+)[^\W\d].*"     # 4 - good; 4. It says so
+_NUMBER = re.compile(
+    rf"({_DIGITS})\s*(?:(?:/|out of)\s*({_DIGITS})(?:\s+[^\W\d].*)?|(%))?"
+    rf"(?:\s*(?:points?|stars?))?(?:{_REMARK})?", re.I | re.DOTALL)
+_STARS = re.compile("([★⭐]*)(☆*)")
 
 
 def reading_of(value: Any) -> VerdictReading:
@@ -64,14 +69,18 @@ def reading_of(value: Any) -> VerdictReading:
     if isinstance(value, int | float):
         return _number_reading(value, 0.0)
     text = " ".join(unicodedata.normalize("NFC", value).split()) if isinstance(value, str) else ""
-    bare = _LABEL.sub("", text, count=1).strip(" *_`'\"[](){}.") if text[:1] != "." else text
+    bare = _LABEL.sub("", text, count=1).strip(" *_`'\"[](){}.\ufe0f") if text[:1] != "." else text
     word = bare.casefold()
     if not bare or word in _NOTHING:
         return VerdictReading("gap", text)
-    if word in _RIGHT_WORDS or word in _WRONG_WORDS:
-        return VerdictReading("truth", word in _RIGHT_WORDS)
+    if word in _YES | _NO:
+        return VerdictReading("truth", word in _YES)
+    if word in _RIGHT_WORDS | _WRONG_WORDS:
+        return VerdictReading("mark", word in _RIGHT_WORDS)
     if bare.upper() in _LETTERS:
         return VerdictReading("letter", bare.upper())
+    if stars := _STARS.fullmatch(bare.replace("\ufe0f", "")):
+        return _number_reading(len(stars[1]), float(len(bare)) if stars[2] else 0.0)
     if number := _NUMBER.fullmatch(bare):
         digits, most, percent = number.groups()
         return _number_reading(_float_of(digits), 100.0 if percent else _float_of(most) if most else 0.0)
@@ -136,9 +145,16 @@ class Verdicts:
 _Counts = Mapping[VerdictReading, int]
 
 
-def verdicts_of(counts: _Counts) -> Verdicts:
-    """The scale that these values have together, counted: the commoner kind of values is the scale's."""
+def verdicts_of(counts: _Counts, name: str = "") -> Verdicts:
+    """The scale that these values have together, counted: the commoner kind of values is the scale's.
+
+    name    of the scorer: yes, true and 1 of `hallucination` are a hallucination, and nothing correct
+    """
     written, scale = _of_kinds(_resolved(counts), counts)
+    asked = {reading.kind for reading in written} <= {"truth", "number"} and len(name) <= _LONGEST_NAME
+    if scale is not None and scale.names == [RIGHT, WRONG] and asked and _side(name) == "bad":
+        named = {RIGHT: name, WRONG: f"not {name}"}
+        written, scale = {r: named[str(value)] for r, value in written.items()}, _classes([*named.values()])
     gaps: Counter[str] = Counter()
     for reading, times in counts.items():
         if reading not in written:
@@ -284,7 +300,8 @@ _GOOD = frozenset((
     "benign", "up", "like", "liked",
 ))
 _BAD = frozenset((
-    "incorrect", "wrong", "false", "fail", "failed", "failure", "bad", "poor", "terrible", "awful",
+    "incorrect", "wrong", "false", "fail", "failed", "failure", "toxicity", "bias", "hallucinations", "harm",
+    "bad", "poor", "terrible", "awful",
     "unacceptable", "reject", "rejected", "unhelpful", "unsafe", "irrelevant", "unfaithful", "ungrounded",
     "unsupported", "hallucinated", "hallucination", "negative", "unsatisfied", "unsatisfactory", "unresolved",
     "unsolved", "incomplete", "noncompliant", "worse", "loss", "lose", "toxic", "harmful", "biased",

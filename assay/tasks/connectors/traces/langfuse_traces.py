@@ -7,6 +7,7 @@
 Scores that people gave (source ANNOTATION) are votes of their authors, all others judges' verdicts.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,13 @@ _KINDS: Mapping[str, SpanKind] = {
     "GENERATION": "model", "EMBEDDING": "model", "TOOL": "tool", "RETRIEVER": "tool",
 }
 _OF_TRACE = ("observations", "scores", "htmlPath", "externalId", "bookmarked", "projectId")
+
+_ABOUT_TRACES = frozenset((
+    "id", "name", "input", "output", "metadata", "tags", "timestamp", "created_at", "updated_at", "release",
+    "version", "public", "bookmarked", "environment", "latency", "total_cost", "user_id", "session_id",
+    "project_id", "html_path", "external_id", "observations", "scores", "level", "usage", "trace_id",
+    "input_tokens", "output_tokens", "total_tokens", "input_cost", "output_cost", "observation_count",
+))
 
 
 class LangfuseTraces(TraceImporter):
@@ -51,6 +59,9 @@ def _trace(value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
     of_steps: dict[str, list[Remark]] = {}
     for score in _scores(value.get("scores"), notes):
         of_steps.setdefault(str(value_named(score, "observationId") or trace), []).append(_remark(score))
+    for key in value:
+        if re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower() not in _ABOUT_TRACES:
+            notes.leave_out(f"values beside a trace that are no scores in its list: {key}")
     session = value_named(value, "sessionId")
     yield TracedSpan(
         trace=trace, id=trace, name=str(value.get("name") or ""), remarks=of_steps.pop(trace, ()),

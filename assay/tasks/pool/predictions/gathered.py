@@ -214,7 +214,7 @@ def stack_of_spec(
         drive = leading(measures) if len(systems) > 1 else ()    # as the method has it
     return Stack(
         kind=kind, measures=measures, drive=drive, weights=weights, race=race,
-        contenders=0 if rows is None else len(rows.names),
+        contenders=0 if rows is None else len(rows.names), clustered=spec.pool.cluster is not None,
     )
 
 

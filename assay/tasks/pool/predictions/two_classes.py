@@ -32,6 +32,7 @@ from assay.evalcore.monitoring.profile import (
 )
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import Partition
+from assay.evalcore.pool.strata import log_odds
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES, system_columns
@@ -57,8 +58,6 @@ from assay.tasks.pool.predictions.gathered import (
     packed,
 )
 from assay.tasks.spec.evaluation import Spec
-
-_SURE = 1e-12      # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 
 
 class TwoClassPredictions(Predictions):
@@ -160,7 +159,7 @@ class TwoClassPredictions(Predictions):
             return alone, scipy.special.expit(alone)
         if pool.score is None:
             probability = self._probability(rows)
-            return scipy.special.logit(np.clip(probability, _SURE, 1 - _SURE)), probability
+            return log_odds(probability), probability
         score = rows.numbers(pool.score)
         if pool.probability is None:
             return score, scipy.special.expit(score - (pool.threshold or 0.0))
@@ -291,7 +290,7 @@ class WatchedProbabilities(Watching):
         self._probability.append(both.copy())
         self._score.append(
             numbers_of(rows.column("score")).copy() if self._spec.pool.score
-            else scipy.special.logit(np.clip(both[:, 1].astype(np.float64), _SURE, 1 - _SURE))
+            else log_odds(both[:, 1].astype(np.float64))
         )
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:

@@ -28,6 +28,7 @@ from assay.tasks.report.service.entries import KINDS, SHOWS, SORTS, HomeEntry, L
 from assay.tasks.report.service.labels import SpentTables
 from assay.tasks.report.several import several_values
 from assay.tasks.report.standing import Standing
+from assay.tasks.spec.strict_yaml import written_yaml
 
 MOST_ALERTS = 50     # listed on a monitor's page
 MOST_SPENDERS = 200  # monitors and evaluations on the page of labels
@@ -148,11 +149,10 @@ class EvaluationAbout:
 
 def evaluation_html(about: EvaluationAbout, data: ReportData | None) -> bytes:
     """The report, with what happens now; data: None before the first round has closed."""
-    import yaml
 
     name = about.standing.evaluation
     values = {} if data is None else report_values(data)
-    said = yaml.safe_dump(dict(about.spec), sort_keys=False, allow_unicode=True, width=90)
+    said = written_yaml(dict(about.spec), width=90)
     return _page(
         "evaluation", name, "", about=about, name=name, known=data is not None,
         path=f"/evaluations/{about.store}/{name}", answered=sum(many for _, many in about.people),

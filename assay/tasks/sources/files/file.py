@@ -134,9 +134,11 @@ def _short(names: Sequence[str], most: int = 40) -> list[str]:
 # They are text; %3A in a name is a colon, and __HIVE_DEFAULT_PARTITION__ a missing value. A column that the
 # file has itself is read from the file.
 
-Format = Literal["parquet", "csv", "jsonl"]
+Format = Literal["parquet", "arrow", "csv", "jsonl"]
 _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
     ".csv": "csv",
     ".csv.gz": "csv",
     ".tsv": "csv",
@@ -155,7 +157,7 @@ _INSTEAD = {
         "a workbook of a spreadsheet", _SAVE_AS_CSV)),
     ".json": ("JSON", "write one object a line, as .jsonl (jq -c '.[]' FILE > FILE.jsonl, or pandas' "
                       "to_json(orient='records', lines=True)), or save it as CSV"),
-    **dict.fromkeys((".pkl", ".pickle", ".feather", ".arrow", ".orc", ".h5", ".hdf5", ".rds", ".dta",
+    **dict.fromkeys((".pkl", ".pickle", ".orc", ".h5", ".hdf5", ".rds", ".dta",
                      ".sav", ".sas7bdat"), ("data of another program", _AS_PARQUET)),
     **dict.fromkeys((".zip", ".7z", ".bz2", ".xz", ".zst", ".tar"), (
         "an archive", "unpack it; of compressed files, .csv.gz and .jsonl.gz can be read")),

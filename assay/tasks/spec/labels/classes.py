@@ -2,7 +2,7 @@
 answers is better.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 from unicodedata import category
 
@@ -11,7 +11,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from assay.evalcore.annotators.agreement import Level
 from assay.evalcore.annotators.answers import ClassAnswers, ClassOrRest
-from assay.evalcore.methods.registry import of_two_classes_alone
+from assay.evalcore.measures.registry import names as measures_of_two
+from assay.evalcore.methods.registry import is_auto, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import as_seen, two_class_values
 from assay.evalcore.outcomes.classes import Classes, preferences
@@ -339,10 +340,17 @@ class OneOfSeveral(ClassList):
         return None
 
 
+# what a pool may hold beside predictions that methods of two classes know nothing of
+_BESIDE = ("cluster", "weight", "rank")
+_OF_ROWS = ("score", "threshold", "judge", "earlier", "covariates", "spread", "strata")
+
+
 def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     """The class that a spec, as it is written, asks a method of two classes for; None where it does not.
 
-    Nor does one with curves, clusters, weights or compared systems, which those methods know nothing of.
+    `auto` is one wherever such a method can answer the question, so that F1 of a class costs the same labels
+    however the classes are written.  A spec with curves, clusters, weights or compared systems asks for none,
+    and what an earlier version recorded of `auto` stays what it was: its `pool.task` says so.
     """
     labels, pool, method = spec.get("labels"), spec.get("pool"), spec.get("method")
     if not (isinstance(labels, dict) and isinstance(pool, dict) and isinstance(method, str)):
@@ -350,12 +358,22 @@ def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     names, measures = labels.get("classes"), spec.get("measure")
     listed = measures if isinstance(measures, list | tuple) else [measures]
     named = {one.get("class") if isinstance(one, dict) else None for one in listed}
-    # a ledger of before these settings were those of any classes says so in its task
-    alone = of_two_classes_alone(method) or (":" in method and pool.get("task") == OneOfSeveral.task)
-    if not isinstance(names, list | tuple) or len(named) != 1 or not alone:
+    if "task" in pool:      # a ledger says what an earlier version made of `auto`, or of these settings
+        by_counts = pool["task"] == OneOfSeveral.task and (is_auto(method) or ":" in method)
+    else:
+        by_counts = is_auto(method) and _counts_suffice(pool, listed)
+    by_counts = by_counts or of_two_classes_alone(method)
+    if not isinstance(names, list | tuple) or len(named) != 1 or not by_counts:
         return None
-    beside = any(pool.get(key) is not None for key in ("cluster", "weight", "rank"))
+    beside = any(pool.get(key) is not None for key in _BESIDE)
     if compares(pool) or beside or asks_for_scores(measures):
         return None
     [name] = named
     return name if isinstance(name, str) and name in names else None
+
+
+def _counts_suffice(pool: Mapping[str, Any], measures: Sequence[Any]) -> bool:
+    """Whether counts by cell answer the question of a pool, as it is written, with nothing in it unused."""
+    plain = pool.get("prediction") is not None and all(pool.get(key) is None for key in _OF_ROWS)
+    names = [choice.get("name") for choice in measures if isinstance(choice, dict)]
+    return plain and len(names) == len(measures) and set(names) <= set(measures_of_two())

@@ -68,7 +68,7 @@ def test_the_variance_as_printed_is_that_of_the_draws_one_by_one():
     sums, weight = drawn()
     last = by_last_proposal(CELLS, weight, a_round(Q, LAST))
     for m in (*MEASURES, measure("accuracy")):
-        got = estimate_of_draws(m, sums, 0.95, last=last)
+        got = estimate_of_draws(m, sums, 0.95, weight_by_last=last)
         assert got.variance[0] == pytest.approx(by_draws([m])[0, 0])
         half = 1.959963984540054 * np.sqrt(got.variance[0])
         assert got.upper[0] == pytest.approx(min(got.value[0] + half, 1.0))
@@ -80,13 +80,13 @@ def test_where_the_proposal_never_moved_both_variances_are_the_same():
     last = by_last_proposal(CELLS, weight, a_round(Q, np.repeat(Q[:, None], 2, axis=1)))
     for m in MEASURES:     # ratios: J R = 0
         usual = estimate_of_draws(m, sums, 0.95)
-        assert estimate_of_draws(m, sums, 0.95, last=last).variance == pytest.approx(usual.variance)
+        assert estimate_of_draws(m, sums, 0.95, weight_by_last=last).variance == pytest.approx(usual.variance)
 
 
 def test_the_region_as_printed_has_hotellings_bound():
     sums, weight = drawn()
     last = by_last_proposal(CELLS, weight, a_round(Q, LAST))
-    region = confidence_region(MEASURES, sums, 0.9, quantile="F", last=last)
+    region = confidence_region(MEASURES, sums, 0.9, quantile="F", weight_by_last=last)
     assert region.covariance == pytest.approx(by_draws(MEASURES))
     n, k = 14, 2
     assert region.radius_squared == pytest.approx((n - 1) * k / (n - k) * f_distribution.ppf(0.9, k, n - k))
@@ -103,9 +103,9 @@ def test_no_more_draws_than_measures_give_no_region_of_f():
     design, asked = a_round(Q, LAST / 10), [*MEASURES, measure("accuracy")]
     sums = WeightSums.none(1).add(CELLS, design, labels)
     last = by_last_proposal(CELLS, weight_of_draws(CELLS, design, labels), design)
-    assert confidence_region(asked, sums, 0.9, last=last).rank == 3
+    assert confidence_region(asked, sums, 0.9, weight_by_last=last).rank == 3
     with pytest.raises(NoRegion, match="more than 3 draws"):
-        confidence_region(asked, sums, 0.9, quantile="F", last=last)
+        confidence_region(asked, sums, 0.9, quantile="F", weight_by_last=last)
 
 
 def test_a_variance_as_printed_below_0_makes_no_region():
@@ -120,10 +120,10 @@ def test_a_variance_as_printed_below_0_makes_no_region():
 def test_an_item_that_the_last_proposal_rules_out_leaves_the_variance_untold():
     sums, weight = drawn()
     last = by_last_proposal(CELLS, weight, a_round(Q, np.zeros((2, 2))))
-    got = estimate_of_draws(measure("recall"), sums, 0.95, last=last)
+    got = estimate_of_draws(measure("recall"), sums, 0.95, weight_by_last=last)
     assert (got.lower[0], got.upper[0]) == (0, 1)
     with pytest.raises(NoRegion, match="last proposal"):
-        confidence_region(MEASURES, sums, 0.95, last=last)
+        confidence_region(MEASURES, sums, 0.95, weight_by_last=last)
 
 
 @pytest.mark.parametrize("name", ["dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"])

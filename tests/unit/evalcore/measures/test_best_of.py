@@ -99,7 +99,9 @@ def _ranked(values: list[float], half: float, margin: float = 0.0, name: str = "
     pairs = pairs_of(stack.measures)
     number = np.zeros(len(stack.parts))
     number[pairs.values] = values
-    number[pairs.number] = [values[i] - values[j] for i, j in zip(pairs.one, pairs.other, strict=True)]
+    number[pairs.number] = [
+        values[i] - values[j] for i, j in zip(pairs.system, pairs.compared_with, strict=True)
+    ]
     found = _Estimates(number[None], np.full((1, len(number)), 0.01), half)
     return rank_systems(replace(RACE, margin=margin), pairs, found, labels)
 

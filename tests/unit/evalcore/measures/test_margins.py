@@ -70,7 +70,7 @@ def test_the_margin_has_the_sign_of_the_distance_from_the_limit(of, name):
     for at_least in (True, False):
         for limit in truth + np.array([-0.3, -0.01, 0.01, 0.3]):
             margin = measure.margin(float(limit), known, at_least)
-            found = margin.constant + margin.slope @ loss + margin.told @ known
+            found = margin.constant + margin.slope @ loss + margin.known_slope @ known
             assert np.sign(found) == np.sign(truth - limit)
 
 
@@ -83,10 +83,10 @@ def test_no_item_of_a_cell_can_be_worth_more_than_is_said(of, name, sign):
     said = np.stack(of_cell)[:, None]
     known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
     margin, (loss,) = measure.margin(0.6, known, True), measure.losses
-    most = loss.most(said, sign * margin.slope, sign * margin.told)
+    most = loss.most(said, sign * margin.slope, sign * margin.known_slope)
     worth = np.max([
         sign * (loss.of(items, kind.phi(np.full(len(items), y))) @ margin.slope
-                + loss.known(items) @ margin.told)
+                + loss.known(items) @ margin.known_slope)
         for y in outcomes_of(of)
     ], axis=0)
     each = np.array([worth[cell == c].max() for c in range(7)])

@@ -64,7 +64,9 @@ def test_its_gradient_and_its_margin(name: str) -> None:
     np.testing.assert_allclose(measure.gradient(risk), numerical_gradient(measure.value, 1)(risk), rtol=1e-4)
     assert measure.margin is not None
     margin = measure.margin(float(measure.value(risk)[0]), risk[1:], True)
-    assert margin.constant + margin.slope @ risk[:1] + margin.told @ risk[1:] == pytest.approx(0, abs=1e-12)
+    assert margin.constant + margin.slope @ risk[:1] + margin.known_slope @ risk[1:] == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_documents_below_k_are_not_asked() -> None:

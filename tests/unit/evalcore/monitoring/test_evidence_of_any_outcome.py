@@ -163,8 +163,8 @@ def test_what_an_item_says_of_a_difference_is_known_where_both_systems_call_it_t
     worth = sample.measured_by.against(np.array([-0.1]), "below")
     agree = np.isin(window.cell, window.cell[[0, 2]])
     assert agree.tolist() == [True, False, True, False, False]
-    assert worth.most[0, window.cell] == pytest.approx(np.where(agree, 0.1, 1.1))
-    assert worth.least[0, window.cell] == pytest.approx(np.where(agree, 0.1, -0.9))
+    assert worth.highest[0, window.cell] == pytest.approx(np.where(agree, 0.1, 1.1))
+    assert worth.lowest[0, window.cell] == pytest.approx(np.where(agree, 0.1, -0.9))
 
 
 def test_the_challenger_wrong_where_the_champion_is_right_is_evidence_against_it():

@@ -8,8 +8,9 @@ from doubles.rounds import SEGMENTS, a_round, four_items
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.evidence import WatchedMeasure, WindowSample
-from assay.evalcore.monitoring.judging import DropRule, Rules, judge_places
+from assay.evalcore.monitoring.judging import DropRule, Rules, judge_places, judged_without_tests_alone
 from assay.evalcore.monitoring.sizing import labels_to_ok
 from assay.evalcore.monitoring.verdicts import Promise, WatchedLimit, evidence_by_window, family_evidence
 
@@ -63,14 +64,15 @@ def test_the_evidence_is_a_fold_over_the_windows_in_the_order_they_were_first_ju
     bad, good = a_sample([1] * 8), a_sample([0] * 4)
     first = judged("w1", bad, {})
     second = judged("w2", good, {"w1": places_of(first)})
+    level = PROMISE.level_alone
     expected = evidence_by_window(
-        PROMISE, [bad.log_factors(FLOOR, None), good.log_factors(FLOOR, None)]
+        PROMISE, [bad.log_factors(FLOOR, None, level), good.log_factors(FLOOR, None, level)]
     )
     assert [first[0].evidence[0], second[0].evidence[0]] == pytest.approx([x.evidence for x in expected])
     assert first[0].needed == pytest.approx(np.log(20))
     # judged again with other labels, the first window takes the place it had
     again = judged("w1", good, {"w1": places_of(first), "w2": places_of(second)})
-    alone = evidence_by_window(PROMISE, [good.log_factors(FLOOR, None)])
+    alone = evidence_by_window(PROMISE, [good.log_factors(FLOOR, None, level)])
     assert again[0].evidence[0] == pytest.approx(alone[0].evidence)
 
 
@@ -112,16 +114,45 @@ def test_evidence_of_several_limits_is_said_on_the_scale_of_the_whole_rate():
 def test_segments_are_one_family_with_half_of_the_error_rate():
     sample = a_sample([1] * 20 + [0], [NORTH] * 20 + [SOUTH], SEGMENTS, items=400)
     pool, (north, south) = judged("w1", sample, {})
-    found = family_evidence(Promise(error_rate=0.025), [{
-        place: sample.log_factors(FLOOR, place) for place in ("region=north", "region=south")
+    half, each = Promise(error_rate=0.025), Promise(error_rate=0.0125)
+    found = family_evidence(half, [{
+        place: sample.log_factors(FLOOR, place, each.level_alone)
+        for place in ("region=north", "region=south")
     }])[0]
     assert (north.segment, south.segment) == ("region=north", "region=south")
     assert north.evidence[0] == pytest.approx(found["region=north"].evidence)
     assert south.evidence[0] == pytest.approx(found["region=south"].evidence)
     assert north.needed == pytest.approx(np.log(2 / 0.025))
     assert (north.verdict, south.verdict) == ("breach", "inconclusive")
-    alone = evidence_by_window(PROMISE, [sample.log_factors(FLOOR, None)])
+    alone = evidence_by_window(half, [sample.log_factors(FLOOR, None, half.level_alone)])
     assert pool.evidence[0] == pytest.approx(alone[0].evidence - np.log(2))   # the pool has the other half
+
+
+def test_a_window_alone_is_a_breach_and_a_monitor_that_began_without_goes_on_without():
+    # after a quiet window the bets would need 14 wrong labels more
+    quiet, wrong = a_sample([0] * 12, items=4000), a_sample([1] * 14, items=4000)
+
+    def second(rules):
+        first = judged("w1", quiet, {}, rules)
+        return judged("w2", wrong, {"w1": places_of(first)}, rules)[0]
+
+    alone = second(RULES)
+    assert alone.factors[0][-1] == pytest.approx(-np.log(PROMISE.level_alone))
+    assert (alone.verdict, alone.evidence[0]) == ("breach", pytest.approx(alone.needed, abs=1e-8))
+    without = second(replace(RULES, tests_alone=False))
+    assert (len(without.factors[0]), without.verdict) == (len(EFFECTS), "inconclusive")
+    bets = evidence_by_window(PROMISE, [quiet.log_factors(FLOOR, None), wrong.log_factors(FLOOR, None)])
+    assert without.evidence[0] == pytest.approx(bets[1].evidence)
+    assert judged_without_tests_alone([alone, without])
+    assert not judged_without_tests_alone([alone])
+
+
+def test_draws_of_follow_ups_do_not_count_for_a_window_alone():
+    few, all_ = a_sample([0] * 8, items=4000), a_sample([0] * 8 + [1] * 40, items=4000)
+    level = PROMISE.level_alone
+    assert all_.log_factors(FLOOR, None, level)[-1] > 0
+    assert replace(all_, planned=8).log_factors(FLOOR, None, level)[-1] == few.log_factors(
+        FLOOR, None, level)[-1] < 0
 
 
 def test_a_drop_is_counted_from_what_is_sure_of_the_window_before_in_segments_too():

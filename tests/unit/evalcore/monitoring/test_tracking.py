@@ -94,8 +94,10 @@ def test_windows_before_make_ok_of_a_wide_interval_where_its_own_draws_agree():
     # its own labels have to show it too, at twice the risk: the window may have jumped
     wider = replace(wide, lower=0.78)
     assert verdict_of(wider, [FLOOR], **with_those_before) == "inconclusive"
-    assert verdict_of(wide, [FLOOR], kept=(2.9,), **with_those_before) == "inconclusive", "below log 20"
-    assert verdict_of(wide, [FLOOR], kept=(3.1,), **with_those_before) == "ok"
+    assert verdict_of(wide, [FLOOR], evidence_kept=(2.9,), **with_those_before) == "inconclusive", (
+        "below log 20"
+    )
+    assert verdict_of(wide, [FLOOR], evidence_kept=(3.1,), **with_those_before) == "ok"
     # where the windows before narrow it by little, they say too little to call it ok
     sharp = own(0.85, (told.upper - told.lower) / 4)
     assert verdict_of(wide, [FLOOR], alarm=False, tracked=told, drawn=sharp) == "inconclusive"

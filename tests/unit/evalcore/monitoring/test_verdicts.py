@@ -29,4 +29,4 @@ def test_the_verdict_on_a_window(measured, alarm, standing, said):
 @pytest.mark.parametrize(("kept", "said"), [(3.6, "inconclusive"), (3.7, "ok"), (None, "ok")])
 def test_ok_takes_as_much_evidence_as_the_interval_may_miss_on_one_side(kept, said):
     # log 40 = 3.689: 2.5% of a 95% interval
-    assert verdict_of(_measured(0.9, 0.81, 0.95), [FLOOR], False, kept=[kept]) == said
+    assert verdict_of(_measured(0.9, 0.81, 0.95), [FLOOR], False, evidence_kept=[kept]) == said

@@ -149,7 +149,7 @@ def test_a_calibration_rises_and_its_audit_is_a_mean_of_differences():
     old = a_pool(grades, label, weight, exact=True)
     made = calibration_of(old, a_judge(said, grades))
     # the means of grades are 4/3, 3/2 and 14/5
-    assert made.lines[0].of(np.array([1.0, 2.0, 3.0])) == pytest.approx([4 / 3, 1.5, 2.8])
+    assert made.lines[0].calibrated(np.array([1.0, 2.0, 3.0])) == pytest.approx([4 / 3, 1.5, 2.8])
     new_label = np.array([0.0, 0, 0, 0, 1, 1, 0, 2, 2, 2, 1, 0])
     new = a_pool(grades, new_label, weight, exact=True)
     audit = audit_of_judge(made, new, a_judge(said, grades), margin=0.3, confidence=0.95)

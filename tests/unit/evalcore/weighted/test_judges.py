@@ -39,7 +39,7 @@ def report(kind, label, *judges, prediction=None, variance=1e-3, first="accuracy
         kind=kind, sample=a_sample(label, more.pop("exact", False)), items=items, size=POOL, positive=positive
     )
     return figures_of_judges(
-        pool, judges, first=outcome_measure(first, kind, POOL), variance=variance,
+        pool, judges, leading=outcome_measure(first, kind, POOL), variance=variance,
         random_labels=more.pop("random_labels", None), confidence=0.95,
     )
 

@@ -182,6 +182,36 @@ def test_text_that_looks_like_a_number_stays_text(tmp_path):
     assert [row["judge"] for row in rows] == pytest.approx([i / 10 for i in range(6)])
 
 
+def test_classes_that_look_like_numbers_are_quoted_in_the_spec(tmp_path):
+    [log] = deepeval_run(six(["007", "008", "1e5x", "008", "007", "008"])).values()
+    _, spec, found = brought(tmp_path, written(tmp_path, json.loads(log)))
+    assert spec["labels"] == {"classes": ["007", "008", "1e5x"]}
+    assert not any("does with less" in note for note in found.notes)
+
+
+def test_a_verdict_that_is_an_object_in_a_text_is_read(tmp_path):
+    [log] = deepeval_run(six([json.dumps({"score": s, "why": "so"}) for s in (1, 5, 3, 4, 2, 5)])).values()
+    _, spec, _ = brought(tmp_path, written(tmp_path, json.loads(log)))
+    assert spec["labels"] == {"grades": [1, 2, 3, 4, 5]}
+
+
+def test_values_beside_a_trace_are_listed(tmp_path):
+    [log] = langfuse_traces(six([1, 0, 1, 1, 0, 1])).values()
+    traces = [{**trace, "accuracy_avg": 1} for trace in json.loads(log)]
+    [note] = brought(tmp_path, written(tmp_path, traces))[2].notes
+    assert note.endswith("values beside a trace that are no scores in its list: accuracy_avg (6 times)")
+
+
+def test_ids_with_other_content_are_told_in_one_sentence(tmp_path):
+    [log] = langfuse_traces(six([1, 0, 1, 1, 0, 1])).values()
+    traces = json.loads(log)
+    written(tmp_path, traces, "a.json")
+    written(tmp_path, [{**trace, "output": "another"} for trace in traces], "b.json")
+    found = bring_in([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "pool.parquet")
+    assert [note for note in found.notes if "other content" in note] == [
+        "the id 't0', and 5 others, came up again with other content; each is a row of its own"]
+
+
 @pytest.mark.parametrize(("log", "message"), [
     ([{"doc_id": 0, "prompt_0": "x", "logit_0": -1, "acc": 1}], "before version 0.4"),
     ({"results": {"a": {}}, "configs": {}}, "totals alone; run lm_eval with --log_samples"),

@@ -58,15 +58,15 @@ def test_the_positive_of_two_class_names_is_the_one_predicted_at_higher_scores(t
     ("changed", "message"),
     [
         ({"without": ["label"]}, "no column 'label'"),
-        ({"without": ["score", "probability"], "prediction": ["yes", "no", "yes"],
-          "label": ["yes", "no", "yes"]}, "no score tells which class"),
+        ({"without": ["score", "probability"], "prediction": ["cat", "dog", "cat"],
+          "label": ["cat", "dog", "cat"]}, "no score tells which class"),
         ({"item_id": [7, 8, 7]}, "'7' is in rows 1, 3"),
         ({"item_id": ["a", None, "c"]}, "'item_id': empty in row 2"),
         ({"score": [0.1, float("nan"), float("inf")]}, "'score': row 2, 3"),
         ({"probability": [0.1, 0.2, 1.5]}, "row 3: 1.5 is not between 0 and 1"),
         ({"label": [0, None, 1]}, "'label': empty in row 2"),
         ({"label": [0, 1, 2]}, "3 classes"),
-        ({"prediction": ["yes"] * 3, "label": ["yes", "no", "yes"]}, "the scores do not tell"),
+        ({"prediction": ["cat"] * 3, "label": ["cat", "dog", "cat"]}, "the scores do not tell"),
         ({name: [] for name in GOOD}, "no rows"),
     ],
 )

@@ -207,11 +207,12 @@ def loaded(tmp_path, text: str | bytes) -> Spec:
 
 @pytest.mark.parametrize(("budget", "batch_size", "enough"), [
     (100, 25, 125), (60, 20, 120), (121, 121, 242), (110, 60, 180),
-])
+])  # of a method that asks for 100 labels and two looks
 def test_a_budget_with_which_no_target_can_be_met_is_refused_with_what_would_do(
     budget, batch_size, enough, tmp_path
 ):
-    text = MINIMAL.replace("labels: 200}", f"labels: {budget}}}") + f"batch_size: {batch_size}\n"
+    text = MINIMAL.replace("labels: 200}", f"labels: {budget}}}")
+    text += f"batch_size: {batch_size}\nmethod: passive\n"
     never = rf"budget.labels is {budget}, with which no target .* Give {enough} or more"
     with pytest.raises(BadInput, match=never):
         loaded(tmp_path, text)
@@ -220,6 +221,13 @@ def test_a_budget_with_which_no_target_can_be_met_is_refused_with_what_would_do(
     assert larger.target.half_width == 0.05
     recorded = Spec.from_json(spec_data() | {"budget": {"labels": budget}})
     assert recorded.target.given, "an evaluation that has begun so can still be read"
+
+
+def test_a_target_of_the_score_test_counts_from_50_labels_on_at_one_look(tmp_path):
+    few = MINIMAL.replace("labels: 200}", "labels: 49}")
+    with pytest.raises(BadInput, match=r"is met at one look, with 50 labels or more\. Give 50 or more"):
+        loaded(tmp_path, few)
+    assert loaded(tmp_path, few.replace("labels: 49}", "labels: 50}")).target.half_width == 0.05
 
 
 def test_known_labels_count_towards_the_floor(tmp_path):

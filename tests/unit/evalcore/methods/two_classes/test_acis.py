@@ -179,7 +179,7 @@ def test_the_prior_is_fitted_to_the_predictions_and_not_to_the_supplied_probabil
     over_confident = replace(pool, probability=np.full(1000, 0.9))
     for one in (pool, over_confident):
         cells, _ = prepared_cells(Acis(), one)
-        c0 = prior_rates(cells, Strata.of(cells), "isotonic")
+        c0 = prior_rates(cells, Strata.from_cells(cells), "isotonic")
         assert (c0 * cells.size).sum() == pytest.approx(30), "as many as the model calls positive"
 
 
@@ -190,7 +190,9 @@ def test_predictions_that_do_not_follow_the_score_give_a_prior_between():
     prediction = np.array([0, 0, 0, 0, 0, 0, 1, 1, 0, 1])
     pool = LabelledPool(score=score, probability=np.full(10, 0.5), prediction=prediction, label=prediction)
     cells, _ = prepared_cells(EveryItem(), pool)
-    assert prior_rates(cells, Strata.of(cells), "isotonic") == pytest.approx([0] * 6 + [2 / 3] * 3 + [1])
+    assert prior_rates(cells, Strata.from_cells(cells), "isotonic") == pytest.approx(
+        [0] * 6 + [2 / 3] * 3 + [1]
+    )
 
 
 def test_the_blend_falls_linearly_and_is_rescaled():

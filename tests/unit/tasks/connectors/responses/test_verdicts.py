@@ -29,6 +29,14 @@ def read(*values):
     ([0.25, 0.5], {"number": {"min": 0, "max": 1}}, "mean"),
     (["70%", "5 %"], {"number": {"min": 0, "max": 1}}, "mean"),
     (["3/4", "7/10"], {"number": {"min": 0, "max": 1}}, "mean"),
+    (["4/5 - good", "3/5 ok", "1"], {"grades": [1, 2, 3, 4, 5]}, "mean"),
+    (["5 - strongly agree", "3 – neutral", "4. It says so", "Score: 2 (poor)"],
+     {"grades": [1, 2, 3, 4, 5]}, "mean"),
+    (["★★★☆☆", "★★★★★", "★☆☆☆☆"], {"grades": [1, 2, 3, 4, 5]}, "mean"),
+    (["⭐⭐", "⭐⭐⭐⭐"], {"grades": [1, 2, 3, 4]}, "mean"),
+    (["👍", "👎", "👍️"], {"classes": ["correct", "incorrect"]}, {"name": "rate", "class": "correct"}),
+    (["3.x", "2.x"], {"classes": ["2.x", "3.x"]}, {"name": "rate", "class": "2.x"}),
+    (["3 apples", "2 pears"], {"classes": ["2 pears", "3 apples"]}, {"name": "rate", "class": "2 pears"}),
     (["C", "I", 0.5], {"number": {"min": 0, "max": 1}}, "mean"),
     ([-3.5, 120.0], {"number": {}}, "mean"),
     (["0,5", "1,25"], {"number": {}}, "mean"),
@@ -90,3 +98,18 @@ def test_too_many_names_are_no_scale_but_rare_ones_are_gaps():
 def test_numbers_with_leading_zeros_are_names():
     assert reading_of("007").kind == "name"
     assert reading_of("1,234").kind == "name"      # thousands, or a decimal comma: nobody knows
+
+
+@pytest.mark.parametrize(("name", "values", "classes"), [
+    ("hallucination", [0, 1], ["hallucination", "not hallucination"]),
+    ("Toxicity", ["yes", "no"], ["Toxicity", "not Toxicity"]),
+    ("is_biased", [True, False], ["is_biased", "not is_biased"]),
+    ("hallucination", ["pass", "fail"], ["correct", "incorrect"]),
+    ("no_harm", [0, 1], ["correct", "incorrect"]), ("correctness", [0, 1], ["correct", "incorrect"]),
+])
+def test_yes_to_a_bad_name_is_nothing_correct(name, values, classes):
+    verdicts = verdicts_of(Counter(map(reading_of, values)), name)
+    assert verdicts.scale.labels == {"classes": classes}
+    [good] = [one["class"] for one in verdicts.scale.measures]
+    assert good == ("correct" if "correct" in classes else f"not {name}")
+    assert verdicts.written[reading_of(values[1 if values[0] == 0 else 0])] == classes[0]

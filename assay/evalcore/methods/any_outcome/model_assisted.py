@@ -1,0 +1,374 @@
+"""`model-assisted`: a random sample of labels, and what is guessed of every item of the pool.
+
+The estimator of labels that are there already (`assay.estimate` with a judge): items were drawn at random, or
+each with a chance of its own that is known, by whoever labelled them.  The means of the losses are those of
+the generalised regression estimator (`evalcore.estimators.model_assisted`),
+
+    R̂ = ℓ̄_L + Σ_b β_b (ḡ_b,pool - ḡ_b,L)
+
+where g_b is the loss that guess b expects of an item: of a judge, the probabilities, a prediction.  The β of
+a number are those of its pull J·ℓ on the pulls J·g_b, J its slopes at R̂, so every number has guesses weighed
+for itself, and an R̂ of its own.  Where items have weights all means are ratios to the mean weight (Hájek
+1971).  A measure of many classes that is no mean (macro F1) is that of the difference estimator of `guesses`.
+
+    R   repeats;  n   labels;  B   guesses;  D   components of the losses;  Q   numbers
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import scipy
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import LEAST_DF
+from assay.evalcore.estimators.model_assisted import fit_guesses, share_of_random_labels
+from assay.evalcore.measures.forms import SAME, are_means, component_means, tried_means
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.methods.any_outcome.baselines import Sampled, Together
+from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.interval import (
+    Errors,
+    between,
+    bounds_of,
+    degrees_of_freedom,
+    enough,
+    nothing_yet,
+    reported,
+    skewness,
+    with_clusters,
+)
+from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
+from assay.evalcore.methods.any_outcome.recalibrated import Guesses
+from assay.evalcore.methods.any_outcome.state import (
+    ItemWeights,
+    LossTable,
+    OutcomeCells,
+    OutcomeEstimates,
+    SampleState,
+    no_rows_yet,
+)
+from assay.evalcore.methods.any_outcome.unseen_errors import Unseen, unseen_errors
+from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.types import Bools, Floats
+
+ROUNDS = 2          # of slopes at R̂, and R̂ by these slopes
+FEW_COMPONENTS = 4  # hits and labels of two classes: means that a regression for one number may move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnState(SampleState):
+    """Labels of items that were drawn with known chances: inclusion (R, n), None of a random sample."""
+
+    inclusion: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAssisted(Sampled):
+    """A simple random sample, with guesses as regressors."""
+
+    sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023")
+    published: ClassVar[bool] = False
+    name: ClassVar[str] = "model-assisted"
+    says: ClassVar[str] = "A simple random sample, with judges and probabilities as regressors."
+    interval: ClassVar[str] = "model-assisted"
+    interval_note: ClassVar[str] = (
+        "Wilson's interval of a share, of as many labels as these are worth beside the guesses; else "
+        "Student's of what the guesses leave, with the finite pool's correction."
+    )
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, ok_by_interval="shares", weighs_guesses=True, no_weights=""
+    )
+    group_labels: ClassVar[float] = np.inf
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """One cell of everything that matters."""
+        pool_profile = profile(pool)
+        return cut(pool, pool_profile, Together(pool_profile), 1).cells
+
+    def share(self, state: SampleState) -> Floats:
+        """Even."""
+        return np.ones(state.by_cell.shape)
+
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> DrawnState:
+        """Nothing is labelled, and labels to come are a random sample."""
+        return DrawnState(**no_rows_yet(measures, cells, repeats))
+
+    def weights(self, state: SampleState) -> ItemWeights:
+        """1/π."""
+        chance = inclusion_of(state)[0]
+        return ItemWeights(
+            weight=1 / chance, factor=(1 - chance) / chance**2, group=np.full(state.n, -1, np.int64)
+        )
+
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The estimates by regression on the guesses, with intervals."""
+        exact = np.asarray(~state.wanted.any(axis=1))
+        if not state.n or state.table is None:
+            return nothing_yet(state.stack, exact)
+        form = _Form.of_numbers(state)
+        if form.many.all():
+            return _by_mixture(state, confidence)
+        fits = {
+            q: AssistedNumber.fitted(state, state.table, q) for q in np.flatnonzero(~form.many).tolist()
+        }
+        by_regression = _with_intervals(self, state, fits, form, confidence)
+        if not form.many.any():
+            return by_regression
+        return _joined(by_regression, _by_mixture(state, confidence), form.many)
+
+
+def _joined(by_regression: OutcomeEstimates, by_mixture: OutcomeEstimates, many: Bools) -> OutcomeEstimates:
+    """The numbers of the first, and those of the second where there are many (Q,)."""
+    def ends(level: Floats) -> tuple[Floats, Floats]:
+        """At these confidences (R, Q)."""
+        if by_regression.ends is None or by_mixture.ends is None:
+            raise ValueError("there are no other ends")
+        pairs = zip(by_regression.ends(level), by_mixture.ends(level), strict=True)
+        lower, upper = (np.where(many, alternative, end) for end, alternative in pairs)
+        return lower, upper
+
+    columns = ("value", "lower", "upper", "variance")
+    value, lower, upper, variance = (
+        np.where(many, getattr(by_mixture, name), getattr(by_regression, name)) for name in columns
+    )
+    return replace(
+        by_regression, value=value, lower=lower, upper=upper, variance=variance, ends=ends,
+        settled=by_mixture.settled,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture(Guesses):
+    """The difference estimator of a random sample, its guesses weighed by their fit."""
+
+    group_labels: ClassVar[float] = np.inf
+
+    def share(self, state: SampleState) -> Floats:
+        """Even."""
+        return np.ones(state.by_cell.shape)
+
+
+def _by_mixture(state: SampleState, confidence: float) -> OutcomeEstimates:
+    """Of measures of many means: a regression for each would follow a few labels of each class.
+
+    Raises BadInput for labels whose chances differ.
+    """
+    if isinstance(state, DrawnState) and state.inclusion is not None:
+        raise BadInput("labels with chances of their own: a measure of many classes needs a random sample; "
+                       "leave judge and probability out, and give pool_size and the labelled rows alone")
+    return _Mixture().estimate(state, confidence)
+
+
+def _with_intervals(
+    method: ModelAssisted, state: SampleState, fits: Mapping[int, "AssistedNumber"], form: "_Form",
+    confidence: float,
+) -> OutcomeEstimates:
+    """The numbers that are fitted; the others, by the means of the first of these."""
+    exact, known_sizes = np.asarray(~state.wanted.any(axis=1)), state.cells.known_sizes.tolist()
+    bounds, numbers = bounds_of(state.stack), len(state.stack.parts)
+    any_fit = next(iter(fits.values()))
+    fits_of_numbers = [fits.get(q, any_fit) for q in range(numbers)]
+    slopes = np.stack([fit.slopes for fit in fits_of_numbers], axis=1)
+    parts = np.stack([fit.parts for fit in fits_of_numbers], axis=2)
+    error = _errors(state, fits_of_numbers, parts, slopes, exact)
+    reading = fit_difference_estimator(state, method.allocation(state, state.n), False, np.inf)
+    hidden = unseen_errors(state, reading, any_fit.risk, slopes, error.variance)
+    unbounded = np.asarray(np.isinf(bounds).any(axis=0))
+    error = replace(
+        error, unknown=error.unknown | (hidden.unknown & ~exact)[:, None] & unbounded,
+        out=interval.further(parts, unbounded) if unbounded.any() else None,
+    )
+    usual = reported(state.stack, any_fit.risk, known_sizes, error, exact, confidence, hidden)
+    value = np.stack([fit.value for fit in fits_of_numbers], axis=1)
+    moved = np.nan_to_num(value - usual.value)
+
+    def ends(level: Floats) -> tuple[Floats, Floats]:
+        """At these confidences (R, Q)."""
+        lower, upper = (end + moved for end in usual.ends(level)) if usual.ends else (value, value)
+        straight_ends = _of_means(value, error, hidden, level, bounds)
+        lower, upper = (
+            np.where(form.straight, end, alternative)
+            for end, alternative in zip(straight_ends, (lower, upper), strict=True)
+        )
+        for q in np.flatnonzero(form.share).tolist():
+            lower[:, q], upper[:, q] = fits[q].share_ends(state, level[:, q])
+        lower, upper = (
+            np.where(exact[:, None], value, end)
+            for end in (np.fmin(lower, value), np.fmax(upper, value))
+        )
+        return (
+            np.where(error.unknown, bounds[0], np.maximum(lower, bounds[0])),
+            np.where(error.unknown, bounds[1], np.minimum(upper, bounds[1])),
+        )
+
+    lower, upper = ends(np.full(value.shape, confidence))
+    return replace(usual, value=value, lower=lower, upper=upper, ends=ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AssistedNumber:
+    """One number, fitted: value (R,), risk R̂ (R, D + D_k), slopes (R, D), what each label adds to the error
+    (R, n), p (R,), Σ e² made up for p, and Σ (z - z̄)²."""
+
+    value: Floats
+    risk: Floats
+    slopes: Floats
+    parts: Floats
+    spent: Floats
+    residual_square: Floats
+    square: Floats
+
+    @staticmethod
+    def fitted(state: SampleState, table: LossTable, q: int) -> "AssistedNumber":
+        """Number q of a state with labels."""
+        stack, cells, n = state.stack, state.cells, state.n
+        loss, guess = table.loss[state.item], table.guess[state.item][:, :, : len(cells.first)]
+        chance = inclusion_of(state)
+        item_weights = np.ones(chance.shape) if stack.weights is None else table.known[state.item][..., -1]
+        stands = 1 / chance
+        total = (stands * item_weights).sum(axis=1)
+        total = np.where(total > 0, total, 1.0)
+        mean_loss = np.einsum("rn,rnd->rd", stands, loss) / total[:, None]
+        mean_guess = np.einsum("rn,rnbd->rbd", stands, guess) / total[:, None, None]
+        matter = _sums_that_matter(state)
+        items = (cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)[:, None]
+        known_means = (cells.known[None] - state.excluded_known) / items
+        off_guess = matter.guess / matter.weight[:, None, None] - mean_guess
+        beta = np.zeros(mean_guess.shape[:2])
+        sizes = cells.known_sizes.tolist()
+        guess_weights = cells.first / max(float(cells.first[: cells.guesses(stack)].sum()), 1e-12)
+        guess_weights = np.where(np.arange(len(guess_weights)) < cells.guesses(stack), guess_weights, 0.0)
+        if not stack.kind.label_model.shared:
+            guess_weights[cells.guesses(stack) - 1] = 0.0     # the constant
+        weight = stands / stands.mean(axis=1, keepdims=True)
+        for _ in range(ROUNDS):
+            risk = _risk(mean_loss, beta, off_guess, matter, items, known_means)
+            slopes = stack.slopes(risk, sizes)[:, q]
+            mean_pull = np.einsum("rd,rd->r", mean_loss, slopes)[:, None]
+            pull = np.einsum("rnd,rd->rn", loss, slopes) - item_weights * mean_pull
+            guessed = np.einsum("rnbd,rd->rnb", guess, slopes)
+            centre = np.einsum("rbd,rd->rb", mean_guess, slopes)
+            size = np.abs(guessed).max(axis=1)
+            guessed = guessed - item_weights[..., None] * centre[:, None]
+            fit = fit_guesses(pull, guessed, size, guess_weights, weight)
+            beta = fit.coefficients
+        risk = _risk(mean_loss, beta, off_guess, matter, items, known_means)
+        freed = n / np.maximum(n - 1 - fit.spent, 1.0)
+        scale = np.sqrt((1 - chance) * freed[:, None]) * stands * matter.weight[:, None]
+        scale = scale / (total[:, None] * items)
+        value = interval.value_of(stack, risk, sizes)[:, q]
+        plain = _risk(mean_loss, 0.0 * beta, off_guess, matter, items, known_means)
+        plain = interval.value_of(stack, plain, sizes)
+        value = np.where(np.isfinite(value), value, plain[:, q])
+        made_up = (n - 1) / np.maximum(n - 1 - fit.spent, 1.0)
+        return AssistedNumber(
+            value=value, risk=risk, slopes=slopes, parts=scale * fit.residual, spent=fit.spent,
+            residual_square=(weight * fit.residual**2).sum(axis=1) * made_up,
+            square=(weight * pull**2).sum(axis=1),
+        )
+
+    def share_ends(self, state: SampleState, level: Floats) -> tuple[Floats, Floats]:
+        """Of a share, (R,) each."""
+        chance = inclusion_of(state)
+        stands = 1 / chance
+        # what labels of unequal chances are worth, and the finite pool
+        labels = stands.sum(axis=1) ** 2 / np.maximum(((1 - chance) * stands**2).sum(axis=1), 1e-12)
+        return share_of_random_labels(self.value, self.residual_square, self.square, labels, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Whole:
+    """Of the items whose label can matter: their weight (R,), Σ of guesses (R, B, D); and Σ of the losses
+    of all others (R, D)."""
+
+    weight: Floats
+    guess: Floats
+    idle: Floats
+
+
+def inclusion_of(state: SampleState) -> Floats:
+    """π (R, n) of the labelled items."""
+    if isinstance(state, DrawnState) and state.inclusion is not None:
+        return state.inclusion
+    matter = (state.wanted + state.by_cell * state.relevant).sum(axis=1)
+    return np.repeat(np.minimum(state.n / np.maximum(matter, 1), 1.0)[:, None], state.n, axis=1)
+
+
+def _sums_that_matter(state: SampleState) -> _Whole:
+    cells, relevant = state.cells, state.cells.relevant
+    count = ((cells.size - state.excluded) * relevant).sum(axis=1).astype(np.float64)
+    if state.stack.weights is not None:
+        count = cells.told[relevant, -1].sum() - state.excluded_known[:, -1]
+    return _Whole(
+        weight=np.maximum(count, 1e-12),
+        guess=cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess,
+        idle=np.einsum("b,bd->d", cells.first, cells.guess[~relevant].sum(axis=0))[None],
+    )
+
+
+def _risk(
+    mean_loss: Floats, beta: Floats, off_guess: Floats, matter: _Whole, items: Floats, known_means: Floats
+) -> Floats:
+    """R̂ (R, D + D_k)."""
+    mean = mean_loss + np.einsum("rb,rbd->rd", beta, off_guess)
+    return np.concatenate([(matter.idle + matter.weight[:, None] * mean) / items, known_means], axis=1)
+
+
+def _errors(
+    state: SampleState, fits: Sequence[AssistedNumber], parts: Floats, slopes: Floats, exact: Bools
+) -> Errors:
+    variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
+    spent = np.stack([fit.spent for fit in fits], axis=1)
+    df = np.maximum(np.minimum(degrees_of_freedom(parts**2, state.n), state.n - 1 - spent), LEAST_DF)
+    label_errors = Errors(
+        variance=variance, df=df, skew=skewness(parts), parts=parts,
+        unknown=~exact[:, None] & ~enough(state) | np.full(variance.shape, state.n < 2) & ~exact[:, None],
+    )
+    items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
+    return with_clusters(
+        label_errors, between(state, 1 / inclusion_of(state), items, fits[0].risk, slopes)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Form:
+    """Which numbers (Q,) are means, with the same slopes everywhere; which of these are shares of items that
+    all count alike; and which are made of the means of many components, and are none."""
+
+    straight: Bools
+    share: Bools
+    many: Bools
+
+    @staticmethod
+    def of_numbers(state: SampleState) -> "_Form":
+        """By trying slopes at different means."""
+        stack, sizes = state.stack, state.cells.known_sizes.tolist()
+        straight, component = are_means(stack, sizes), component_means(stack, sizes)
+        binary = np.concatenate([np.full(loss.size, loss.zero_or_one) for loss in stack.losses])
+        alike = stack.weights is None and not state.clustered
+        components = (np.abs(stack.slopes(tried_means(stack, sizes), sizes)) > SAME).any(axis=0).sum(axis=1)
+        return _Form(
+            straight=straight, share=np.asarray(alike & (component >= 0) & binary[component]),
+            many=np.asarray(~straight & (components > FEW_COMPONENTS)),
+        )
+
+
+def _of_means(
+    value: Floats, error: Errors, hidden: Unseen, level: Floats, bounds: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Student's ends (R, Q), longer on the side of the long tail (Johnson 1978); of means between bounds no
+    nearer than what no label has shown."""
+    t = scipy.special.stdtrit(error.df, 0.5 + level / 2)
+    half, tail = t * np.sqrt(error.variance), (1 + 2 * t**2) / (6 * t) * error.skew
+    down, up = value - half * (1 + np.maximum(-tail, 0)), value + half * (1 + np.maximum(tail, 0))
+    if error.out is not None:
+        down, up = interval.moved_out(value, down, up, error.out)
+    bounded = np.isfinite(bounds).all(axis=0)
+    if bounded.any():
+        wide = hidden.widened(value, down, up, level)
+        down, up = (np.where(bounded, new, old) for new, old in zip(wide, (down, up), strict=True))
+    return down, up

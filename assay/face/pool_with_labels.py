@@ -1,0 +1,75 @@
+"""Estimates of a pool of which some rows have a label, and all have what is guessed of them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.errors import BadInput
+from assay.face.frames import as_source, no_column, with_columns
+from assay.face.pool_columns import RolesOfColumns, read_table
+from assay.face.question import check_frame_columns, known_outcome, measures_as_written
+from assay.face.results import Estimates, estimate_of
+from assay.tasks.sources.values import as_text, without_value
+from assay.tasks.weighted.held_labels import HeldQuestion, estimates_of_held_pool
+
+_ROLES = ("label", "prediction", "systems", "judge", "probability", "cluster", "item_weight", "weight")
+_BY_DEFAULT = {"prediction": "prediction", "weight": "inclusion_probability"}   # where there is such a column
+_NOT_HERE = dict.fromkeys(("score", "rank", "contenders", "covariates", "spread", "features"))
+
+
+def estimates_of_pool(data: Any, asked: Mapping[str, Any]) -> Estimates:
+    """The estimates; asked: the arguments of `estimate`.  Raises BadInput naming argument or column."""
+    given = {role: asked[role] for role in _ROLES}
+    there = {role: column for role, column in given.items() if not _left_out(role, column)}
+    data, columns = with_columns(data, there)
+    named = str(data) if isinstance(data, str | Path) else "the frame"
+    source = as_source(data, None, keep=False)
+    check_frame_columns(source, {name: columns.get(name) for name in ("judge", "systems") if name in columns})
+    table = read_table(source.path) if source.table is None else source.table
+    roles = {role: columns.get(role) for role in _ROLES}
+    for role, name in _BY_DEFAULT.items():
+        if roles[role] is None and name in table.column_names:
+            roles[role] = name
+    if roles["systems"] is not None and not _left_out("prediction", asked["prediction"]):
+        raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
+    label, weight = (None if roles[role] is None else str(roles[role]) for role in ("label", "weight"))
+    for column in (label, weight):
+        if column is not None and column not in table.column_names:
+            raise no_column(named, column, table.column_names)
+    what = known_outcome(asked["outcome"])
+    table = _with_gaps(table, label or "label", tags=what.reader == "tags")
+    roles_of_columns = RolesOfColumns(
+        replace(source, table=table), named, what,
+        {**_NOT_HERE, **{role: roles[role] for role in _ROLES if role not in ("weight", "item_weight")},
+         "weight": roles["item_weight"]}, whole=asked["outcome"] is None,
+    )
+    try:
+        pool = roles_of_columns.of_any_kind(partly_labelled=True)
+    except BadInput as error:
+        raise BadInput(str(error).replace("column 'label'", f"column {label!r}")) from None
+    question = HeldQuestion(
+        measures=tuple(measures_as_written(asked["measures"])), systems=tuple(asked["systems"] or ()),
+        confidence=asked["confidence"], about=asked["about"], drawn=asked["drawn"],
+    )
+    chances = None if weight is None else table.column(weight).combine_chunks()
+    rows, note = estimates_of_held_pool(pool, question, chances, weight or "")
+    return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=(note,))
+
+
+def _left_out(role: str, column: Any) -> bool:
+    """Whether an argument is as it is by default."""
+    return column is None or (isinstance(column, str) and column == _BY_DEFAULT.get(role))
+
+
+def _with_gaps(table: pa.Table, label: str, *, tags: bool) -> pa.Table:
+    """The table, its labels missing where they are empty; tags: of which an empty text is a label."""
+    values = table.column(label).combine_chunks()
+    if tags:
+        return table
+    missing = without_value(as_text(values))
+    at = table.column_names.index(label)
+    return table.set_column(at, label, pc.if_else(missing, pa.scalar(None, values.type), values))

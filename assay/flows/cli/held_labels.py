@@ -1,0 +1,128 @@
+"""`assay estimate POOL`: from a file of which some rows have a label, and all what is guessed of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+import click
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.population import About
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.printed import printed
+from assay.evalcore.replay.pool import OutcomePool
+from assay.flows.cli.json_types import EstimatedJson
+from assay.flows.cli.output import print_json, working
+from assay.flows.cli.standing import estimate_line
+from assay.tasks.replay.outcome_pool import READERS, OutcomeColumns, read_outcome_pool
+from assay.tasks.weighted.held_labels import DRAWN, HeldQuestion, chances_in, estimates_of_held_pool
+
+FILES = (".parquet", ".csv", ".jsonl")     # how the name of a pool ends
+_CHANCES = "inclusion_probability"         # the column of chances, where there is one
+
+
+class PoolOptions(TypedDict):
+    """The options of `assay estimate` that are of a pool alone, as click gives them."""
+
+    label: str | None
+    outcome: str | None
+    positive: str | None
+    prediction: str | None
+    probability: str | None
+    judges: tuple[str, ...]
+    cluster: str | None
+    weight: str | None
+    item_weight: str | None
+    drawn: str | None
+
+
+def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with these options."""
+    options = (
+        click.option("--label", default=None, metavar="COLUMN",
+                     help="Of a pool: the column of labels, empty where there is none [default: label]."),
+        click.option("--judge", "judges", multiple=True, metavar="COLUMN",
+                     help="Of a pool: a column that guesses the label of each row. Repeat it, or write A,B."),
+        click.option("--outcome", type=click.Choice(list(READERS)), default=None,
+                     help="Of a pool: what a label is [default: classes]."),
+        click.option("--positive", default=None, metavar="CLASS",
+                     help="Of a pool: the one of two classes that f1 and recall are of."),
+        click.option("--prediction", default=None, metavar="COLUMN",
+                     help="Of a pool: the column of predictions [default: prediction, if there is one]."),
+        click.option("--probability", default=None, metavar="COLUMN",
+                     help="Of a pool: the column of probabilities, or the start of several, such as `p_`."),
+        click.option("--cluster", default=None, metavar="COLUMN",
+                     help="Of a pool: what items come together in; intervals are then over clusters."),
+        click.option("--weight", default=None, metavar="COLUMN",
+                     help="Of a pool: each labelled row's chance to be drawn, or the number of rows that it "
+                          "stands for [default: inclusion_probability, if there is one; else at random]."),
+        click.option("--item-weight", default=None, metavar="COLUMN",
+                     help="Of a pool: what each row counts for."),
+        click.option("--drawn", type=click.Choice(list(DRAWN)), default=None,
+                     help="Of a pool: how the labelled rows were chosen."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def is_pool(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a name is of a file, or options say that it is."""
+    return name.lower().endswith(FILES) or any(options.values())
+
+
+def estimate_pool(
+    path: str, measures: list[str], systems: tuple[str, ...], about: About | None, as_json: bool,
+    **options: Unpack[PoolOptions],
+) -> int:
+    """Tell the estimates of a pool. Raises BadInput naming the file and the column, or the option."""
+    named_systems = dict(map(_system, systems))
+    with working(f"estimating from the labels of {path}"):
+        pool = _read(path, named_systems, options)
+        column = options["weight"] or _CHANCES
+        chances = chances_in(path, column, named=options["weight"] is not None)
+        rows, note = estimates_of_held_pool(
+            pool, HeldQuestion(
+                measures=tuple(measures), systems=tuple(named_systems), about=about, drawn=options["drawn"]
+            ), chances, column,
+        )
+    if as_json:
+        printed_form: EstimatedJson = {
+            "evaluation": path, "labels": rows[0].labels, "rounds": 0, "revision": 0,
+            "estimates": [printed(row) for row in rows], "notes": [note],
+        }
+        print_json(printed_form)
+        return 0
+    click.echo(f"{path}: {note}")
+    for row in rows:
+        click.echo(f"  {estimate_line(row)}")
+    return 0
+
+
+def _read(path: str, systems: Mapping[str, str], options: PoolOptions) -> OutcomePool:
+    prediction = options["prediction"]
+    if prediction is not None and systems:
+        raise BadInput("--prediction: is of one system, and --system names several: leave one of them out")
+    columns = OutcomeColumns(
+        outcome=options["outcome"] or "classes", label=options["label"] or "label",
+        predictions=tuple(systems.values()) or (None if prediction is None else (prediction,)),
+        judges=tuple(name.strip() for listed in options["judges"] for name in listed.split(",")),
+        cluster=options["cluster"], weight=options["item_weight"], partly_labelled=True,
+    )
+    positive, probability = options["positive"], options["probability"]
+    if positive is None:
+        return read_outcome_pool(path, replace(columns, probability=probability))
+    names = read_outcome_pool(path, columns).kind.parts
+    negatives = [name for name in names if name != positive]
+    if len(negatives) != 1 or len(names) != 2 or columns.outcome != "classes":
+        raise BadInput(f"--positive: {positive!r} is not one of two classes; labels and what guesses them "
+                       f"are {', '.join(names[:20]) or 'numbers'}")
+    two = Classes((negatives[0], positive), positive=positive)
+    return read_outcome_pool(path, replace(columns, probability=probability, kind=two))
+
+
+def _system(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if not (name and equals and column):
+        raise BadInput(f"--system: {text!r} is not a name and a column; of a pool write v2=prediction_v2")
+    return name, column

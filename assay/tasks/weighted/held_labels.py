@@ -1,0 +1,149 @@
+"""Estimates from a pool of which a part is labelled: measures by name, systems, how they were drawn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.population import About
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.held_labels import HeldLabels, estimates_from_held_labels
+from assay.evalcore.measures.measure import OutcomeMeasure, difference
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import OneShard, PoolWeights, pool_weights
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.types import Floats, Ints
+from assay.tasks.replay.labelled_pool import one_array
+from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.spec.goals import named_measure
+
+FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
+DRAWN: Mapping[str, str] = {
+    "random": "the labelled rows are a simple random sample of the pool",
+    "unknown": "nobody knows how they were chosen",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldQuestion:
+    """What is asked of held labels.
+
+    measures: as `assay replay` takes them; systems: names of the predictions, the baseline first; drawn: how
+    the labelled rows were chosen, a key of DRAWN, or None: by their chances, or else at random.
+    """
+
+    measures: tuple[str, ...]
+    systems: tuple[str, ...] = ()
+    confidence: float = 0.95
+    about: About | None = None
+    drawn: str | None = None
+
+
+def estimates_of_held_pool(
+    pool: OutcomePool, asked: HeldQuestion, chances: pa.Array | None, column: str
+) -> tuple[list[MeasureEstimate], str]:
+    """The estimates, and a sentence on what they take the labelled rows for.
+
+    pool: a row without a label has the code NaN; chances: the column of chances, or of the items that
+    each row stands for, of which the labelled rows are looked at; column: its name.  Raises BadInput for
+    labels that were chosen nobody knows how, for chances that are none, and for what is not measured.
+    """
+    labelled = np.flatnonzero(~np.isnan(pool.codes))
+    inclusion = _inclusion(asked.drawn, chances, column, labelled, len(pool.codes))
+    weights = pool_weights(OneShard(pool.items))
+    measures = [
+        measure for written in asked.measures
+        for measure, _, _ in measures_of_systems(written, pool.kind, len(pool.codes), asked.systems, weights)
+    ]
+    stack = Stack(kind=pool.kind, measures=tuple(measures), weights=weights)
+    held = HeldLabels(items=pool.items, labelled=labelled, codes=pool.codes[labelled], inclusion=inclusion)
+    rows = estimates_from_held_labels(held, stack, asked.systems, asked.confidence, asked.about)
+    return rows, (
+        f"{len(labelled):,} of {len(pool.codes):,} rows have a label; they are taken for "
+        + ("a simple random sample of all" if inclusion is None else f"drawn with the chances in {column!r}")
+    )
+
+
+def chances_in(path: str, column: str, *, named: bool) -> pa.Array | None:
+    """The column of chances in a file; None where it has none, unless the column was named.  Raises BadInput.
+    """
+    present = column_names(open_source(path))
+    if column not in present:
+        if named:
+            raise BadInput(f"{path}: no column {column!r}; it has {', '.join(present[:20])}")
+        return None
+    return one_array([batch.columns.column(0) for batch in open_source(path).batches([column])])
+
+
+def _inclusion(
+    drawn: str | None, chances: pa.Array | None, column: str, labelled: Ints, size: int
+) -> Floats | None:
+    """(n,) the chance of each labelled row; None of a random sample."""
+    if drawn is not None and drawn not in DRAWN:
+        raise BadInput(f"drawn: {drawn!r} is none of {', '.join(DRAWN)}; chances of each row are a column "
+                       "(weight)")
+    if drawn == "unknown":
+        raise BadInput(
+            "drawn: is 'unknown', and no interval holds for labels that nobody knows how they were chosen; "
+            "label a random sample of the pool, or begin an evaluation with these as its warm_start, where "
+            "they steer what is asked"
+        )
+    if chances is None:
+        return None
+    if drawn == "random":
+        raise BadInput(f"drawn: is 'random', and column {column!r} has chances; leave one of them out")
+    values = chances.take(pa.array(labelled))
+    if values.null_count:
+        row = int(labelled[int(np.argmax(np.asarray(values.is_null())))]) + 1
+        raise BadInput(f"column {column!r}: row {row} has a label and no chance to be drawn; give it one")
+    return 1 / stands_for(values, column, size, by_name=True)
+
+
+def measures_of_systems(
+    written: str, kind: OutcomeKind, pool_size: int, systems: Sequence[str], weights: PoolWeights | None
+) -> list[tuple[OutcomeMeasure, str | None, str | None]]:
+    """A measure with the system it is of and the one it is compared with: differences first."""
+    name, options = named_measure(written)
+    try:
+        first = outcome_measure(name, kind, pool_size, options=options, weights=weights)
+        if first.system is None or not systems:
+            return [(first, None, None)]
+        others = [
+            outcome_measure(name, kind, pool_size, system=at, options=options, weights=weights)
+            for at in range(1, len(systems))
+        ]
+    except BadInput as error:
+        raise BadInput(f"measures: {error}") from None
+    apart = [(difference(one, first), name, systems[0])
+             for one, name in zip(others, systems[1:], strict=True)]
+    return [*apart, *((one, name, None) for one, name in zip([first, *others], systems, strict=True))]
+
+
+def stands_for(values: pa.Array, column: str, pool_size: int, *, by_name: bool) -> Floats:
+    """The items of the pool that each labelled row stands for (n,).
+
+    by_name: whether the column's name says what it holds; else whether its values are chances, at most 1.
+    """
+    try:
+        given = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
+    by_chance = column.endswith("probability") if by_name else bool(np.all(given <= 1))
+    good = (given > 0) & (given <= 1) if by_chance else given >= 1
+    if not len(given) or not np.all(good):
+        what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
+        if by_name and not by_chance:
+            what += " (of chances the name ends in `probability`)"
+        first = f"; row {int(np.flatnonzero(~good)[0]) + 1} is not" if len(given) else "; there is no row"
+        raise BadInput(f"column {column!r}: every value {what}{first}")
+    weights: Floats = 1 / given if by_chance else given
+    if len(given) > pool_size or not 1 / FAR < float(weights.sum()) / pool_size < FAR:
+        raise BadInput(
+            f"pool_size is {pool_size:,}, but {len(given):,} rows stand for {weights.sum():,.0f} items; give "
+            "that of the pool they were drawn from"
+        )
+    return weights

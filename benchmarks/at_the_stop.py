@@ -1,0 +1,122 @@
+"""What an interval covers where an evaluation stops on its target, and how often `ok` is wrong at the limit.
+
+    python -m benchmarks.at_the_stop --lot choose --repeats 200      the rules beside each other
+    python -m benchmarks.at_the_stop --cache stops.jsonl --write     the page, of the lot `judge`
+
+A look comes with every batch of 25 labels.  A rule is the least number of labels before the target may be
+met, and at how many looks in a row it has to be.  The truth lies exactly at the limit, so that an `ok` at the
+stop, or at the last look of runs that do not stop, is wrong.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from assay.evalcore.measures.registry import named
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.run import ReplayPlan, simulate
+from benchmarks.labels_to_width import ALARM, OWN, WANTED, pool_of, rows_of
+from benchmarks.score_families import FAMILIES
+from benchmarks.stopping import stops
+
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "at-the-stop.md"
+TARGETS = (0.10, 0.05)
+RULES = ((25, 1), (50, 1), (50, 2), (100, 1), (100, 2))    # least labels, looks in a row
+BATCH, BUDGET = 25, 500
+MOST_WRONG = 0.035
+OFTEN = 20      # stops of a pool below which it says nothing
+
+
+def run_pool(name: str, repeats: int) -> dict[str, Any]:
+    """Stops, covers at the stop, labels at it and wrong `ok` on one pool, by target and rule."""
+    pool, asked = pool_of(name), named("f1")
+    looks = np.arange(BATCH, min(BUDGET, int(0.9 * len(pool.label))) + 1, BATCH)
+    truth = float(asked.of_confusion(pool.confusion()))
+    trace = simulate(
+        method(OWN), pool, [asked], ReplayPlan(budgets=looks.tolist(), seed=2), repeats=repeats
+    )[0]
+    half = (trace.upper - trace.lower) / 2
+    covers = (trace.lower <= truth + 1e-9) & (trace.upper >= truth - 1e-9)
+    results = []
+    for target in TARGETS:
+        for least, in_a_row in RULES:
+            late = looks >= least
+            at = stops(np.where(late, half, np.inf), target, in_a_row)
+            rows = np.flatnonzero(at >= 0)
+            end = np.where(at >= 0, at, len(looks) - 1)
+            above = trace.lower[np.arange(repeats), end] > truth + 1e-9
+            results.append({
+                "target": target, "least": least, "looks": in_a_row, "stopped": len(rows),
+                "covers": int(covers[rows, at[rows]].sum()),
+                "labels": float(looks[at[rows]].mean()) if len(rows) else None, "wrong_ok": int(above.sum()),
+            })
+    return {"pool": name, "repeats": repeats, "truth": truth, "rules": results}
+
+
+def rule_table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line for every target and rule, over all pools."""
+    yield ("| target | least labels | looks in a row | stops | covered at the stop | least on a pool "
+           "| pools below 0.94 by test | mean labels | wrong `ok` | most on a pool |")
+    yield "|" + "---|" * 10
+    for k, rule in enumerate(rows[0]["rules"]):
+        of_rule = [(row, row["rules"][k]) for row in rows]
+        stopped = [(row, cell) for row, cell in of_rule if cell["stopped"] >= OFTEN]
+        if not stopped:
+            continue
+        total = sum(cell["stopped"] for _, cell in stopped)
+        covers = sum(cell["covers"] for _, cell in stopped)
+        low = [
+            row["pool"] for row, cell in stopped
+            if binom.cdf(cell["covers"], cell["stopped"], WANTED) < ALARM
+        ]
+        labels = np.mean([cell["labels"] for _, cell in stopped])
+        wrong = [cell["wrong_ok"] / row["repeats"] for row, cell in of_rule]
+        yield (f"| {rule['target']:.2f} | {rule['least']} | {rule['looks']} | {total:,} "
+               f"| {covers / total:.3f} | {min(cell['covers'] / cell['stopped'] for _, cell in stopped):.3f} "
+               f"| {', '.join(low) or 'none'} of {len(stopped)} | {labels:.0f} "
+               f"| {np.mean(wrong):.3f} | {max(wrong):.3f} |")
+
+
+def page(rows: Sequence[dict[str, Any]]) -> str:
+    """The page."""
+    repeats = sorted({row["repeats"] for row in rows})
+    return "\n".join([
+        "# At the stop\n",
+        f"Made by `python -m benchmarks.at_the_stop`: F1 by `{OWN}`, a look with every batch of {BATCH} "
+        f"labels up to {BUDGET}, nominal 95%, R = {' or '.join(map(str, repeats))}, {len(rows)} pools of "
+        "families by lot that nothing was chosen on (`judge`). The truth lies exactly at the limit, so every "
+        f"`ok` is wrong; at most {MOST_WRONG:.1%} is allowed. Pools with fewer than {OFTEN} stops are left "
+        "out of the columns of stops; below 0.94 by a binomial test at 1%.\n",
+        *rule_table(rows), "",
+    ])
+
+
+def main() -> None:
+    """Run the pools that the cache lacks, and print or write the page."""
+    parser = argparse.ArgumentParser(description="Coverage and wrong verdicts at the stop.")
+    parser.add_argument("--lot", default="judge", choices=("choose", "judge"))
+    parser.add_argument("--number", type=int, default=4, help="pools of each family")
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    rows = rows_of(asked.cache)
+    done = {row["pool"] for row in rows}
+    for name in (f"{family}-{asked.lot}-{i}" for family in FAMILIES for i in range(asked.number)):
+        if name not in done:
+            rows.append(run_pool(name, asked.repeats))
+            with asked.cache.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+    if asked.write:
+        OUT.write_text(page(rows), encoding="utf-8")
+    else:
+        print("\n".join(rule_table(rows)))
+
+
+if __name__ == "__main__":
+    main()

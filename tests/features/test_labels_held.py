@@ -1,0 +1,179 @@
+"""Labels that are there already: `assay.estimate` and `assay estimate POOL` with a judge of every row."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import assay
+from assay.errors import BadInput
+from assay.flows.cli.main import run_command_line
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "labels-you-have.md"
+ROWS, LABELLED = 800, 100
+TWO = {"outcome": ["spam", "ham"], "prediction": "call", "probability": "chance"}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    """Classes, a number and grades with what guesses them; a random sample of the rows has labels."""
+    rng = np.random.default_rng(3)
+    spam = rng.random(ROWS) < 0.3
+    chance = np.clip(np.where(spam, 0.7, 0.2) + rng.normal(0, 0.15, ROWS), 0.01, 0.99)
+    number = rng.normal(3, 1, ROWS)
+    grade = np.clip(np.round(number), 1, 5).astype(int)
+    labelled = np.isin(np.arange(ROWS), rng.permutation(ROWS)[:LABELLED])
+    names = np.array(["ham", "spam"])
+    return pd.DataFrame({
+        "item_id": [f"i{row}" for row in range(ROWS)], "truth": names[spam.astype(int)],
+        "label": pd.Series(names[spam.astype(int)]).where(labelled),
+        "call": names[(chance > 0.5).astype(int)], "looser": names[(chance > 0.3).astype(int)],
+        "chance": chance, "number": pd.Series(number).where(labelled), "true_number": number,
+        "gpt": number + rng.normal(0, 0.6, ROWS), "llama": number + rng.normal(0, 1.0, ROWS),
+        "grade": pd.Series(grade).where(labelled),
+        "guessed_grade": np.clip(grade + rng.integers(-1, 2, ROWS), 1, 5),
+        "thread": np.arange(ROWS) // 8, "traffic": rng.integers(1, 4, ROWS),
+    })
+
+
+def width(row):
+    return row.upper - row.lower
+
+
+def test_judges_of_every_row_narrow_the_interval_of_a_mean(pool):
+    asked = {"label": "number", "outcome": "number", "measures": "mean"}
+    judged = assay.estimate(pool, **asked, judge=["gpt", "llama"])
+    assert judged.lower < pool["true_number"].mean() < judged.upper
+    assert width(judged) < 0.7 * width(assay.estimate(pool, **asked))
+    assert judged.notes == ("100 of 800 rows have a label; they are taken for a simple random sample of all",)
+    assert judged.estimates[0].labels == LABELLED
+
+
+def test_measures_of_two_classes_and_weights(pool):
+    found = assay.estimate(pool, **TWO, measures=["accuracy", "f1", "recall", "rate"])
+    assert all(row.lower < row.value <= row.upper for row in found)
+    truth = (pool["truth"] == pool["call"]).mean()
+    assert found["accuracy"].lower < truth < found["accuracy"].upper
+    weighted = assay.estimate(pool, **TWO, measures="accuracy", item_weight="traffic")
+    assert weighted.value != found["accuracy"].value
+
+
+def test_systems_are_compared(pool):
+    systems = {"tight": "call", "loose": "looser"}
+    found = assay.estimate(pool, outcome=["spam", "ham"], systems=systems, measures="accuracy")
+    apart = found["accuracy", "loose", "tight"]
+    assert apart.comparison is not None
+    truth = (pool["truth"] == pool["looser"]).mean() - (pool["truth"] == pool["call"]).mean()
+    assert apart.lower < truth < apart.upper
+
+
+def test_grades_classes_clusters_and_the_population(pool):
+    grades = assay.estimate(
+        pool, label="grade", judge="guessed_grade", outcome=[1, 2, 3, 4, 5], measures="mean"
+    )
+    assert 2.5 < grades.lower < grades.upper < 3.5
+    assert len(assay.estimate(pool, prediction="call", measures=["accuracy", "macro_f1"]).estimates) == 2
+    mean = {"label": "number", "judge": "gpt", "outcome": "number", "measures": "mean"}
+    clustered = assay.estimate(pool, **mean, cluster="thread").estimates[0]
+    assert clustered.about == "population"
+    people = assay.estimate(pool, **mean, about="population")
+    assert width(people) > width(assay.estimate(pool, **mean))
+
+
+def test_chances_of_their_own(pool):
+    rng = np.random.default_rng(8)
+    chance = np.where(np.abs(pool["chance"] - 0.5) < 0.2, 0.4, 0.1)
+    drawn = pool.assign(
+        inclusion_probability=chance, label=pool["truth"].where(rng.random(ROWS) < chance)
+    )
+    found = assay.estimate(drawn, **TWO, measures=["accuracy", "f1"])
+    assert "drawn with the chances in 'inclusion_probability'" in found.notes[0]
+    truth = (pool["truth"] == pool["call"]).mean()
+    assert found["accuracy"].lower < truth < found["accuracy"].upper
+    stands_for = assay.estimate(
+        drawn.assign(stands=1 / chance).drop(columns="inclusion_probability"), **TWO, measures="accuracy",
+        weight="stands",
+    )
+    assert stands_for.value == pytest.approx(found["accuracy"].value)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"drawn": "unknown"}, "no interval holds for labels that nobody knows how they were chosen"),
+    ({"drawn": "guessed"}, "drawn: 'guessed' is none of random, unknown"),
+    ({"label": "truth"}, "column 'truth': every row has a label"),
+    ({"label": "nothing"}, "no column 'nothing'"),
+    ({"judge": "gpt5"}, "judge: the frame has no column 'gpt5'"),
+    ({"pool_size": 800}, "probability: is of all rows of a pool"),
+    ({"about": "people"}, "about: is 'people'"),
+    ({"weight": "traffic", "drawn": "random"}, "drawn: is 'random', and column 'traffic' has chances"),
+    ({"measures": "f9"}, "f9"),
+])
+def test_what_is_wrong_is_named(pool, change, message):
+    with pytest.raises(BadInput, match=re.escape(message)):
+        assay.estimate(pool, **{**TWO, "measures": "accuracy", **change})
+
+
+def test_a_pool_without_a_label_is_refused(pool):
+    with pytest.raises(BadInput, match="no row has a label"):
+        assay.estimate(pool.assign(label=None), **TWO, measures="accuracy")
+
+
+def printed_by(capsys, *arguments):
+    code = run_command_line(["estimate", *arguments])
+    return code, capsys.readouterr()
+
+
+def test_the_command_says_what_python_says(pool, tmp_path, capsys):
+    path = str(tmp_path / "pool.csv")
+    pool.drop(columns=["truth", "true_number"]).to_csv(path, index=False)
+    code, told = printed_by(
+        capsys, path, "--label", "number", "--outcome", "number", "--judge", "gpt,llama", "--measure", "mean",
+        "--json",
+    )
+    answer = json.loads(told.out)
+    same = assay.estimate(pool, label="number", judge=["gpt", "llama"], outcome="number", measures="mean")
+    assert code == 0
+    assert answer["labels"] == LABELLED
+    assert answer["estimates"][0]["lower"] == pytest.approx(same.lower, abs=1e-6)
+    code, told = printed_by(
+        capsys, path, "--positive", "spam", "--prediction", "call", "--probability", "chance",
+        "--measure", "f1,accuracy",
+    )
+    assert code == 0
+    assert "100 of 800 rows have a label" in told.out
+    assert "f1 " in told.out
+    code, told = printed_by(
+        capsys, path, "--system", "tight=call", "--system", "loose=looser", "--measure", "accuracy"
+    )
+    assert "accuracy of loose minus tight" in told.out
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--drawn", "unknown"], "no interval holds"),
+    (["--segment", "a=b"], "--segment: is for labels of an evaluation"),
+    (["--positive", "eggs"], "--positive: 'eggs' is not one of two classes"),
+    (["--weight", "w"], "no column 'w'"),
+    (["--system", "call"], "--system: 'call' is not a name and a column"),
+])
+def test_the_command_names_the_option_that_is_wrong(pool, tmp_path, capsys, options, message):
+    path = str(tmp_path / "pool.csv")
+    pool[["label", "call"]].to_csv(path, index=False)
+    code, told = printed_by(capsys, path, "--measure", "accuracy", "--prediction", "call", *options) \
+        if "--system" not in options else printed_by(capsys, path, "--measure", "accuracy", *options)
+    assert code == 2
+    assert message in " ".join(told.err.split())
+
+
+def test_the_four_lines_of_the_how_to_run(pool, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pool.rename(columns={"number": "human"}).drop(columns=["label", "true_number"]).to_csv(
+        "answers.csv", index=False
+    )
+    (example,) = re.findall(r"```python\n(.*?)```", HOW_TO.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(example.strip().splitlines()) == 4
+    names = {}
+    exec(example, names)
+    assert names["found"].lower < pool["true_number"].mean() < names["found"].upper
