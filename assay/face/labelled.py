@@ -267,7 +267,7 @@ def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _item_weights(table: pa.Table, column: str | None) -> Floats | None:
-    """(n, 1) what each item counts for."""
+    """(n, 1) what each item counts for; None where all count alike."""
     if column is None:
         return None
     values = _column(table, column)
@@ -282,7 +282,7 @@ def _item_weights(table: pa.Table, column: str | None) -> Floats | None:
                        "or more")
     if not given.any():
         raise BadInput(f"column {column!r}: all weights are 0: nothing counts")
-    return np.asarray(given[:, None], np.float64)
+    return None if (given == given[0]).all() else np.asarray(given[:, None], np.float64)
 
 
 def _codes(what: KnownOutcome, kind: OutcomeKind, name: str, values: pa.Array) -> Floats:

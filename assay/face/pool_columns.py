@@ -11,6 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.frames import ROW, FrameSource, as_source, no_column
 from assay.face.question import KnownOutcome, listed, systems_of
+from assay.tasks.pool.silent_columns import says_nothing
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
 from assay.tasks.sources.reader import column_names, open_source
@@ -64,8 +65,9 @@ class RolesOfColumns:
         names = ("1", "0") if self.positive is None or kind is None else kind.parts[::-1]
         self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
 
-    def of_two_classes(self, *, as_any: bool) -> LabelledPool | OutcomePool:
-        """The pool of two classes; as_any: as one of any outcome, with its clusters and weights."""
+    def of_two_classes(self, curves: bool) -> LabelledPool | OutcomePool:
+        """The pool of two classes; as one of any outcome where curves are asked for, or clusters or weights
+        say something."""
         if self._given["judge"] is not None:
             raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
         for name in ("covariates", "spread"):
@@ -84,7 +86,8 @@ class RolesOfColumns:
             found = read_labelled_pool(
                 path, positive=self.positive, features=[name for name in columns if name.startswith(_FEATURE)]
             )
-            return of_two_classes(path, found, **beside) if as_any else found
+            speaking = {role: name for role, name in beside.items() if not says_nothing(path, role, name)}
+            return of_two_classes(path, found, **speaking) if curves or speaking else found
 
         made: LabelledPool | OutcomePool = self._read_as(columns, read)
         return made

@@ -150,8 +150,7 @@ def replay(
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     written = measures_as_written("f1" if measures is None else measures)
     asked = replace(asked, measures=tuple(written))
-    beside = cluster is not None or weight is not None
-    found = pool.of_two_classes(as_any=asks_for_curves(written) or beside) if pool.two_classes \
+    found = pool.of_two_classes(asks_for_curves(written)) if pool.two_classes \
         else pool.of_any_kind()
     with _naming_arguments():
         result = run_replay(found, asked, pool_name=named, processes=processes)

@@ -57,6 +57,7 @@ from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
+from assay.tasks.pool.silent_columns import spec_as_frozen, without_silent_columns
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
@@ -115,11 +116,15 @@ def examine_spec(
     """Examine a spec; sampling: read a sample of a large source. Every problem is a finding; nothing is begun
     or created."""
     try:
-        spec = load_spec(path)
+        recorded = load_spec(path)
     except BadInput as error:
         return Examination(subject=str(path), findings=[_refused("spec", error, "correct the spec")])
+    try:
+        spec = without_silent_columns(recorded)
+    except BadInput:
+        spec = recorded      # what is wrong with its source is a finding below
     if not spec.labels.by_cell or spec.labels.one_class is not None:
-        return _any_outcome(path, spec, store_of, sampling)
+        return _any_outcome(path, recorded, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     findings += _without_interval(spec)
     pool = spec.pool
@@ -150,7 +155,7 @@ def examine_spec(
         findings.append(_too_many(spec, found.total))
     if found.rows:
         findings += _about_population(spec, found.total)
-    findings += _places(spec, store_of)
+    findings += _places(recorded, store_of)
     return Examination(
         subject=str(path), findings=findings, rows=found.total, roles=roles, rows_read=found.rows,
         sample=looked_at,
@@ -324,7 +329,7 @@ def _resumed(spec: Spec, ledger: Ledger) -> Finding:
     begun = f"{spec.name!r} has begun with this very spec: `assay run` resumes it"
     try:
         manifest = load_manifest(ledger)
-        refuse_changed_source(ledger, spec, manifest)
+        refuse_changed_source(ledger, spec_as_frozen(spec, manifest), manifest)
     except KeyMissing:
         return ok("name", begun)     # killed before the pool was frozen
     except BadInput as error:

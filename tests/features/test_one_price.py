@@ -7,6 +7,7 @@ import pytest
 from doubles.specs import within_reach
 from scipy.special import expit, logit
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import stream
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
@@ -28,7 +29,7 @@ def folder(tmp_path_factory):
     rows = [
         {"item_id": f"i{i}", "text": f"text {i}", "p": repr(float(p[i])), "odds": repr(float(logit(p[i]))),
          "guess": "yes" if p[i] > 0.5 else "no", "p_yes": repr(float(p[i])), "p_no": repr(float(1 - p[i])),
-         "all": "everybody"}
+         "all": "everybody", "weight": "1.0", "twice": "2", "own": f"cluster {i}"}
         for i in range(ITEMS)
     ]
     for name, fields, written in (
@@ -70,6 +71,10 @@ SPELLINGS = {
     "a score between 0 and 1": ({"score": "p", "threshold": 0.5}, {}),
     "log odds": ({"score": "odds", "threshold": 0.0}, {}),
     "a column of predictions": ({"prediction": "guess", "probability": "p"}, {}),
+    "a weight of 1.0": ({**PROBABILITY, "weight": "weight"}, {}),
+    "a weight of 2 for everybody": ({**PROBABILITY, "weight": "twice"}, {}),
+    "a cluster for each item": ({**PROBABILITY, "cluster": "own"}, {}),
+    "one stratum": ({**PROBABILITY, "strata": "all"}, {}),
     "one segment": ({**PROBABILITY, "segments": ["all"]}, {}),
     "a measure by its name": (PROBABILITY, {"measure": [{"name": "f1"}]}),
     "classes, one of which is asked for": ({"prediction": "guess", "probability": {"prefix": "p_"}}, CLASSES),
@@ -91,3 +96,39 @@ def test_another_spelling_asks_the_same_items_and_says_the_same(folder, usual, s
     items, estimate = run(folder, pool, **changes)
     assert items == usual[0]
     np.testing.assert_allclose(estimate, usual[1], rtol=0, atol=1e-8)
+
+
+def test_twice_the_weights_change_nothing(folder, tmp_path):
+    """To the last bit: a weight is a share of all weights."""
+    with (folder / "pool.csv").open(encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    for row, size in zip(rows, stream(6, "weights").gamma(2.0, size=len(rows)), strict=True):
+        row |= {"weight": repr(float(size)), "twice": repr(2 * float(size))}
+    with (tmp_path / "pool.csv").open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.DictWriter(opened, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    single, twice = (
+        run(folder, {**PROBABILITY, "source": str(tmp_path / "pool.csv"), "weight": column})
+        for column in ("weight", "twice")
+    )
+    assert single == twice
+
+
+def test_weights_that_differ_by_now_are_another_pool(folder, tmp_path):
+    """A pool that was frozen of equal weights is not resumed when its file has others."""
+    source = tmp_path / "pool.csv"
+    source.write_bytes((folder / "pool.csv").read_bytes())
+    pool = {**PROBABILITY, "source": str(source), "weight": "weight"}
+    run(folder, pool)
+    spec = Spec.from_json(within_reach({
+        "name": "resumed", "pool": {"id": "item_id", "display": ["text"], **pool},
+        "labels": {"positive": "yes", "negative": "no"}, "measure": ["f1"], "budget": {"labels": 120},
+        "desk": {"kind": "simulated", "labels": str(folder / "labels.csv")},
+    }))
+    store = MemoryStore()
+    assert begin_evaluation(store, spec).spec.pool.weight is None
+    begin_evaluation(store, spec)      # the same file: resumed
+    source.write_text(source.read_text(encoding="utf-8").replace(",1.0,2,", ",3.0,2,", 1), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"column 'weight' \(pool.weight\) says something"):
+        begin_evaluation(store, spec)

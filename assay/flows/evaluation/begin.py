@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.methods.registry import is_auto
+from assay.evalcore.methods.registry import Choice, is_auto
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.desks.desk import Desk, prepare_desk
@@ -46,12 +46,17 @@ from assay.tasks.pool.inherited import write_inherited
 from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.same_source import refuse_changed_source
 from assay.tasks.pool.shards import MapOver
+from assay.tasks.pool.silent_columns import refuse_columns_that_speak, without_silent_columns
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import NoFile
 from assay.tasks.spec.census import never_met_by_all, refuse_known_answers
 from assay.tasks.spec.evaluation import Spec, with_limit
 
 _log = logging.getLogger("assay.begin")
+
+
+_SILENT = ("pool: weights that are all equal, one stratum and clusters of one item each say nothing, so the "
+           "question is asked as without them (the items of the pool, unless `about` says population)")
 
 
 class NameTaken(BadInput):
@@ -84,11 +89,14 @@ def begin_evaluation(
     if _begun_as(store, spec):
         opened = open_evaluation(store, spec.name)
         if same_source:
-            _compare(opened, progress)
+            _compare(opened, spec, progress)
         if opened.manifest.rows > PART_ROWS:
             forget(store, spec.name)      # it may have been killed before it cleared up
         return opened
     _check_audit(store, spec)
+    asked = without_silent_columns(spec) if same_source else spec
+    if asked is not spec:
+        _log.info("%s", _SILENT)
     if desk is None:
         own_identity(Ledger(store, spec.name))
     where = desk if desk is not None else desk_of(store, spec)
@@ -96,27 +104,28 @@ def begin_evaluation(
     def claim(manifest: Manifest) -> None:
         prepare_desk(where)
         own_identity(Ledger(store, spec.name))
-        _claim(store, spec, manifest)
+        _claim(store, spec, asked.choice_of(manifest.predicted), manifest)
         begin_log(Ledger(store, spec.name))
         write_begun(Ledger(store, spec.name), now())
 
     def check_rows(rows: int, counts: PredictionCounts) -> None:
         if not same_source:
             return     # a window of a monitor is what it is: so large, with these predictions
-        never = never_met_by_all(spec, rows)
+        never = never_met_by_all(asked, rows)
         if never is not None:
             raise BadInput(f"target.half_width {never}")
-        refuse_known_answers(spec, counts.predicted)
+        refuse_known_answers(asked, counts.predicted)
 
-    manifest = _freeze(spec, store, progress, claim, workers, check_rows)
+    manifest = _freeze(asked, store, progress, claim, workers, check_rows)
     _refuse_if_taken(store, spec)
     _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
 
 
-def _compare(opened: Opened, progress: Callable[[int], None] | None) -> None:
+def _compare(opened: Opened, spec: Spec, progress: Callable[[int], None] | None) -> None:
     try:
         refuse_changed_source(opened.ledger, opened.spec, opened.manifest, progress=progress)
+        refuse_columns_that_speak(opened.ledger, spec, opened.manifest)
     except NoFile as error:
         raise NoFile(
             f"{error}. Evaluation {opened.name!r} has begun, and its source cannot be compared with its "
@@ -173,9 +182,9 @@ def _freeze(
         )
 
 
-def _claim(store: Store, spec: Spec, manifest: Manifest) -> None:
+def _claim(store: Store, spec: Spec, choice: Choice, manifest: Manifest) -> None:
     """Write the spec under its name, and the evaluation into the index, before the manifest commits both."""
-    chosen = spec.choice_of(manifest.predicted) if is_auto(spec.method) else None
+    chosen = choice if is_auto(spec.method) else None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),
         versions={**versions(), **MARK},

@@ -72,9 +72,9 @@ def refuse_changed_source(
     try:
         rows, digest = source_digest(spec, given, progress)
     except BadInput as error:
-        raise _changed(pool, given.given, f"it cannot be used as that pool any more: {error}") from None
+        raise changed_source(pool, given.given, f"it cannot be used as that pool any more: {error}") from None
     if digest != manifest.digest:
-        raise _changed(pool, given.given, f"it holds {plural(rows, 'item')}, digest {digest[:12]}")
+        raise changed_source(pool, given.given, f"it holds {plural(rows, 'item')}, digest {digest[:12]}")
 
 
 def source_digest(
@@ -93,7 +93,8 @@ def source_digest(
     return rows, pool_digest(digests)
 
 
-def _changed(pool: FrozenPool, source: str, now: str) -> SourceChanged:
+def changed_source(pool: FrozenPool, source: str, now: str) -> SourceChanged:
+    """The error of a source that is not the frozen pool any more; now: what it holds, in words."""
     return SourceChanged(
         f"pool.source: {source} is not the pool of evaluation {pool.evaluation!r} ({pool.text}); now {now}. "
         "The numbers of an evaluation are about its frozen pool alone. To evaluate what is there now, "

@@ -133,6 +133,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         np.where(gaps[c], SILENT, codes.get(c, 0.0)) if c in gaps else codes[c] for c in columns.judges
     ], axis=1) if columns.judges else None
     cluster = None if columns.cluster is None else _clusters(path, columns.cluster, found[columns.cluster])
+    if cluster is not None and columns.rank is None and len(np.unique(cluster)) == len(cluster):
+        cluster = None      # of one item each: the items
     names, contender = _contenders(path, columns, found)
     covariates, features = (
         np.stack([numbers(path, c, found[c]) for c in named], axis=1) if named else None
@@ -254,8 +256,8 @@ def _ranks(path: str, name: str, column: pa.Array, query: Floats | None) -> Floa
     return found[:, None]
 
 
-def _weights(path: str, name: str, column: pa.Array) -> Floats:
-    """(N, 1) numbers of 0 or more, not all of them 0."""
+def _weights(path: str, name: str, column: pa.Array) -> Floats | None:
+    """(N, 1) numbers of 0 or more, not all of them 0; None where all are equal, which says nothing."""
     found = numbers(path, name, column)
     if (found < 0).any():
         row = int(np.argmax(found < 0))
@@ -263,7 +265,7 @@ def _weights(path: str, name: str, column: pa.Array) -> Floats:
                        "what an item counts for")
     if not found.any():
         raise BadInput(f"{path}, column {name!r}: all weights are 0: nothing counts")
-    return found[:, None]
+    return None if (found == found[0]).all() else found[:, None]
 
 
 def _clusters(path: str, name: str, column: pa.Array) -> Floats:

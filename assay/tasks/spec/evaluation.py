@@ -13,7 +13,7 @@ the digest of old specs.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -399,6 +399,15 @@ class Spec(Part):
         return self.model_dump(
             mode="json", by_alias=True, exclude=set(self.not_recorded), exclude_none=True
         )
+
+    def without(self, columns: Collection[str]) -> "Spec":
+        """The same question without these columns of the pool, by their keys; itself where it needs them."""
+        written = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        pool = {key: value for key, value in written["pool"].items() if key not in (*columns, "task")}
+        try:
+            return Spec.model_validate({**written, "pool": pool})
+        except ValidationError:
+            return self
 
     @staticmethod
     def from_json(data: Mapping[str, Any], origin: str = "spec.json") -> "Spec":
