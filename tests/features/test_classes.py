@@ -128,8 +128,14 @@ def test_several_people_vote_and_agreement_and_errors_are_told(tmp_path):
     assert all(person.errors is None and person.wrong is not None for person in known.people)
     assert "not taken out" in known.correction.reason
     assert verify(store, "classes").differences == ()
-    page = render_report(report_data(open_evaluation(store, "classes"), standing))["report.html"].decode()
-    assert "Wrong answers" in page
+    report = render_report(report_data(open_evaluation(store, "classes"), standing))
+    assert "Wrong answers" in report["report.html"].decode()
+    # one person held against another: of every measure that is asked, on items that two answered
+    assert "What two people reach against each other" in report["report.html"].decode()
+    ceiling = {row["measure"]: row for row in json.loads(report["report.json"])["ceiling"]}
+    assert {"macro_f1", "accuracy"} <= ceiling.keys()
+    assert ceiling["accuracy"]["lower"] < ceiling["accuracy"]["value"] < ceiling["accuracy"]["upper"]
+    assert ceiling["accuracy"]["value"] < 1
 
 
 def test_ask_and_tell_revisions_skips_and_an_early_end(tmp_path):

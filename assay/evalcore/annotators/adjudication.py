@@ -149,6 +149,12 @@ def latest_answers(annotations: Iterable[Answer]) -> Mapping[str, Sequence[Answe
     return by_item
 
 
+def earliest_votes(answers: Iterable[Answer], people: int) -> list[str]:
+    """What the first so many people answered about an item who gave a label; a later one only broke a tie."""
+    votes = sorted((answer for answer in answers if answer.kind == "label"), key=_age)
+    return [answer.label for answer in votes[:people] if answer.label is not None]
+
+
 def _age(answer: Answer) -> tuple[datetime, str, str, str]:
     """The key that sorts answers by time; the rest keeps the order of equal times the same on every run."""
     return _instant(answer.updated_at), answer.annotation_id, answer.kind, answer.label or ""

@@ -29,6 +29,7 @@ from assay.evalcore.weighted.sample import (
     wrong_predictions,
 )
 from assay.flows.judges import read_judge_checks, read_judges
+from assay.flows.people.ceiling import read_ceiling
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened, probability_kind
@@ -260,6 +261,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         reliability=probabilities_held(opened, weighted),
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         annotators=_annotators(opened, standing.rounds, standing.revision),
+        ceiling=[] if several else read_ceiling(opened, weighted),
         judges=read_judges(opened, standing, weighted),
         judge_checks=read_judge_checks(opened, weighted),
         systems=_systems(opened),

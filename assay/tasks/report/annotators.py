@@ -56,6 +56,16 @@ class CorrectedLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CeilingLine:
+    """A measure of the system, and of one person held against another."""
+
+    name: str
+    system: str
+    people: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorsSection:
     """What the page's section needs."""
 
@@ -69,10 +79,13 @@ class AnnotatorsSection:
     spread: str | None       # how far apart the numbers lie that people gave one item
     differ: int              # labels of closed rounds that would come out otherwise today
     estimates: tuple[CorrectedLine, ...]
+    ceiling: tuple[CeilingLine, ...]
 
 
-def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[MeasureEstimate]) -> AnnotatorsSection:
-    """The section in words; estimates: the naive ones."""
+def annotators_in_words(
+    quality: AnnotatorQuality, estimates: Sequence[MeasureEstimate], ceiling: Sequence[MeasureEstimate] = ()
+) -> AnnotatorsSection:
+    """The section in words; estimates: the naive ones; ceiling: of one person held against another."""
     correction = quality.correction
     newest = max((row.revision for row in estimates), default=0)
     naive = {row.measure: row for row in estimates}
@@ -88,6 +101,16 @@ def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[MeasureEs
         differ=len(quality.would_differ),
         estimates=tuple(_corrected(e, naive.get(e.measure)) for e in correction.estimates)
         if correction.reason is None else (),
+        ceiling=tuple(_ceiling(row, naive.get(row.measure)) for row in ceiling),
+    )
+
+
+def _ceiling(row: MeasureEstimate, system: MeasureEstimate | None) -> CeilingLine:
+    return CeilingLine(
+        name=wording.measure_name(row.measure),
+        system="–" if system is None else wording.value_or_reason(system),
+        people=wording.value_or_reason(row),
+        interval=wording.interval(row),
     )
 
 

@@ -99,6 +99,7 @@ class ReportData(Standing):
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
     serves_all: bool = False                     # every measure drives the choice, unless the spec says which
     annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.annotators
+    ceiling: Sequence[MeasureEstimate] = ()      # of each measure, one person held against another
     extend_command: str | None = None            # what buys as many labels as would decide
     systems: ComparedSystems | None = None       # where systems are compared
     strengths: Mapping[str, float] = field(default_factory=dict)   # system -> log strength, of comparisons

@@ -98,6 +98,7 @@ class ReportJson(EvaluationJson):
 
     history: list[RoundJson]
     annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
+    ceiling: NotRequired[list[MeasureEstimate]]    # people against each other, where two answer each item
     audit: NotRequired[AuditPrice]                 # only where a wide interval is announced
     judges: NotRequired[Judges]                    # only where the pool has judges
     judge_checks: NotRequired[JudgeChecks]         # only where the spec asks
@@ -115,8 +116,8 @@ def report_json(data: ReportData) -> bytes:
         for past in data.history
     ]
     beside = {
-        "annotators": data.annotators, "audit": data.audit_price, "judges": data.judges,
-        "judge_checks": data.judge_checks,
+        "annotators": data.annotators, "ceiling": data.ceiling, "audit": data.audit_price,
+        "judges": data.judges, "judge_checks": data.judge_checks,
         "errors": data.errors, "score_axis": data.score_axis, "reliability": data.reliability,
     }
     whole = {**data.contract(), "history": history} | {

@@ -380,7 +380,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "audit": None if data.audit_price is None else audit_in_words(data.audit_price),
         "prices": [price_line(data, row) for row in whole_pool_rows(data) if row.price_tag],
         "annotators": None if data.annotators is None else annotators_in_words(
-            data.annotators, whole_pool_rows(data)
+            data.annotators, whole_pool_rows(data), data.ceiling
         ),
         "truth": truth_lines(data),
         "random_sampling": [random_sampling_line(data, row) for row in data.random_sampling],
