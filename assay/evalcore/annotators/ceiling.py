@@ -1,10 +1,10 @@
 """What two people reach against each other: the measure that a system is held against.
 
 Of an item with the answers of m people, each is taken once for the prediction and each other one for the
-label, so an item of weight w gives m (m - 1) rows of weight w / (m (m - 1)). A measure of these rows is that of
-one person held against another; F1 is then the agreement that Hripcsak and Rothschild (2005) propose where the
-other class has no size. All rows of an item are one cluster, because they tell of the same item: the interval
-is over items.
+label, so an item of weight w gives m (m - 1) rows of weight w / (m (m - 1)). A measure of these rows is that
+of one person held against another; F1 is then the agreement that Hripcsak and Rothschild (2005) propose where
+the other class has no size. All rows of an item are one cluster, because they tell of the same item: the
+interval is over items.
 
 A system that reaches this does as well as another person would. Where people err it can reach more, if the
 label is made of several answers.
