@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from benchmarks.pages import read_page, write_page
+
 
 def rewrite(page: Path, made: str, begin: str, end: str = "") -> None:
     """Put Markdown where the last one was: between two lines of the page, or below one."""
-    text = page.read_text(encoding="utf-8")
+    text = read_page(page)
     before, _, rest = text.partition(begin)
     after = f"\n{end}{rest.partition(end)[2]}" if end else ""
-    page.write_text(f"{before}{begin}\n\n{made.strip()}\n{after}", encoding="utf-8")
+    write_page(page, f"{before}{begin}\n\n{made.strip()}\n{after}")

@@ -8,6 +8,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.pages import write_page
+
 TABLES = ("rounds", "planning_steps", "replay", "snapshot")
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "benchmarks.md"
 
@@ -27,7 +29,7 @@ def main(wanted: list[str]) -> None:
         print(table, flush=True)
         parts.append(table)
     if not wanted:
-        OUT.write_text("\n".join(parts), encoding="utf-8")
+        write_page(OUT, "\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 from benchmarks.outcomes import pool_path
+from benchmarks.pages import write_page
 
 DOCS = Path(__file__).parent.parent / "docs" / "measured"
 PAGE, DATA = DOCS / "any-outcome.md", DOCS / "any-outcome.csv"
@@ -311,7 +312,7 @@ def main() -> None:
                 writer.writerows(rows)
             print(*key, _cell(rows), flush=True)
     if asked.data == DATA:
-        PAGE.write_text(page(kept), encoding="utf-8")
+        write_page(PAGE, page(kept))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from assay.evalcore.measures.registry import named
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from benchmarks.labels_to_width import ALARM, OWN, WANTED, pool_of, rows_of
+from benchmarks.pages import write_page
 from benchmarks.score_families import FAMILIES
 from benchmarks.stopping import stops
 
@@ -113,7 +114,7 @@ def main() -> None:
             with asked.cache.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[-1]) + "\n")
     if asked.write:
-        OUT.write_text(page(rows), encoding="utf-8")
+        write_page(OUT, page(rows))
     else:
         print("\n".join(rule_table(rows)))
 

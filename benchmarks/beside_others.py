@@ -24,6 +24,7 @@ from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from benchmarks.pages import write_page
 from benchmarks.real_pools import real_pool
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "beside-others.md"
@@ -165,7 +166,7 @@ def main() -> None:
         subprocess.run([said.python, "-m", "venv", made], check=True)
         python = Path(made) / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], check=True)
-        OUT.write_text("\n".join(page(said.runs, python, Path(made))) + "\n")
+        write_page(OUT, "\n".join(page(said.runs, python, Path(made))) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from benchmarks.broken_pools import broken_pool, in_lot
 from benchmarks.certification_doc import Totals, totals
 from benchmarks.certify import run
 from benchmarks.contenders import DEFENSIVE
+from benchmarks.pages import write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "broken-matchers.md"
 LOOKS = (50, 75, 100, 150, 200, 300, 500, 1000)
@@ -130,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help="only write the page")
     given = parser.parse_args(arguments)
     if given.write:
-        OUT.write_text(page(totals(given.cache, "f1")), encoding="utf-8")
+        write_page(OUT, page(totals(given.cache, "f1")))
         return
     pools = [
         name

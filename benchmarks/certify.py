@@ -55,6 +55,7 @@ from benchmarks.certification_doc import (
 from benchmarks.contenders import NARROW, UNBIASED, contender
 from benchmarks.half_widths import Needs, Row, oracle_needs, table
 from benchmarks.half_widths import write_csv as write_half_widths
+from benchmarks.pages import write_page
 from benchmarks.real_pools import real_pool
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "certification.md"
@@ -192,7 +193,7 @@ def needs(cache: Path) -> Needs:
 def write(cache: Path, names: Sequence[str]) -> None:
     """docs/measured/certification.md and .csv, from `names`."""
     reached = narrowing(cache, needs(cache))
-    OUT.write_text(document(cache, reached), encoding="utf-8")
+    write_page(OUT, document(cache, reached))
     write_csv(cache, OUT.with_suffix(".csv"))
     write_half_widths(reached, OUT.with_name("certification-half-widths.csv"))
 
@@ -227,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"## {one.replace('+', ', ')}\n\n{_told(given.cache, one, reached)}"
             for one, reached in every.items()
         )
-        OUT.with_name("certification-again.md").write_text(AGAIN + told, encoding="utf-8")
+        write_page(OUT.with_name("certification-again.md"), AGAIN + told)
         return
     together = "+".join(names)
     print(_told(given.cache, together, every.get(together, [])))

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.__main__ import machine
+from benchmarks.pages import write_page
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "docs" / "measured" / "first-use.md"
@@ -155,7 +156,7 @@ def main() -> None:
             lines = go(journey, folder)
             transcripts.append([line.replace(f"{folder}/", "").replace(str(folder), ".") for line in lines])
             sys.stderr.write(f"{journey.title}\n")
-    OUT.write_text(page(transcripts, commit), encoding="utf-8")
+    write_page(OUT, page(transcripts, commit))
 
 
 if __name__ == "__main__":

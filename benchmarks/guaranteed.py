@@ -20,6 +20,7 @@ from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from benchmarks.pages import write_page
 from benchmarks.rare_errors import FAMILIES as OUTCOMES
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "guaranteed.md"
@@ -161,7 +162,7 @@ def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
-    OUT.write_text("\n".join(page(parser.parse_args().runs)) + "\n")
+    write_page(OUT, "\n".join(page(parser.parse_args().runs)) + "\n")
 
 
 if __name__ == "__main__":

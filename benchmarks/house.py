@@ -33,6 +33,7 @@ import pandas as pd
 
 import assay
 from assay.flows.cli.main import run_command_line
+from benchmarks.pages import read_page, write_page
 
 HOUSE = Path(__file__).parents[1]
 ROOMS = f"{HOUSE / 'assay'}/"
@@ -238,10 +239,8 @@ def main() -> None:
     for name, (functions, files) in journeys.items():
         passed = sum(found[file][0] for file in files if file in found)
         roads.append(f"| {name} | {functions:,} | {len(files)} | {passed:,} | {passed / MOST:.0f} |")
-    OUT.write_text(
-        PAGE.format(rows="\n".join(rows), roads="\n".join(roads), folders=by_folder(found)), encoding="utf-8"
-    )
-    print(OUT.read_text(encoding="utf-8"))
+    write_page(OUT, PAGE.format(rows="\n".join(rows), roads="\n".join(roads), folders=by_folder(found)))
+    print(read_page(OUT))
 
 
 PAGE = """\

@@ -26,6 +26,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
+from benchmarks.pages import write_page
 from benchmarks.real_pools import columns_of
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "labels-held.md"
@@ -281,7 +282,7 @@ def main() -> None:
         writer.writerow(["pool", "method", "labels", "coverage", "width", "root_mean_squared_error"])
         writer.writerows([x.pool, x.method, x.labels, f"{x.coverage:.4f}", f"{x.width:.5f}", f"{x.error:.5f}"]
                          for x in measured)
-    OUT.write_text("\n".join(page(measured, options.runs)) + "\n", encoding="utf-8")
+    write_page(OUT, "\n".join(page(measured, options.runs)) + "\n")
 
 
 if __name__ == "__main__":

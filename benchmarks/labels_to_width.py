@@ -26,6 +26,7 @@ from assay.evalcore.replay import families
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from benchmarks.broken_pools import broken_pool, is_broken
+from benchmarks.pages import write_page
 from benchmarks.score_families import FAMILIES, score_family_pool
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "labels.md"
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     if asked.write:
         found = rows_of(asked.cache)
-        OUT.write_text(page(found), encoding="utf-8")
+        write_page(OUT, page(found))
         with OUT.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(["pool", "method", "repeats", "labels", "covers", "half_width", "rmse", "bias"])

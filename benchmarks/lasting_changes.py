@@ -17,6 +17,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.profile import Profile, Traffic, profile_of
 from assay.evalcore.monitoring.signals import Watched, signals
 from assay.evalcore.reproducible import stream
+from benchmarks.pages import read_page, write_page
 
 FOLDER = Path(__file__).parent.parent / "docs" / "measured"
 PAGE, TABLE = FOLDER / "monitoring.md", FOLDER / "monitoring-unusual.csv"
@@ -148,8 +149,8 @@ def main() -> None:
         writer = csv.DictWriter(opened, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    before = PAGE.read_text(encoding="utf-8").partition(f"\n{HEADING}\n")[0].rstrip()
-    PAGE.write_text(f"{before}\n\n{section(rows, repeats)}", encoding="utf-8")
+    before = read_page(PAGE).partition(f"\n{HEADING}\n")[0].rstrip()
+    write_page(PAGE, f"{before}\n\n{section(rows, repeats)}")
 
 
 if __name__ == "__main__":

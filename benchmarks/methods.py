@@ -19,6 +19,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.pool import prepared
 from assay.evalcore.replay.run import BLOCK, ReplayPlan, run_block
+from benchmarks.pages import write_page
 from benchmarks.replay import BUDGETS, load
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "methods.md"
@@ -191,7 +192,7 @@ def main() -> None:
     given.cache.parent.mkdir(parents=True, exist_ok=True)
     wanted = given.methods.split(",")
     run(given.repeats, given.cache, wanted)
-    OUT.write_text(document(lines(given.cache), wanted), encoding="utf-8")
+    write_page(OUT, document(lines(given.cache), wanted))
 
 
 if __name__ == "__main__":

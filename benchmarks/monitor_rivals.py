@@ -34,6 +34,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitored_windows import lowered, simulate
 from benchmarks.monitoring import first_alarm
+from benchmarks.pages import read_page, write_page
 from benchmarks.real_streams import LABELS, PROMISE, Stream, streams
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "monitor-rivals.md"
@@ -206,8 +207,8 @@ def main() -> None:
         for text in page(pythons, Path(made)):
             print(text, flush=True)
             lines.append(text)
-    kept = OUT.read_text().partition("\n## ")[1:] if OUT.exists() else ()
-    OUT.write_text("\n".join(lines) + "\n" + "".join(kept))
+    kept = read_page(OUT).partition("\n## ")[1:] if OUT.exists() else ()
+    write_page(OUT, "\n".join(lines) + "\n" + "".join(kept))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitored_windows import Windows, even_pool, rare_pool, simulate
+from benchmarks.pages import read_page, write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "monitoring.md"
 KEPT = "## What falls short"     # from here on the file is not made by this module
@@ -169,7 +170,7 @@ def main() -> None:
         + ", ".join(f"{METHODS[name]:,} of {name}" for name in chosen)
         + ". Methods that can do so start warm, as they do in a monitor.", "",
     ]
-    _, heading, after = OUT.read_text(encoding="utf-8").partition(KEPT)
+    _, heading, after = read_page(OUT).partition(KEPT)
     for setting in SETTINGS:
         print(setting.title, flush=True)
         lines += [
@@ -181,9 +182,9 @@ def main() -> None:
         for name in chosen:
             lines += rows_of(setting, name, METHODS[name])
             # what is done stands, whatever comes
-            OUT.write_text("\n".join([*lines, "", heading + after]), encoding="utf-8")
+            write_page(OUT, "\n".join([*lines, "", heading + after]))
         lines.append("")
-    OUT.write_text("\n".join([*lines, heading + after]), encoding="utf-8")
+    write_page(OUT, "\n".join([*lines, heading + after]))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from assay.evalcore.replay.run import ReplayPlan, prepared, simulate, simulate_r
 from assay.evalcore.reproducible import stream
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import weighted_sample
+from benchmarks.pages import read_page, write_page
 
 START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
 END = "<!-- end of coverage -->"
@@ -161,9 +162,8 @@ def main() -> None:
 
 def put(lines: list[str], start: str, end: str) -> None:
     """Write the table between its two marks of the page."""
-    before, rest = OUT.read_text(encoding="utf-8").split(start)
-    OUT.write_text(before + start + "\n\n" + "\n".join(lines) + "\n\n" + end + rest.split(end)[1],
-                   encoding="utf-8")
+    before, rest = read_page(OUT).split(start)
+    write_page(OUT, before + start + "\n\n" + "\n".join(lines) + "\n\n" + end + rest.split(end)[1])
 
 
 if __name__ == "__main__":

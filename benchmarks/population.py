@@ -29,6 +29,7 @@ from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from benchmarks.pages import write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "population.md"
 ITEMS = (200, 1_000, 4_000)
@@ -332,7 +333,7 @@ def main() -> None:
                 asked.cache[0].parent.mkdir(parents=True, exist_ok=True)
                 with asked.cache[0].open("a") as file:
                     file.write("".join(f"{line}\n" for line in lines))
-    OUT.write_text(page(read_kept(asked.cache)))
+    write_page(OUT, page(read_kept(asked.cache)))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from assay.evalcore.recalibration import interval, label_model, planning, poster
 from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from benchmarks.certify import load
 from benchmarks.contenders import REPORT_DRAWS
+from benchmarks.pages import write_page
 
 BUDGETS = (50, 100, 300)
 CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
@@ -140,7 +141,7 @@ def main() -> None:
                 other, wide, covers = measured(method, pool_name, given.repeats)
             ratio, wider = np.exp(np.mean(np.log(other / mse))), np.exp(np.mean(np.log(wide / width)))
             rows.append(f"| {name} | {factor:g} | {pool_name} | {ratio:.2f} | {wider:.2f} | {covers:.2f} |")
-            given.out.write_text("\n".join(rows) + "\n", encoding="utf-8")
+            write_page(given.out, "\n".join(rows) + "\n")
             print(rows[-1], flush=True)
 
 

@@ -25,6 +25,8 @@ from typing import Any
 
 from doubles.served import fill, monitor_values, write_store
 
+from benchmarks.pages import write_page
+
 EVALUATIONS, MONITORS, WINDOWS = 1_000, 100, 500
 CLIENTS, SECONDS = 50, 60.0
 PAGE = Path(__file__).parents[1] / "docs" / "measured" / "serve.md"
@@ -289,7 +291,7 @@ def main(folder: Path, part: str = "") -> None:
         "day": f"{datetime.now(UTC):%d %B %Y}".lstrip("0"),
     }
     (folder / "measured.json").write_text(json.dumps(measured, indent=2))
-    PAGE.write_text(page(measured))
+    write_page(PAGE, page(measured))
     print(json.dumps(measured, indent=2))
 
 

@@ -33,6 +33,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitoring import ERROR_RATE, STREAMS, first_alarm
 from benchmarks.outcomes import pool_path
+from benchmarks.pages import write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "several-questions.md"
 RUNS = 200
@@ -270,4 +271,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    OUT.write_text(table(), encoding="utf-8")
+    write_page(OUT, table())

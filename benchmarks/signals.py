@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import window_sizes as sizes
+from benchmarks.pages import write_page
 from benchmarks.unusual_windows import FEWEST, RATE, signals_table
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "monitoring-signals.md"
@@ -55,13 +56,13 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     seen = signals_table()
     bought, means = sizes.buying_table(repeats)
-    OUT.write_text(PAGE.format(
+    write_page(OUT, PAGE.format(
         seen=seen, bought=bought, means=means, repeats=repeats,
         rate=RATE, fewest=FEWEST, from_window=FEWEST + 1,
         ordinary=sizes.ORDINARY, worse=sizes.WORSE, never=sizes.WORSE + 1, items=sizes.ITEMS,
         floor=sizes.FLOOR.value, error_rate=sizes.ERROR_RATE, budget=sizes.BUDGET, quiet=sizes.QUIET,
         follow_ups=sizes.FOLLOW_UPS,
-    ), encoding="utf-8")
+    ))
 
 
 if __name__ == "__main__":

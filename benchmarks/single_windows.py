@@ -19,6 +19,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitored_windows import Windows, even_pool, rare_pool, simulate
 from benchmarks.monitoring import ERROR_RATE, first_alarm
+from benchmarks.pages import write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "single-windows.md"
 LEVELS = (0.01, 1e-3, 3e-4)
@@ -100,7 +101,7 @@ def main() -> None:
         "|---|---|---|---|---|---|",
         *fall_rows(measure("accuracy"), 100), *fall_rows(measure("f1"), 100), "",
     ]
-    OUT.write_text("\n".join(lines), encoding="utf-8")
+    write_page(OUT, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from assay.evalcore.reproducible import stream
 from benchmarks.contenders import contender
 from benchmarks.half_widths import oracle_needs
 from benchmarks.lottery import draw
+from benchmarks.pages import write_page
 from benchmarks.unseen_doc import (
     BESIDE,
     BUDGETS,
@@ -124,7 +125,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="only write docs/measured/unseen.md")
     given = parser.parse_args()
     if given.write:
-        OUT.write_text(document(_lines(given.cache)), encoding="utf-8")
+        write_page(OUT, document(_lines(given.cache)))
         return
     if not given.show:
         first, last = map(int, given.pools.split("-"))

@@ -39,6 +39,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.__main__ import machine
+from benchmarks.pages import write_page
 
 BATCH = 10
 COLD = 5           # rounds at most of the ways that start a process: they take ten times as long
@@ -170,7 +171,7 @@ def main() -> None:
     text = table(measure(given.rounds))
     print(text)
     if given.write:
-        OUT.write_text(text, encoding="utf-8")
+        write_page(OUT, text)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
+from benchmarks.pages import read_page, write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "warm-start.md"
 METHODS = ("dirichlet-tree:depth=5", "recalibrated:report_draws=600")
@@ -190,7 +191,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--methods", default=",".join(METHODS))
     given = parser.parse_args()
-    tables = kept(OUT.read_text(encoding="utf-8")) if OUT.exists() else {}
+    tables = kept(read_page(OUT)) if OUT.exists() else {}
     for how in given.methods.split(","):
         for name, pools in (("Employment", employment()), ("A stream that shifts", shifted())):
             tables |= kept(stream_table(how, name, pools, measure("f1"), given.repeats))
@@ -203,7 +204,7 @@ def main() -> None:
         "root mean squared error, mean width and coverage of the nominal 95% interval.\n\n"
     )
     text = head + FOUND + "".join(f"## {table.rstrip()}\n\n" for table in tables.values())
-    OUT.write_text(text, encoding="utf-8")
+    write_page(OUT, text)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from assay.evalcore.replay.pool import LabelledPool, prepared
 from assay.evalcore.replay.run import ReplayPlan, run_block
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
-from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of, write_page
+from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of, write_paper_page
 
 PAGE = Path("docs/measured/papers/active-f-measure.md")
 PASSIVE = "passive-with-replacement:secondary-mixing=0"
@@ -248,7 +248,7 @@ _REST = """\
 
 def main() -> None:
     """Write the page."""
-    write_page(PAGE, page, "employment-ma", "goemotions-classes")
+    write_paper_page(PAGE, page, "employment-ma", "goemotions-classes")
 
 
 if __name__ == "__main__":

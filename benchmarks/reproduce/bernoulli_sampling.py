@@ -25,7 +25,7 @@ from assay.evalcore.replay.run import ReplayPlan, run_block
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.reproduce import tags_of_appendix_d as deviations
-from benchmarks.reproduce.pools import Tagged, digits, emotion, tags, write_page
+from benchmarks.reproduce.pools import Tagged, digits, emotion, tags, write_paper_page
 from benchmarks.reproduce.tags_of_appendix_d import Estimated, chances, estimate_macro, estimate_micro
 
 PAGE = Path("docs/measured/papers/bernoulli-sampling.md")
@@ -376,7 +376,7 @@ _REST = f"""\
 
 def main() -> None:
     """Write the page."""
-    write_page(PAGE, page, "goemotions-classes", "goemotions-tags")
+    write_paper_page(PAGE, page, "goemotions-classes", "goemotions-tags")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.pages import read_page, write_page
+
 PAPERS = Path("docs/measured/papers")
 BEGIN, END = "<!-- items -->", "<!-- end of items -->"
 _ANY = "K = 2 and K > 2"
@@ -316,7 +318,7 @@ def main() -> None:
     """Write the rows into the pages, which are otherwise as they were made."""
     for page in ITEMS:
         path = PAPERS / page
-        path.write_text(with_items(page, path.read_text(encoding="utf-8")), encoding="utf-8")
+        write_page(path, with_items(page, read_page(path)))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from scipy.special import logit
 
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats
+from benchmarks.pages import write_page
 from benchmarks.reproduce.items import with_items
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def pool_file(name: str) -> Path:
     return Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{name}.parquet"
 
 
-def write_page(page: Path, make: Callable[[], str], *pools: str) -> None:
+def write_paper_page(page: Path, make: Callable[[], str], *pools: str) -> None:
     """Write a page, with the rows of its paper, or say why it is left: it needs pools that are not there."""
     missing = [name for name in pools if not pool_file(name).exists()]
     if missing:
@@ -44,7 +45,7 @@ def write_page(page: Path, make: Callable[[], str], *pools: str) -> None:
               f"{pool_file('').parent}; set ASSAY_POOLS to the folder of the pools", file=sys.stderr)
         return
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(with_items(page.name, make()), encoding="utf-8")
+    write_page(page, with_items(page.name, make()))
 
 
 def pool_of(probability: Floats, prediction: Array, label: Array) -> LabelledPool:

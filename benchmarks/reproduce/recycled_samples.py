@@ -13,7 +13,7 @@ import numpy as np
 from assay.evalcore.recycled import Mixing, recycle_for_precision, uniform_sample
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
-from benchmarks.reproduce.pools import write_page
+from benchmarks.reproduce.pools import write_paper_page
 
 PAGE = Path("docs/measured/papers/recycled-samples.md")
 SIZE = 1100          # n_C and n_P, as section 5.2 has them
@@ -284,7 +284,7 @@ Table 2 needs the authors' classifiers of 4.5 million Reddit texts.
 
 def main() -> None:
     """Write the page."""
-    write_page(PAGE, lambda: page(table_1(), figure_2(), lemma_1()))
+    write_paper_page(PAGE, lambda: page(table_1(), figure_2(), lemma_1()))
 
 
 if __name__ == "__main__":

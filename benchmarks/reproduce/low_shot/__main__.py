@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.reproduce.low_shot import figures
 from benchmarks.reproduce.low_shot.data import PAIRS, TAGS, digits, pairs, tags
 from benchmarks.reproduce.low_shot.page import Results, Trials, page
-from benchmarks.reproduce.pools import write_page
+from benchmarks.reproduce.pools import write_paper_page
 
 PAGE = Path("docs/measured/papers/low-shot.md")
 # the paper has 1 a class, and 10 for variances
@@ -39,7 +39,7 @@ def run() -> Results:
 
 def main() -> None:
     """Write the page."""
-    write_page(PAGE, lambda: page(run()), TAGS, *PAIRS)
+    write_paper_page(PAGE, lambda: page(run()), TAGS, *PAIRS)
 
 
 if __name__ == "__main__":

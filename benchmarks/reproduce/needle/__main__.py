@@ -7,14 +7,14 @@ from pathlib import Path
 
 from benchmarks.reproduce.needle.page import page
 from benchmarks.reproduce.needle.runs import POOLS, run
-from benchmarks.reproduce.pools import write_page
+from benchmarks.reproduce.pools import write_paper_page
 
 PAGE = Path("docs/measured/papers/adaptive-importance-sampling.md")
 
 
 def main() -> None:
     """Write the page."""
-    write_page(PAGE, lambda: page(run()), *POOLS)
+    write_paper_page(PAGE, lambda: page(run()), *POOLS)
 
 
 if __name__ == "__main__":
