@@ -28,8 +28,8 @@ from assay.evalcore.replay.pool import OutcomePool, prepared
 from assay.evalcore.replay.run import simulate_rounds
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
-from benchmarks import rewrite
 from benchmarks.outcomes import pool_path
+from benchmarks.pages import rewrite
 
 MARK = "<!-- below: made by python -m benchmarks.best_of -->"
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "best-of.md"

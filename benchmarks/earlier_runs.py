@@ -21,8 +21,8 @@ from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
-from benchmarks import rewrite
 from benchmarks.outcomes import pool_path
+from benchmarks.pages import rewrite
 
 MARK = "<!-- below: made by python -m benchmarks.earlier_runs -->"
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "earlier-runs.md"

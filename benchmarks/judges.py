@@ -27,7 +27,7 @@ from assay.evalcore.weighted.judge_audit import audit_of_judge, calibration_of
 from assay.evalcore.weighted.judge_effects import Feature, JudgeEffects, judge_effects
 from assay.evalcore.weighted.judges import Judge, JudgedPool
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
-from benchmarks import rewrite
+from benchmarks.pages import rewrite
 
 START = "<!-- judges: made by python -m benchmarks.judges -->"
 END = "<!-- end of judges -->"

@@ -24,7 +24,7 @@ from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
-from benchmarks import rewrite
+from benchmarks.pages import rewrite
 
 MARK = "<!-- below: made by python -m benchmarks.outcomes -->"
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcomes.md"

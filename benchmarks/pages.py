@@ -44,6 +44,14 @@ def read_page(page: Path) -> str:
     return _BESIDE.sub(lambda match: _as_markdown(page.parent / match["file"]), text)
 
 
+def rewrite(page: Path, made: str, begin: str, end: str = "") -> None:
+    """Put Markdown where the last one was: between two lines of the page, or below one."""
+    text = read_page(page)
+    before, _, rest = text.partition(begin)
+    after = f"\n{end}{rest.partition(end)[2]}" if end else ""
+    write_page(page, f"{before}{begin}\n\n{made.strip()}\n{after}")
+
+
 def _tables_of(page: Path) -> list[Path]:
     return [path for path in (page.parent / "tables").glob(f"{page.stem}-*.csv")
             if path.stem.removeprefix(f"{page.stem}-").isdigit()]

@@ -22,7 +22,7 @@ from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
-from benchmarks import rewrite
+from benchmarks.pages import rewrite
 
 START = "<!-- weights: made by python -m benchmarks.weights -->"
 END = "<!-- end of weights -->"

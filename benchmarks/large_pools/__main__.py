@@ -15,12 +15,12 @@ from typing import Any
 import boto3
 from services.s3 import S3Server, s3_server
 
-from benchmarks import rewrite
 from benchmarks.__main__ import machine
 from benchmarks.large_pools.freezing import Freeze, freeze, scan
 from benchmarks.large_pools.page import BEGIN, END, tables
 from benchmarks.large_pools.pool import COLUMNS, SHOWN, write_pool
 from benchmarks.large_pools.rounds import Rounds
+from benchmarks.pages import rewrite
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured" / "large-pools.md"
 RUNNERS = ("serial", "processes:2", "dask", "ray")   # Dask and Ray: as many workers as processors

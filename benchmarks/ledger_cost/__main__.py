@@ -8,13 +8,13 @@ from pathlib import Path
 
 from services.s3 import s3_server
 
-from benchmarks import rewrite
 from benchmarks.__main__ import machine
 from benchmarks.ledger_cost.many import many
 from benchmarks.ledger_cost.page import BEGIN, END, END_OF_LOOKS, LOOKS, looks_table, tables
 from benchmarks.ledger_cost.rounds import rounds
 from benchmarks.ledger_cost.sweepers import sweepers
 from benchmarks.ledger_cost.windows import windows
+from benchmarks.pages import rewrite
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured" / "ledger-cost.md"
 
