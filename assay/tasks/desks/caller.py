@@ -1,11 +1,11 @@
 """The desk for labelling tools, scripts and models of the caller's own: ask for the waiting items, tell the
 answers.
 
-    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", classes=["spam", "ham"])
+    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", answers=class_answers("spam", "ham"))
     desk.tell({question.item.item_id: label_of(question.item.shown) for question in desk.ask()})
 
 Posting puts items where `ask` finds them, and `collect` reads what was told. Both are kept in the ledger's
-store, outside the record (`kept_batches`), so asking and telling may happen in different processes, at any
+store, outside the record (`KeptBatches`), so asking and telling may happen in different processes, at any
 time, and both survive a crash. Each call of `tell` is one key; of several answers by one person about one
 item the latest counts.
 

@@ -259,7 +259,7 @@ class Ending:
     """Why it ended, and with what."""
 
     stopped_by: StopReason
-    verdict: Verdict | None     # None without a threshold
+    verdict: Verdict | None     # None without a limit
     rounds: int                 # closed
     labels: int                 # distinct items with a label
     undecided: int              # distinct items people could not decide

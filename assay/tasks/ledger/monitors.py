@@ -315,7 +315,7 @@ class Amendment:
     first: str                   # the first window that it applies to
     reference: str               # the window that its windows are compared with
     spec: Mapping[str, Any]      # in full
-    changed: tuple[str, ...]     # the keys that differ from the version before, such as threshold.min
+    changed: tuple[str, ...]     # the keys that differ from the version before, such as limit.min
     anew: tuple[str, ...]        # the limits whose evidence begins anew with it
     new_model: bool              # whether reference, evidence and label model all begin anew
     reason: str                  # as the person said; "" where nothing was said

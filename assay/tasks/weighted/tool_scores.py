@@ -44,10 +44,12 @@ class ScoreFormat:
 
 
 def estimate_name(row: MeasureEstimate) -> str:
-    """`accuracy`, `recall.cat`, `f1.new-old`: short names that dashboards can list."""
+    """`accuracy`, `recall.cat`, `f1.new-old`, `tone.accuracy` of one of several questions: short names that
+    dashboards can list, no two alike in one evaluation."""
     system = "-".join(name for name in (row.system, row.versus) if name)
     at = None if row.at is None else f"at {row.at:g}"
-    parts = (row.measure, row.class_name, system, at, row.segment)
+    curve = None if row.curve in (None, row.measure) else f"of {row.curve}"
+    parts = (row.question, row.measure, curve, row.class_name, system, at, row.segment)
     return ".".join(part for part in parts if part)
 
 

@@ -1,6 +1,7 @@
 """Labels and estimates in the forms of other tools."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -64,6 +65,10 @@ def test_names_of_estimates():
     versus = MeasureEstimate(measure="f1", system="new", versus="old", value=0.1, lower=0.0, upper=0.2,
                              confidence=0.9, interval="design", labels=9)
     assert estimate_name(versus) == "f1.new-old"
+    # of several questions, and of a point of a curve, or one would stand for the other
+    assert estimate_name(replace(RATE, question="tone")) == "tone.rate.correct"
+    assert estimate_name(replace(NONE, measure="precision", curve="pr_curve", at=0.5)) == (
+        "precision.of pr_curve.at 0.5")
 
 
 def test_a_run_where_the_tool_keeps_none_is_refused():
