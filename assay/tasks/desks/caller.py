@@ -1,7 +1,8 @@
 """The desk for labelling tools, scripts and models of the caller's own: ask for the waiting items, tell the
 answers.
 
-    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", answers=class_answers("spam", "ham"))
+    answers = class_answers("spam", "ham")
+    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", answers=answers)
     desk.tell({question.item.item_id: label_of(question.item.shown) for question in desk.ask()})
 
 Posting puts items where `ask` finds them, and `collect` reads what was told. Both are kept in the ledger's
