@@ -61,7 +61,7 @@ def test_a_census_is_of_the_weighted_pool_and_is_verified(tmp_path, capsys):
 
 
 def test_what_is_said_of_intervals_is_said_of_those_that_weights_have(tmp_path, capsys):
-    path, data = weighted(tmp_path, np.ones(N))
+    path, data = weighted(tmp_path, np.append(np.ones(N - 1), 2.0))     # equal ones would say nothing
     path.write_text(json.dumps(data | {"budget": {"labels": 40}}))
     assert run_command_line(["run", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
