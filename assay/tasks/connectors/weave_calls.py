@@ -1,0 +1,97 @@
+"""Calls of W&B Weave: `get_calls` or the export of its page, as JSON, JSON Lines or CSV.
+
+    an evaluation    its calls `Evaluation.predict_and_score`: an example, the output, a judge for each scorer
+    other calls      those without a parent, with what people and scorers said of them (`feedback`)
+
+In a CSV file `inputs.example.question` is the key `question` of the example.  What the API of evaluations
+answers (`eval_results/query`) is read too.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.tasks.connectors.importer import LogImporter
+from assay.tasks.connectors.place import Place
+from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.shapes import Scores, Shape, first, members, named
+from assay.tasks.connectors.turns import text_or_json
+
+_SCORED = ("Evaluation.predict_and_score", "Evaluation.predictAndScore")
+_REFERENCE = "expected|expected_output|target|reference|ground_truth|ideal|answer|label"
+# of feedback: what its type begins with, where its value stands, and whether a person gave it
+_FEEDBACK = (("wandb.annotation.", "payload.value", True), ("wandb.reaction", "payload.emoji|payload.alias", True),
+             ("wandb.runnable.", "payload.output", False))
+
+
+class WeaveCalls(LogImporter):
+    """Calls of Weave."""
+
+    name = "weave"
+    reads = "calls of W&B Weave (.json, .jsonl or .csv of get_calls or of its page)"
+    marks = ("op_name trace_id", "op_name inputs output", "rows:row_digest rows:evaluations")
+    record, lost = "call", "calls that ended in an error, or without a response"
+    shape = Shape(
+        id="id", run="run", system="model", task="op", question_id="question_id", question="asked",
+        response="answer", reference="expected", error="exception", status="summary.weave.status",
+        scores=(Scores(at="scores", value="given"), Scores(
+            at="feedback", source="source", time="created_at", person="who", people=("person",))),
+    )
+
+    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+        """Calls that score an example; where there is none, those without a parent."""
+        evaluated = any("rows" in call or _op(call) in _SCORED for call in place.values())
+        for call in place.values():
+            if "rows" in call:
+                for row in members(call["rows"]):
+                    for evaluation in members(row.get("evaluations")):
+                        yield from (_scored(
+                            {**trial, "id": trial.get("predict_and_score_call_id")}, row.get("raw_data_row"),
+                            named(row, "row_digest"), named(evaluation, "evaluation_call_id"), trial, notes,
+                        ) for trial in members(evaluation.get("trials")))
+            elif _op(call) in _SCORED:
+                yield _scored(call, first(call, "inputs.example"), "", named(call, "parent_id"), first(
+                    call, "output") or {}, notes)
+            elif not evaluated and first(call, "parent_id") is None:
+                yield {
+                    **call, "op": _op(call), "asked": first(call, "inputs"), "answer": first(call, "output"),
+                    "run": "", "question_id": named(call, "id"), "model": _op(call),
+                    "feedback": [*_feedback(first(call, "summary.weave.feedback|feedback"), notes)]}
+            else:
+                notes.leave_out("the inner calls of evaluations and traces")
+
+
+def _scored(
+    call: Mapping[str, Any], example: Any, digest: str, run: str, output: Any, notes: Notes
+) -> Mapping[str, Any]:
+    if isinstance(example, str) and example.startswith("weave:"):
+        notes.leave_out("examples of which only the address is there: export with expanded references")
+    expected = first(example, _REFERENCE)
+    asked = {name: value for name, value in example.items()
+             if name not in _REFERENCE.split("|")} if isinstance(example, Mapping) else example
+    model = first(call, "inputs.model.name|inputs.model")
+    return {
+        **call, "run": run, "asked": asked, "expected": expected if asked else None,
+        "question_id": digest or text_or_json(example), "scores": first(output, "scores"),
+        "answer": first(output, "output|model_output"), "model": _last_name(str(model or run)),
+    }
+
+
+def _last_name(address: str) -> str:
+    """`predict` of weave:///team/project/op/predict:v1."""
+    return address.rpartition("/")[2].partition(":")[0]
+
+
+def _op(call: Mapping[str, Any]) -> str:
+    return _last_name(named(call, "op_name"))
+
+
+def _feedback(entries: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    for entry in members(entries):
+        kind = named(entry, "feedback_type")
+        start, value, by_person = next((form for form in _FEEDBACK if kind.startswith(form[0])), ("", "", False))
+        if not start:
+            notes.leave_out(f"feedback without a verdict, of {kind}")
+        else:
+            yield {"name": kind.removeprefix(start) if start.endswith(".") else "reaction", "value": first(entry, value),
+                   "source": named(entry, "creator|wb_user_id") if by_person else "", "who": "person" if by_person else "",
+                   "created_at": entry.get("created_at")}
