@@ -11,7 +11,7 @@ from typing import Any
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes
-from assay.tasks.connectors.shapes import Scores, Shape, first
+from assay.tasks.connectors.shapes import Scores, Shape, value_at
 
 _NO_SCORES = ("expected", "picked", "sampled", "options", "prompt", "input", "ideal", "completion")
 
@@ -49,12 +49,12 @@ class OpenAiEvals(LogImporter):
                 sample[kind] = held
             else:
                 sample[kind] = held
-        models = first(spec, "completion_fns|model_names|model_name|model")
+        models = value_at(spec, "completion_fns|model_names|model_name|model")
         names = models if isinstance(models, list) else list(models.values()) if isinstance(
             models, Mapping) else [models]
         model = next((str(name) for name in names if isinstance(name, str)), "")
         for sample in samples.values():
-            said = first(sample, "sampling.sampled")
+            said = value_at(sample, "sampling.sampled")
             if isinstance(said, list) and len(said) > 1:
                 notes.leave_out("further responses to one request")
             yield {**sample, "spec": spec, "model": model,

@@ -16,7 +16,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, first, members, named
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
 from assay.tasks.connectors.turns import text_or_json
 
 _STATE, _SHOWN = "scenario_state.json", "display_predictions.json"
@@ -52,15 +52,15 @@ class HelmRuns(LogImporter):
             return
         spec = beside["run_spec.json"].whole() if "run_spec.json" in beside else {}
         state = place.whole() if holds_requests else {}
-        run, stats = named(spec, "name") or place.path.absolute().parent.name, self._by_instance(beside, "per_instance_stats.json")
+        run, stats = text_at(spec, "name") or place.path.absolute().parent.name, self._by_instance(beside, "per_instance_stats.json")
         instances = self._by_instance(beside, "instances.json")
         for request in state["request_states"] if holds_requests else place.values():
             key = _instance(request)
             scores = [score for entry in stats[key] for score in entry.get("stats") or ()] or [
                 *members(request.get("stats"))]
-            by_name = {named(score, "name.name|name"): score for score in scores}
+            by_name = {text_at(score, "name.name|name"): score for score in scores}
             tried = request.get("reference_index")
-            if tried is not None and named(by_name.get("predicted_index"), "mean") != f"{float(tried)}":
+            if tried is not None and text_at(by_name.get("predicted_index"), "mean") != f"{float(tried)}":
                 notes.leave_out("requests for a choice that HELM did not find the likeliest")
                 continue
             judges = [score for name, score in by_name.items() if not name.startswith(_NO_JUDGES)]
@@ -80,13 +80,13 @@ class HelmRuns(LogImporter):
 
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
         """The first completion; of a question with choices the choice."""
-        completions = first(record, "result.completions") or [{"text": record.get("predicted_text")}]
+        completions = value_at(record, "result.completions") or [{"text": record.get("predicted_text")}]
         if len(completions) > 1:
             notes.leave_out("further responses to one request")
         text, letters = completions[0].get("text"), record.get("output_mapping") or {}
-        options = {named(one, _TEXT): "correct" in (one.get("tags") or ()) for one in first(
+        options = {text_at(one, _TEXT): "correct" in (one.get("tags") or ()) for one in value_at(
             record, "instance.references") or ()}
-        tried, question = record.get("reference_index"), named(record, self.shape.question)
+        tried, question = record.get("reference_index"), text_at(record, self.shape.question)
         choice = [*options][tried] if tried is not None else next(
             (letter for letter in letters if letter == str(text).strip()), None)
         if choice is not None:
@@ -102,6 +102,6 @@ class HelmRuns(LogImporter):
 
 def _instance(entry: Mapping[str, Any]) -> tuple[str, str, str]:
     """Which instance a record is of: its id, how it was disturbed, and which time it was tried."""
-    disturbed = first(entry, "perturbation|instance.perturbation")
-    return (named(entry, "instance_id|instance.id|id"), text_or_json(disturbed) if disturbed else "",
-            named(entry, "train_trial_index") or "0")
+    disturbed = value_at(entry, "perturbation|instance.perturbation")
+    return (text_at(entry, "instance_id|instance.id|id"), text_or_json(disturbed) if disturbed else "",
+            text_at(entry, "train_trial_index") or "0")

@@ -25,7 +25,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, first, members, named
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of
 from assay.tasks.mlflow import FROM_ENVIRONMENT, connected, refusals, tracking_address
 
@@ -102,15 +102,15 @@ class MlflowLogs(LogImporter):
         if "number" in record:
             return self.table.response_of(record, notes)
         trace = _trace(record)
-        about, tags = (_by_key(first(trace, paths)) for paths in (_ABOUT, "info.tags"))
+        about, tags = (_by_key(value_at(trace, paths)) for paths in (_ABOUT, "info.tags"))
         name, run = str(tags.get("mlflow.traceName") or "traces"), str(about.get("mlflow.sourceRun") or "")
-        spans = [span for span in first(trace, "data.spans") or () if isinstance(span, Mapping)]
-        root = next((s for s in spans if not first(s, "parentSpanId|parent_id")), {})
+        spans = [span for span in value_at(trace, "data.spans") or () if isinstance(span, Mapping)]
+        root = next((s for s in spans if not value_at(s, "parentSpanId|parent_id")), {})
         part = {"root": root, "about": about, **trace}
-        question = text_of(_decoded(first(part, _held("Inputs", "request"))), notes)
-        answer = text_of(_decoded(first(part, _held("Outputs", "response"))), notes, "assistant")
-        own = named(trace, "info.client_request_id") or named(trace, self.shape.id)
-        feedback, reference = _assessed(first(trace, "info.assessments|data.assessments"), notes)
+        question = text_of(_decoded(value_at(part, _held("Inputs", "request"))), notes)
+        answer = text_of(_decoded(value_at(part, _held("Outputs", "response"))), notes, "assistant")
+        own = text_at(trace, "info.client_request_id") or text_at(trace, self.shape.id)
+        feedback, reference = _assessed(value_at(trace, "info.assessments|data.assessments"), notes)
         if len(spans) > 1 and answer is not None:
             notes.leave_out("the inner spans of traces")
         response = self.shape.response_of(
@@ -157,11 +157,11 @@ def _assessed(assessments: Any, notes: Notes) -> tuple[list[Mapping[str, Any]], 
     feedback: list[Mapping[str, Any]] = []
     expected: dict[str, str] = {}
     for assessment in members(assessments):
-        name = first(assessment, "assessment_name") or assessment["name"]
+        name = value_at(assessment, "assessment_name") or assessment["name"]
         if assessment.get("valid") is False:
             notes.leave_out(f"assessments that were overridden, of {name}")
         elif assessment.get("expectation") is not None:
-            value = first(assessment, "expectation.value|expectation.serialized_value.value|expectation")
+            value = value_at(assessment, "expectation.value|expectation.serialized_value.value|expectation")
             expected[name] = " | ".join(map(str, value)) if isinstance(value, list) else (
                 text_of(value, notes) or "")
         else:

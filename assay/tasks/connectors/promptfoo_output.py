@@ -17,7 +17,7 @@ from typing import Any
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, first, named
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, text_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of, text_or_json
 
 _COMPARE = ("equals", "contains", "icontains", "similar", "factuality", "model-graded-factuality")
@@ -55,20 +55,20 @@ class PromptfooOutput(LogImporter):
         for result in _results(place):
             variables = text_or_json(result.get("vars"))
             test = result.get("testIdx", tests.setdefault(variables, str(len(tests))))
-            passed, graded = first(result, "success|gradingResult.pass"), result.get("gradingResult") or {}
+            passed, graded = value_at(result, "success|gradingResult.pass"), result.get("gradingResult") or {}
             yield {**result, "test": str(test), "system": systems[_column(result)],
                    "passed": None if passed is None else {
-                       "passed": {"value": passed, "reason": named(graded, "reason")}},
+                       "passed": {"value": passed, "reason": text_at(graded, "reason")}},
                    "graded": {} if result.get("score") is None else {"score": result["score"]}}
 
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
         """What the provider put out, as text."""
         held = record.get("response")
         output = held.get("output") if isinstance(held, Mapping) else held
-        parts = first(record, "gradingResult.componentResults") or ()
+        parts = value_at(record, "gradingResult.componentResults") or ()
         if len(parts) > 1 and output is not None:
             notes.leave_out("assertions one by one, but for named metrics", len(parts))
-        raw = first(record, "prompt.raw") if isinstance(record.get("prompt"), Mapping) else record.get("prompt")
+        raw = value_at(record, "prompt.raw") if isinstance(record.get("prompt"), Mapping) else record.get("prompt")
         chat = parsed_or_text(raw) if '"role"' in str(raw) else raw
         return self.shape.response_of(
             record, notes, question=text_of(chat, notes), reference=_reference(parts),
@@ -160,8 +160,8 @@ _Column = tuple[Any, str, str]
 def _column(result: Mapping[str, Any]) -> _Column:
     """(number, provider, label of the prompt)."""
     provider, prompt = result.get("provider") or "", result.get("prompt") or {}
-    name = first(provider, "label|id") if isinstance(provider, Mapping) else provider
-    label = first(prompt, "label|raw") or "" if isinstance(prompt, Mapping) else str(prompt)
+    name = value_at(provider, "label|id") if isinstance(provider, Mapping) else provider
+    label = value_at(prompt, "label|raw") or "" if isinstance(prompt, Mapping) else str(prompt)
     number = result.get("promptIdx")
     return number, str(name or ""), "" if number is None and "{{" not in label else str(label)
 
@@ -186,8 +186,8 @@ def _systems(columns: list[_Column]) -> dict[_Column, str]:
 def _reference(parts: Any) -> str | None:
     """What the first assertion that compares with a text compares with."""
     for part in parts:
-        if first(part, "assertion.type") in _COMPARE:
-            value = first(part, "metadata.renderedAssertionValue|assertion.value")
+        if value_at(part, "assertion.type") in _COMPARE:
+            value = value_at(part, "metadata.renderedAssertionValue|assertion.value")
             if isinstance(value, str | int | float):
                 return text_or_json(value)
     return None

@@ -6,27 +6,25 @@
 What was retrieved and calls of tools are steps that people can unfold.
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.responses.verdicts import reading_of, verdicts_of
-from assay.tasks.connectors.shapes import Scores, Shape, first, named
+from assay.tasks.connectors.responses.verdicts import is_score
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, text_at
 from assay.tasks.connectors.turns import ToolCall, Turn, parsed_or_text, text_or_json, turns_of, with_results
 
 
 def _steps(record: Any, contexts: str, calls: str = "") -> tuple[ToolCall, ...]:
     """What was retrieved, then the tools that were called."""
-    retrieved = parsed_or_text(first(record, contexts))
+    retrieved = parsed_or_text(value_at(record, contexts))
     texts = map(text_or_json, retrieved if isinstance(retrieved, list) else [retrieved])
     return (*([ToolCall(name="retrieval", result="\n\n".join(texts))] if retrieved else ()), *(
-        ToolCall(name=str(call["name"]), arguments=text_or_json(first(call, "inputParameters")),
+        ToolCall(name=str(call["name"]), arguments=text_or_json(value_at(call, "inputParameters")),
                  result=None if call.get("output") is None else text_or_json(call["output"]))
-        for call in first(record, calls) or ()))
+        for call in value_at(record, calls) or ()))
 
 
 def _between(calls: tuple[ToolCall, ...]) -> list[Turn]:
@@ -55,7 +53,7 @@ class DeepevalResults(LogImporter):
         run = value.get("testRunData", value)
         about = {name: run.get(name) for name in ("identifier", "hyperparameters")}
         for key in ("testCases", "conversationalTestCases", "testResults"):
-            for case in first(run, key) or ():
+            for case in value_at(run, key) or ():
                 yield {"run": about, **case}
 
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
@@ -66,7 +64,7 @@ class DeepevalResults(LogImporter):
         return self.shape.response_of(record, notes, turns or [
             *turns_of(record.get("input"), "user", notes),
             *_between(_steps(record, "retrievalContext", calls)),
-            *turns_of(first(record, "actualOutput"), "assistant", notes)])
+            *turns_of(value_at(record, "actualOutput"), "assistant", notes)])
 
 
 _OLD_NAMES = {"question": "user_input", "answer": "response", "contexts": "retrieved_contexts",
@@ -76,7 +74,6 @@ _COLUMNS = frozenset((
     "rubrics", "reference_tool_calls", "reference_topics", "persona_name", "query_style", "query_length",
     "synthesizer_name",
 ))
-_NO_SCORES = ("id", "index", "unnamed", "column", "latency", "duration", "time", "cost", "token", "length")
 
 
 class RagasResults(LogImporter):
@@ -105,21 +102,7 @@ class RagasResults(LogImporter):
         row = record["row"]
         asked = row["user_input"]
         messages = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
-        answer = named(row, "response")
+        answer = text_at(row, "response")
         return self.shape.response_of(record, notes, [
             *with_results(turns_of(messages, "user", notes)), *_between(_steps(row, "retrieved_contexts")),
             *([Turn(role="assistant", text=answer)] if answer else ())])
-
-
-def is_score(name: str, values: Sequence[Any]) -> bool:
-    """Whether a column holds what a metric says: numbers, truths, or names of which one is good; and no codes
-    (007), counts or ids."""
-    words = re.split(r"[^a-z]+", name.casefold())
-    if any(word.removesuffix("s") in _NO_SCORES for word in words):
-        return False
-    readings = Counter(reading_of(value) for value in values if not isinstance(value, list | Mapping))
-    numbers = [float(reading.value) for reading in readings.elements() if reading.kind == "number"]
-    counts = len(set(numbers)) == len(numbers) > 10 and all(number.is_integer() for number in numbers)
-    codes = any(reading.kind == "name" and str(reading.value).isdigit() for reading in readings)
-    scale = verdicts_of(readings).scale
-    return scale is not None and not (counts or codes) and (not scale.names or scale.good_end is not None)

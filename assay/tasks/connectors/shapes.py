@@ -24,7 +24,7 @@ from assay.tasks.connectors.turns import (
 )
 
 
-def first(record: Any, paths: str) -> Any:
+def value_at(record: Any, paths: str) -> Any:
     """What stands at the first of these paths at which something does; None for nothing."""
     for path in filter(None, paths.split("|")):
         value = _at(record, path)
@@ -33,9 +33,9 @@ def first(record: Any, paths: str) -> Any:
     return None
 
 
-def named(record: Any, paths: str) -> str:
+def text_at(record: Any, paths: str) -> str:
     """The same as a name: the value as text, and no letter for nothing."""
-    value = first(record, paths)
+    value = value_at(record, paths)
     return "" if value is None else value if isinstance(value, str) else text_or_json(value)
 
 
@@ -120,14 +120,14 @@ class Scores:
 
     def remarks(self, record: Any) -> Iterator[Remark]:
         """What was said. Raises KeyError for a verdict without a name."""
-        for member in members(first(record, self.at)):
-            name, reason = first(member, self.name), first(member, self.reason)
+        for member in members(value_at(record, self.at)):
+            name, reason = value_at(member, self.name), value_at(member, self.reason)
             if name is None:
                 raise KeyError(self.name.rpartition("|")[2])
             yield Remark(
-                name=name, value="error" if first(member, self.error) else first(member, self.value),
-                reason=reason if isinstance(reason, str) else None, source=named(member, self.source),
-                time=named(member, self.time), by_person=named(member, self.person) in self.people,
+                name=name, value="error" if value_at(member, self.error) else value_at(member, self.value),
+                reason=reason if isinstance(reason, str) else None, source=text_at(member, self.source),
+                time=text_at(member, self.time), by_person=text_at(member, self.person) in self.people,
             )
 
 
@@ -136,7 +136,7 @@ _FAILED = frozenset(("ERROR", "2", "STATUS_CODE_ERROR", "FAILED", "IN_PROGRESS",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Where a tool writes the parts of a response, or of a span of a trace; paths, as `first` takes them."""
+    """Where a tool writes the parts of a response, or of a span of a trace; paths, as `value_at` takes them."""
 
     question: str = ""
     response: str = ""
@@ -161,8 +161,8 @@ class Shape:
 
     def has_failed(self, record: Any) -> bool:
         """Whether it ended in an error."""
-        status = named(record, self.status).upper().rpartition(".")[2]
-        return status in _FAILED or first(record, self.error) not in (None, False)
+        status = text_at(record, self.status).upper().rpartition(".")[2]
+        return status in _FAILED or value_at(record, self.error) not in (None, False)
 
     def remarks(self, record: Any) -> list[Remark]:
         """All that was said."""
@@ -170,14 +170,15 @@ class Shape:
 
     def further(self, record: Any) -> dict[str, Any]:
         """Further values, and the session."""
-        held = {path: first(record, path) for path in self.about}
+        held = {path: value_at(record, path) for path in self.about}
         about = {name: value for path, inner in held.items() if inner is not None
                  for name, value in (inner if isinstance(inner, Mapping) else {path: inner}).items()}
-        return about | ({"session": session} if (session := named(record, self.session)) else {})
+        return about | ({"session": session} if (session := text_at(record, self.session)) else {})
 
     def referred(self, record: Any) -> str | None:
-        """The reference; any of a list is right."""
-        value = parsed_or_text(first(record, self.reference))
+        """The reference: the value of an object that has one, and any of a list is right."""
+        value = parsed_or_text(value_at(record, self.reference))
+        value = next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value
         return (" | ".join(map(text_or_json, value)) if isinstance(value, list) else text_or_json(value)) or None
 
     def response_of(
@@ -191,17 +192,17 @@ class Shape:
         if turns is not None:
             texts = texts_of(turns)
         else:
-            answer = text_of(first(record, self.response), notes, "assistant")
-            texts = {"question": text_of(first(record, self.question), notes), "response": answer}
+            answer = text_of(value_at(record, self.response), notes, "assistant")
+            texts = {"question": text_of(value_at(record, self.question), notes), "response": answer}
         texts |= fields
         if texts["response"] is None or self.has_failed(record):
             return None
         remarks = [replace(remark, reason=None) if remark.reason == texts["response"] else remark
                    for remark in self.remarks(record)]
         return SystemResponse(**{
-            **{name: named(record, getattr(self, name)) for name in ("id", "question_id", "task")},
-            "system": named(record, self.system) or "model", "run": first(record, self.run),
-            "repeat": int(first(record, self.repeat) or 0), "reference": self.referred(record),
+            **{name: text_at(record, getattr(self, name)) for name in ("id", "question_id", "task")},
+            "system": text_at(record, self.system) or "model", "run": value_at(record, self.run),
+            "repeat": int(value_at(record, self.repeat) or 0), "reference": self.referred(record),
             "remarks": remarks, "about": self.further(record), **texts,
         })
 

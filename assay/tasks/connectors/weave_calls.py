@@ -13,7 +13,7 @@ from typing import Any
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes
-from assay.tasks.connectors.shapes import Scores, Shape, first, members, named
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
 from assay.tasks.connectors.turns import text_or_json
 
 _SCORED = ("Evaluation.predict_and_score", "Evaluation.predictAndScore")
@@ -46,16 +46,16 @@ class WeaveCalls(LogImporter):
                     for evaluation in members(row.get("evaluations")):
                         yield from (_scored(
                             {**trial, "id": trial.get("predict_and_score_call_id")}, row.get("raw_data_row"),
-                            named(row, "row_digest"), named(evaluation, "evaluation_call_id"), trial, notes,
+                            text_at(row, "row_digest"), text_at(evaluation, "evaluation_call_id"), trial, notes,
                         ) for trial in members(evaluation.get("trials")))
             elif _op(call) in _SCORED:
-                yield _scored(call, first(call, "inputs.example"), "", named(call, "parent_id"), first(
+                yield _scored(call, value_at(call, "inputs.example"), "", text_at(call, "parent_id"), value_at(
                     call, "output") or {}, notes)
-            elif not evaluated and first(call, "parent_id") is None:
+            elif not evaluated and value_at(call, "parent_id") is None:
                 yield {
-                    **call, "op": _op(call), "asked": first(call, "inputs"), "answer": first(call, "output"),
-                    "run": "", "question_id": named(call, "id"), "model": _op(call),
-                    "feedback": [*_feedback(first(call, "summary.weave.feedback|feedback"), notes)]}
+                    **call, "op": _op(call), "asked": value_at(call, "inputs"), "answer": value_at(call, "output"),
+                    "run": "", "question_id": text_at(call, "id"), "model": _op(call),
+                    "feedback": [*_feedback(value_at(call, "summary.weave.feedback|feedback"), notes)]}
             else:
                 notes.leave_out("the inner calls of evaluations and traces")
 
@@ -65,14 +65,14 @@ def _scored(
 ) -> Mapping[str, Any]:
     if isinstance(example, str) and example.startswith("weave:"):
         notes.leave_out("examples of which only the address is there: export with expanded references")
-    expected = first(example, _REFERENCE)
+    expected = value_at(example, _REFERENCE)
     asked = {name: value for name, value in example.items()
              if name not in _REFERENCE.split("|")} if isinstance(example, Mapping) else example
-    model = first(call, "inputs.model.name|inputs.model")
+    model = value_at(call, "inputs.model.name|inputs.model")
     return {
         **call, "run": run, "asked": asked, "expected": expected if asked else None,
-        "question_id": digest or text_or_json(example), "scores": first(output, "scores"),
-        "answer": first(output, "output|model_output"), "model": _last_name(str(model or run)),
+        "question_id": digest or text_or_json(example), "scores": value_at(output, "scores"),
+        "answer": value_at(output, "output|model_output"), "model": _last_name(str(model or run)),
     }
 
 
@@ -82,16 +82,16 @@ def _last_name(address: str) -> str:
 
 
 def _op(call: Mapping[str, Any]) -> str:
-    return _last_name(named(call, "op_name"))
+    return _last_name(text_at(call, "op_name"))
 
 
 def _feedback(entries: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
     for entry in members(entries):
-        kind = named(entry, "feedback_type")
+        kind = text_at(entry, "feedback_type")
         start, value, by_person = next((form for form in _FEEDBACK if kind.startswith(form[0])), ("", "", False))
         if not start:
             notes.leave_out(f"feedback without a verdict, of {kind}")
         else:
-            yield {"name": kind.removeprefix(start) if start.endswith(".") else "reaction", "value": first(entry, value),
-                   "source": named(entry, "creator|wb_user_id") if by_person else "", "who": "person" if by_person else "",
+            yield {"name": kind.removeprefix(start) if start.endswith(".") else "reaction", "value": value_at(entry, value),
+                   "source": text_at(entry, "creator|wb_user_id") if by_person else "", "who": "person" if by_person else "",
                    "created_at": entry.get("created_at")}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
-from assay.tasks.connectors.shapes import Scores, Shape, first, members, named
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, span_of
 
 _KINDS: Mapping[str, SpanKind] = {
@@ -55,8 +55,8 @@ class LangfuseTraces(TraceImporter):
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
         """Of a trace one for the whole, and one for each observation and each step with a score."""
-        trace = named(value, "traceId")
-        if trace and first(value, "dataType") is not None:
+        trace = text_at(value, "traceId")
+        if trace and value_at(value, "dataType") is not None:
             yield from self._scored(trace, [value])
         elif trace:
             yield self._step(value, notes)
@@ -73,22 +73,22 @@ class LangfuseTraces(TraceImporter):
 
     def _step(self, value: Mapping[str, Any], notes: Notes) -> TracedSpan:
         return span_of(value, self.step, notes, id=str(value["id"]),
-                       kind=_KINDS.get(named(value, self.step.kind), "other"))
+                       kind=_KINDS.get(text_at(value, self.step.kind), "other"))
 
     def _scored(self, trace: str, scores: Any) -> Iterator[TracedSpan]:
         """What was said of a trace and of its observations, as spans with nothing else."""
         for score in scores:
-            place = named(score, "observationId") or trace
+            place = text_at(score, "observationId") or trace
             yield TracedSpan(trace=trace, id=place, parent="" if place == trace else trace,
                              remarks=[self._remark(score)])
 
     def _remark(self, score: Mapping[str, Any]) -> Remark:
         [remark] = self.scores.remarks({"scores": [score]})
-        kind, text = named(score, "dataType"), first(score, "stringValue")
+        kind, text = text_at(score, "dataType"), value_at(score, "stringValue")
         value = text if kind in ("CATEGORICAL", "BOOLEAN") and text is not None else remark.value
         if kind == "BOOLEAN" and text is None and value in (0, 1):
             value = bool(value)
-        author = named(score, "authorUserId") if remark.by_person else remark.source
+        author = text_at(score, "authorUserId") if remark.by_person else remark.source
         return replace(remark, value=value, source=author)
 
 

@@ -13,10 +13,16 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
-from assay.tasks.connectors.shapes import Scores, Shape, first, members, named
+from assay.tasks.connectors.responses.verdicts import is_score
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, span_of
 
 _KINDS: Mapping[str, SpanKind] = {"llm": "model", "tool": "tool", "retriever": "tool"}
+_USED = frozenset((
+    "inputs", "input", "outputs", "output", "reference_outputs", "reference_output", "reference", "feedback", "id",
+    "example_id", "error", "status", "trace_id", "session_id", "experiment", "extra", "metadata", "name",
+    "start_time", "end_time", "execution_time", "latency", "",
+))
 _INTERNAL = ("ls_", "LANGSMITH", "langgraph_", "revision_id", "session_id", "thread_id")
 
 
@@ -39,14 +45,19 @@ class LangsmithRuns(TraceImporter):
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
         """A run, and those inside it."""
-        kind = _KINDS.get(named(value, self.shape.kind), "other")
+        kind_name = text_at(value, self.shape.kind)
+        kind = _KINDS.get(kind_name, "other")
         span = span_of(
             value, self.shape, notes, kind=kind,
-            model=named(value, "extra.metadata.ls_model_name") if kind == "model" else "")
+            model=text_at(value, "extra.metadata.ls_model_name") if kind == "model" else "")
+        beside = {} if kind_name else {name: held for name, held in value.items() if name.partition(".")[0] not in _USED}
+        scores = {name: held for name, held in beside.items() if is_score(name, [held], words=False)}
+        about = {name: held for name, held in beside.items() if name not in scores}
         yield replace(
-            span, run=span.run if span.question_id else "",
-            remarks=[*span.remarks, *_feedback(first(value, "feedback_stats"), notes)],
-            about={name: inner for name, inner in span.about.items() if not name.startswith(_INTERNAL)},
+            span, run=span.run if span.question_id else "", remarks=[
+                *span.remarks, *_feedback(value_at(value, "feedback_stats"), notes),
+                *(Remark(name=name, value=held) for name, held in scores.items())],
+            about={name: inner for name, inner in {**span.about, **about}.items() if not name.startswith(_INTERNAL)},
         )
         for inner in members(value.get("child_runs")):
             yield from self.spans({"trace_id": span.trace, "parent_run_id": value["id"], **inner}, notes)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
-from assay.tasks.connectors.shapes import Scores, Shape, first, members, named, nested
+from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at, nested
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, exact_turn, span_of
 from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
 
@@ -83,12 +83,12 @@ _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")     # the
 def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     attributes = _attributes(raw)
     span = {**raw, "attributes": attributes}
-    kind, inputs, outputs = _content(attributes, named(span, _SPAN.kind), notes)
+    kind, inputs, outputs = _content(attributes, text_at(span, _SPAN.kind), notes)
     return span_of(
-        span, _SPAN, notes, trace=_hex(first(span, _SPAN.trace)), id=_hex(first(span, _SPAN.id)),
-        parent=_hex(first(span, _SPAN.parent)), start=_time(first(span, _SPAN.start)), kind=kind, inputs=inputs,
+        span, _SPAN, notes, trace=_hex(value_at(span, _SPAN.trace)), id=_hex(value_at(span, _SPAN.id)),
+        parent=_hex(value_at(span, _SPAN.parent)), start=_time(value_at(span, _SPAN.start)), kind=kind, inputs=inputs,
         outputs=outputs, remarks=[*_evaluations(raw.get("events"), notes)],
-        model="" if kind == "tool" else named(span, _SPAN.system),
+        model="" if kind == "tool" else text_at(span, _SPAN.system),
     )
 
 
@@ -105,7 +105,7 @@ def _time(value: Any) -> str:
 def _attributes(raw: Mapping[str, Any]) -> Any:
     """By name, of a list of keys and values, a mapping, or columns `attributes.NAME`."""
     held = parsed_or_text(raw.get("attributes"))
-    return _of_pairs(held) if isinstance(held, list) else first(raw, "attributes") or {}
+    return _of_pairs(held) if isinstance(held, list) else value_at(raw, "attributes") or {}
 
 
 def _of_pairs(pairs: list[Any]) -> dict[str, Any]:
@@ -128,12 +128,12 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
 def _content(attributes: Any, operation: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn]]:
     """Kind, and what went in and came out."""
     if operation in _TOOLS:
-        return ("tool", [exact_turn(first(attributes, _TOOL_IN))], [exact_turn(first(attributes, _TOOL_OUT))])
-    inputs, outputs = first(attributes, _MODEL_IN), first(attributes, _MODEL_OUT)
+        return ("tool", [exact_turn(value_at(attributes, _TOOL_IN))], [exact_turn(value_at(attributes, _TOOL_OUT))])
+    inputs, outputs = value_at(attributes, _MODEL_IN), value_at(attributes, _MODEL_OUT)
     is_model = inputs is not None or outputs is not None
-    system = turns_of(first(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []
-    inputs = first(attributes, _ANY_IN) if inputs is None else inputs
-    outputs = first(attributes, _ANY_OUT) if outputs is None else outputs
+    system = turns_of(value_at(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []
+    inputs = value_at(attributes, _ANY_IN) if inputs is None else inputs
+    outputs = value_at(attributes, _ANY_OUT) if outputs is None else outputs
     turns = [*system, *_messages(inputs, "user", notes)], _messages(outputs, "assistant", notes)
     return "model" if is_model and operation not in _OUTERMOST else "other", *turns
 
@@ -144,7 +144,7 @@ def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
     if isinstance(held, Mapping) and set(held) <= {"value", "mime_type"}:
         held = held.get("value")
     if isinstance(held, list):
-        held = [first(member, "message") or member for member in held]
+        held = [value_at(member, "message") or member for member in held]
     return turns_of(held, role, notes)
 
 
@@ -155,9 +155,9 @@ def _evaluations(events: Any, notes: Notes) -> Iterator[Remark]:
             continue
         result = _attributes(event)
         [remark] = _EVALUATION.remarks({"results": [result]})
-        if first(result, "gen_ai.evaluation.score.label") not in (None, remark.value):
+        if value_at(result, "gen_ai.evaluation.score.label") not in (None, remark.value):
             notes.leave_out(f"labels beside a number, of {remark.name}")
         if remark.value is None:
             notes.leave_out(f"evaluations without a value, of {remark.name}")
         else:
-            yield replace(remark, time=_time(first(event, "timeUnixNano|timestamp")))
+            yield replace(remark, time=_time(value_at(event, "timeUnixNano|timestamp")))

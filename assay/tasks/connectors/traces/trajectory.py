@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Notes, Remark, SystemResponse
-from assay.tasks.connectors.shapes import Shape, first, named
+from assay.tasks.connectors.shapes import Shape, value_at, text_at
 from assay.tasks.connectors.turns import (
     Story,
     ToolCall,
@@ -95,12 +95,12 @@ def span_of(record: Mapping[str, Any], shape: Shape, notes: Notes, **fields: Any
 
     fields   those that do not stand at a path; `kind` is known to the importer alone
     """
-    inputs, outputs = first(record, shape.question), first(record, shape.response)
+    inputs, outputs = value_at(record, shape.question), value_at(record, shape.response)
     exact = fields.get("kind") == "tool"
     return TracedSpan(**{
-        **{name: named(record, getattr(shape, name))
+        **{name: text_at(record, getattr(shape, name))
            for name in ("id", "trace", "parent", "name", "start", "question_id", "run")},
-        "model": named(record, shape.system), "failed": shape.has_failed(record),
+        "model": text_at(record, shape.system), "failed": shape.has_failed(record),
         "inputs": [exact_turn(inputs)] if exact else turns_of(inputs, "user", notes),
         "outputs": [exact_turn(outputs)] if exact else turns_of(outputs, "assistant", notes),
         "reference": shape.referred(record), "remarks": shape.remarks(record),
