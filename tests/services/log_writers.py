@@ -357,8 +357,10 @@ def weave_csv(cases):
     calls = map(_weave, cases)
     return _csv("calls.csv", [{
         "id": call["id"], "trace_id": "t", "parent_id": "run-1", "op_name": call["op_name"],
-        "inputs.model": call["inputs"]["model"], "inputs.example.question": call["inputs"]["example"]["question"],
-        "output.output": call["output"]["output"], "output.scores.grader": call["output"]["scores"]["grader"],
+        "inputs.model": call["inputs"]["model"],
+        "inputs.example.question": call["inputs"]["example"]["question"],
+        "output.output": call["output"]["output"],
+        "output.scores.grader": call["output"]["scores"]["grader"],
     } for call in calls])
 
 

@@ -54,8 +54,8 @@ class OpenAiEvals(LogImporter):
             models, Mapping) else [models]
         model = next((str(name) for name in names if isinstance(name, str)), "")
         for sample in samples.values():
-            said = value_at(sample, "sampling.sampled")
-            if isinstance(said, list) and len(said) > 1:
-                notes.leave_out("further responses to one request")
-            yield {**sample, "spec": spec, "model": model,
-                   **({"sampling": {**sample["sampling"], "sampled": said[0]}} if isinstance(said, list) else {})}
+            texts = value_at(sample, "sampling.sampled")
+            if isinstance(texts, list):
+                notes.leave_out("further responses to one request", len(texts) > 1)
+                sample["sampling"] = {**sample["sampling"], "sampled": texts[0]}
+            yield {**sample, "spec": spec, "model": model}

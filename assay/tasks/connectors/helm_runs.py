@@ -1,11 +1,11 @@
 """Runs of HELM: a folder for each below `benchmark_output/runs/SUITE`, written by `helm-run`.
 
     scenario_state.json        the requests for each instance and what the model completed
-    per_instance_stats.json    what each metric says of an instance; those that count, time or bill are no judges
+    per_instance_stats.json    what each metric says of an instance (no judges are those that count or bill)
     run_spec.json              the name of the run
 
 Without the first the responses stand in `display_predictions.json` of `helm-summarize`, and the questions in
-`instances.json`.  Of choices that were tried one by one the response is the one that HELM found the likeliest.
+`instances.json`.  Of choices that were tried one by one the response is the one that HELM found likeliest.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import text_or_json
 
 _STATE, _SHOWN = "scenario_state.json", "display_predictions.json"
@@ -35,7 +35,8 @@ class HelmRuns(LogImporter):
     shape = Shape(
         question_id="instance.id|instance_id", question="instance.input.text|instance.input|request.prompt",
         system="request.model|adapter_spec.model", task="scenario", run="run", repeat="trial",
-        error="result.error", about=("about",), scores=(Scores(at="stats", name="name.name|name", value="mean|value"),),
+        error="result.error", about=("about",),
+        scores=(Scores(at="stats", name="name.name|name", value="mean|value"),),
     )
 
     def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
@@ -47,13 +48,14 @@ class HelmRuns(LogImporter):
         holds_requests = "request_states" in place.keys
         if not holds_requests and (_STATE in beside or place.path.name.removesuffix(".gz") != _SHOWN):
             if not {_STATE, _SHOWN} & set(beside):
-                raise BadInput(f"{place.address}: says nothing of responses; {_STATE} of the same run has to lie "
-                               "beside it")
+                raise BadInput(f"{place.address}: says nothing of responses; {_STATE} of the same run has to "
+                               "lie beside it")
             return
         spec = beside["run_spec.json"].whole() if "run_spec.json" in beside else {}
         state = place.whole() if holds_requests else {}
-        run, stats = text_at(spec, "name") or place.path.absolute().parent.name, self._by_instance(beside, "per_instance_stats.json")
-        instances = self._by_instance(beside, "instances.json")
+        run = text_at(spec, "name") or place.path.absolute().parent.name
+        stats, instances = (
+            _by_instance(beside, name) for name in ("per_instance_stats.json", "instances.json"))
         for request in state["request_states"] if holds_requests else place.values():
             key = _instance(request)
             scores = [score for entry in stats[key] for score in entry.get("stats") or ()] or [
@@ -67,16 +69,10 @@ class HelmRuns(LogImporter):
             notes.leave_out("metrics that count, time or bill", len(by_name) - len(judges))
             yield {
                 "adapter_spec": state.get("adapter_spec") or spec.get("adapter_spec"), "instance": next(
-                    iter(instances[key[:2] + ("0",)]), {}), **request, "stats": judges, "run": run,
+                    iter(instances[*key[:2], "0"]), {}), **request, "stats": judges, "run": run,
                 "scenario": run.partition("model=")[0].rstrip(":,"), "trial": int(key[2]) + 1,
                 "about": {"perturbation": key[1] or None},
             }
-
-    def _by_instance(self, beside: Mapping[str, Place], file: str) -> Mapping[tuple[str, ...], list[Any]]:
-        entries: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
-        for entry in beside[file].values() if file in beside else ():
-            entries[_instance(entry)].append(entry)
-        return entries
 
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
         """The first completion; of a question with choices the choice."""
@@ -90,14 +86,21 @@ class HelmRuns(LogImporter):
         choice = [*options][tried] if tried is not None else next(
             (letter for letter in letters if letter == str(text).strip()), None)
         if choice is not None:
-            listed = [f"{letter}) {option}" for letter, option in letters.items()] or [f"- {o}" for o in options]
-            question = "\n\n".join((question, "\n".join(listed)))
+            listed = [f"{letter}) {option}" for letter, option in letters.items()]
+            question = "\n\n".join((question, "\n".join(listed or [f"- {option}" for option in options])))
         right = [option for option, correct in options.items() if correct]
         if choice in letters:
             right = [letter for letter, option in letters.items() if option in right]
         return self.shape.response_of(
             record, notes, question=question, choice=choice, reference=" | ".join(right) or None,
             response=text if tried is None else choice)
+
+
+def _by_instance(beside: Mapping[str, Place], file: str) -> Mapping[tuple[str, ...], list[Any]]:
+    entries: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
+    for entry in beside[file].values() if file in beside else ():
+        entries[_instance(entry)].append(entry)
+    return entries
 
 
 def _instance(entry: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -1,7 +1,7 @@
 """What an importer is: it recognises the format of a place by its keys, and makes a pool of it.
 
-Each is declared in a file of its own and listed in `registry`.  One of logs says where the parts of a response
-stand (`shapes`), one of tables how to read rows; what becomes of them is the same for all.
+Each is declared in a file of its own and listed in `registry`.  One of logs says where the parts of a
+response stand (`shapes`), one of tables how to read rows; what becomes of them is the same for all.
 """
 
 from abc import ABC, abstractmethod

@@ -25,7 +25,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of
 from assay.tasks.mlflow import FROM_ENVIRONMENT, connected, refusals, tracking_address
 
@@ -97,7 +97,8 @@ class MlflowLogs(LogImporter):
         """Of a row, or of a trace.
 
         Traces of an evaluation (`mlflow.genai.evaluate`) are told by their question, so that those of several
-        runs meet; others by their own ID. The system is the logged model, else the run, else the trace's name.
+        runs meet; others by their own ID. The system is the logged model, else the run, else the trace's
+        name.
         """
         if "number" in record:
             return self.table.response_of(record, notes)
@@ -166,7 +167,8 @@ def _assessed(assessments: Any, notes: Notes) -> tuple[list[Mapping[str, Any]], 
                 text_of(value, notes) or "")
         else:
             held = assessment.get("feedback")
-            feedback.append({**assessment, "feedback": held if isinstance(held, Mapping) else {"value": held}})
+            held = held if isinstance(held, Mapping) else {"value": held}
+            feedback.append({**assessment, "feedback": held})
     if _EXPECTED_RESPONSE in expected or len(expected) == 1:
         return feedback, expected.get(_EXPECTED_RESPONSE) or next(iter(expected.values()))
     return feedback, "\n".join(f"{name}: {text}" for name, text in expected.items()) or None
@@ -181,13 +183,14 @@ def _rows(place: Place) -> Iterator[Mapping[str, Any]]:
         if not used[0] and number == 0:
             raise BadInput(
                 f"{place.address}: no column holds responses: there are {', '.join(row)}; responses are in "
-                f"one of {_RESPONSE.replace('|', ', ')}. A table of a classifier needs no import: write it as "
-                "CSV or Parquet")
+                f"one of {_RESPONSE.replace('|', ', ')}. A table of a classifier needs no import: write it "
+                "as CSV or Parquet")
         yield {
             **row, "number": str(number),
-            "scores": {name.rpartition("/")[0]: {"value": value, "reason": next((
-                row[name.rpartition("/")[0] + why] for why in _WHY if name.rpartition("/")[0] + why in row), None)}
-                for name, value in row.items() if name.endswith(_SCORE)},
+            "scores": {judge: {"value": value, "reason": next(
+                (row[judge + why] for why in _WHY if judge + why in row), None)}
+                for name, value in row.items() if name.endswith(_SCORE)
+                for judge in [name.rpartition("/")[0]]},
             "about": {name: value for name, value in row.items()
                       if name not in used and not name.endswith((*_SCORE, *_WHY))},
         }

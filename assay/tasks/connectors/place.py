@@ -1,8 +1,8 @@
 """A place: what somebody named on the command line, a local file, a local folder, or an address; and the
 values that a file holds.
 
-A file is JSON (one value, several, a list or lines), CSV, Parquet or Arrow, as text in UTF-8 or UTF-16, with or
-without gzip: whichever it is says its content, and importers see rows and objects.
+A file is JSON (one value, several, a list or lines), CSV, Parquet or Arrow, as text in UTF-8 or UTF-16, with
+or without gzip: whichever it is says its content, and importers see rows and objects.
 """
 
 import codecs
@@ -93,7 +93,8 @@ class Place:
             if self._is_table:
                 with self._table() as (schema, _):
                     return list(schema.names)
-            return _unlike(next(csv.reader(io.StringIO(self._start_text), delimiter=self._dialect.delimiter), []))
+            rows = csv.reader(io.StringIO(self._start_text), delimiter=self._dialect.delimiter)
+            return _unlike(next(rows, []))
         except (BadInput, csv.Error):
             return []
 
@@ -237,7 +238,8 @@ class Place:
                 if len(row) != len(columns):
                     raise BadInput(f"{self.address}: row {number:,} has more or fewer values than the "
                                    "heading; write the file again")
-                yield {name: _cell(text) for name, text in zip(columns, row, strict=True) if name and text != ""}
+                cells = zip(columns, row, strict=True)
+                yield {name: _cell(text) for name, text in cells if name and text != ""}
         except csv.Error as error:
             raise BadInput(f"{self.address}: is no sound CSV file ({error}); write it again") from None
 

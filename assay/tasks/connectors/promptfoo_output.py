@@ -1,4 +1,4 @@
-"""Output of promptfoo: `promptfoo eval -o FILE`, .json, .jsonl or .csv, and the table that its web page saves.
+"""Output of promptfoo: `promptfoo eval -o FILE`, .json, .jsonl or .csv, and what its web page saves.
 
 A result is a response: the rendered prompt is the question. A column of the table, a provider with a prompt,
 is a system; a provider alone is one where it has one column. Judges are: whether all assertions passed, the
@@ -17,7 +17,7 @@ from typing import Any
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, text_at, value_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of, text_or_json
 
 _COMPARE = ("equals", "contains", "icontains", "similar", "factuality", "model-graded-factuality")
@@ -68,7 +68,8 @@ class PromptfooOutput(LogImporter):
         parts = value_at(record, "gradingResult.componentResults") or ()
         if len(parts) > 1 and output is not None:
             notes.leave_out("assertions one by one, but for named metrics", len(parts))
-        raw = value_at(record, "prompt.raw") if isinstance(record.get("prompt"), Mapping) else record.get("prompt")
+        prompt = record.get("prompt")
+        raw = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
         chat = parsed_or_text(raw) if '"role"' in str(raw) else raw
         return self.shape.response_of(
             record, notes, question=text_of(chat, notes), reference=_reference(parts),
@@ -110,6 +111,7 @@ def _cells(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 _BESIDE = {"status": "status", "score": "score", "named scores": "namedScores", "grader reason": "reason",
            "comment": "comment"}
+_NUMBER, _VARIABLE = re.compile(r" \(\d+\)\Z"), re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _HEADING = re.compile(r"\[([^\]]+)\] (.*)", re.DOTALL)
 _VERDICT = re.compile(r"\[(PASS|FAIL|ERROR)\] ?(?:\((-?[\d.]+)(?:, ([^)\n]*))?\)\s+)?(.*?)"
                       r"(?:\n\s*(?:Pass|Fail) Reason: (.*))?\Z", re.DOTALL)
@@ -117,7 +119,7 @@ _VERDICT = re.compile(r"\[(PASS|FAIL|ERROR)\] ?(?:\((-?[\d.]+)(?:, ([^)\n]*))?\)
 
 def _beside(name: str) -> str:
     """What a column beside a response holds; no letter for any other column."""
-    return "metric" if name.startswith("Metric: ") else _BESIDE.get(re.sub(r" \(\d+\)\Z", "", name).lower(), "")
+    return "metric" if name.startswith("Metric: ") else _BESIDE.get(_NUMBER.sub("", name).lower(), "")
 
 
 def _response_columns(columns: Sequence[str]) -> list[int]:
@@ -134,7 +136,7 @@ def _of_row(number: int, row: Mapping[str, Any], columns: Sequence[str]) -> Iter
                  and (place < starts[0] or not _beside(name))}
     for index, (start, end) in enumerate(pairwise([*starts, len(columns)])):
         held = {_beside(name): row[name] for name in columns[start + 1 : end] if name in row}
-        metrics = {re.sub(r" \(\d+\)\Z", "", name.removeprefix("Metric: ")): row[name]
+        metrics = {_NUMBER.sub("", name.removeprefix("Metric: ")): row[name]
                    for name in columns[start + 1 : end] if name in row and _beside(name) == "metric"}
         text, heading = str(row.get(columns[start], "")), _HEADING.match(columns[start])
         if within := _VERDICT.match(text):
@@ -142,13 +144,13 @@ def _of_row(number: int, row: Mapping[str, Any], columns: Sequence[str]) -> Iter
             held = {"status": status, "score": score, "reason": reason, **held}
             metrics |= dict(part.split(": ", 1) for part in (scores or "").split(", ") if ": " in part)
         provider, label = heading.groups() if heading else ("", columns[start])
-        template = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+        filled = _VARIABLE.sub(lambda name: str(variables.get(name[1], name[0])), label)
+        metrics = {**dict(held.get("namedScores") or {}), **metrics}
         yield {
             "promptIdx": index, "testIdx": number, "provider": provider, "vars": variables,
-            "prompt": {"label": label, "raw": template.sub(
-                lambda name: str(variables.get(name[1], name[0])), label) if template.search(label) else variables},
+            "prompt": {"label": label, "raw": filled if _VARIABLE.search(label) else variables},
             "response": {"output": text if text or "status" in held else None}, "score": held.get("score"),
-            "namedScores": {**dict(held.get("namedScores") or {}), **metrics}, "failureReason": held.get("status"),
+            "namedScores": metrics, "failureReason": held.get("status"),
             "success": {"PASS": True, "FAIL": False}.get(str(held.get("status"))),
             "gradingResult": {"reason": held.get("reason")},
         }

@@ -13,7 +13,7 @@ from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
 from assay.tasks.connectors.responses.verdicts import is_score
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, text_at, value_at
 from assay.tasks.connectors.turns import ToolCall, Turn, parsed_or_text, text_or_json, turns_of, with_results
 
 
@@ -83,7 +83,8 @@ class RagasResults(LogImporter):
     reads = "results of ragas (to_pandas() as .csv, .json, .jsonl or .parquet)"
     marks = ("user_input", "question answer contexts", "question contexts ground_truth")
     record, written, lost = "row", "ragas writes rows", "rows without a response"
-    shape = Shape(question_id="number", reference="row.reference", about=("about",), scores=(Scores(at="scores"),))
+    shape = Shape(
+        question_id="number", reference="row.reference", about=("about",), scores=(Scores(at="scores"),))
 
     def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
         """Rows, with their scores and other values apart."""

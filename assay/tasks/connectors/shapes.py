@@ -1,8 +1,8 @@
 """Where the parts of a response stand in what another tool writes: a table a tool, and one reader for all.
 
 A path names keys from the outside in, parted by dots; several paths are parted by bars, and the first at
-which something stands counts.  `traceId` means `trace_id` too, a key may itself have dots, columns `outputs.a`
-and `outputs.b` are the object `outputs`, and JSON that stands in a text is opened.
+which something stands counts.  `traceId` means `trace_id` too, a key may itself have dots, columns
+`outputs.a` and `outputs.b` are the object `outputs`, and JSON that stands in a text is opened.
 """
 
 import re
@@ -40,12 +40,13 @@ def text_at(record: Any, paths: str) -> str:
 
 
 def members(value: Any) -> Iterator[Any]:
-    """The members of a list, of one in a text too; of a mapping, objects with its keys as `name`, its values as
-    `given`, and what these hold, or themselves as `value`."""
+    """The members of a list, of one in a text too; of a mapping, objects with its keys as `name`, its values
+    as `given`, and what these hold, or themselves as `value`."""
     value = parsed_or_text(value)
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield {"value": inner, **(inner if isinstance(inner, Mapping) else {}), "name": name, "given": inner}
+            held = inner if isinstance(inner, Mapping) else {}
+            yield {"value": inner, **held, "name": name, "given": inner}
     else:
         yield from value or ()
 
@@ -136,7 +137,7 @@ _FAILED = frozenset(("ERROR", "2", "STATUS_CODE_ERROR", "FAILED", "IN_PROGRESS",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Where a tool writes the parts of a response, or of a span of a trace; paths, as `value_at` takes them."""
+    """Where a tool writes the parts of a response, or of a span of a trace: paths for `value_at`."""
 
     question: str = ""
     response: str = ""
@@ -179,7 +180,8 @@ class Shape:
         """The reference: the value of an object that has one, and any of a list is right."""
         value = parsed_or_text(value_at(record, self.reference))
         value = next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value
-        return (" | ".join(map(text_or_json, value)) if isinstance(value, list) else text_or_json(value)) or None
+        values = value if isinstance(value, list) else [value]
+        return " | ".join(map(text_or_json, values)) or None
 
     def response_of(
         self, record: Any, notes: Notes, turns: Sequence[Turn] | None = None, **fields: Any

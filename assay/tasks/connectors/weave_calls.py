@@ -13,14 +13,14 @@ from typing import Any
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import text_or_json
 
 _SCORED = ("Evaluation.predict_and_score", "Evaluation.predictAndScore")
 _REFERENCE = "expected|expected_output|target|reference|ground_truth|ideal|answer|label"
 # of feedback: what its type begins with, where its value stands, and whether a person gave it
-_FEEDBACK = (("wandb.annotation.", "payload.value", True), ("wandb.reaction", "payload.emoji|payload.alias", True),
-             ("wandb.runnable.", "payload.output", False))
+_FEEDBACK = (("wandb.annotation.", "payload.value", True), ("wandb.runnable.", "payload.output", False),
+             ("wandb.reaction", "payload.emoji|payload.alias", True))
 
 
 class WeaveCalls(LogImporter):
@@ -42,27 +42,33 @@ class WeaveCalls(LogImporter):
         evaluated = any("rows" in call or _op(call) in _SCORED for call in place.values())
         for call in place.values():
             if "rows" in call:
-                for row in members(call["rows"]):
-                    for evaluation in members(row.get("evaluations")):
-                        yield from (_scored(
-                            {**trial, "id": trial.get("predict_and_score_call_id")}, row.get("raw_data_row"),
-                            text_at(row, "row_digest"), text_at(evaluation, "evaluation_call_id"), trial, notes,
-                        ) for trial in members(evaluation.get("trials")))
+                yield from (_scored(trial, notes) for trial in _trials(call["rows"]))
             elif _op(call) in _SCORED:
-                yield _scored(call, value_at(call, "inputs.example"), "", text_at(call, "parent_id"), value_at(
-                    call, "output") or {}, notes)
+                yield _scored(call, notes)
             elif not evaluated and value_at(call, "parent_id") is None:
+                feedback = value_at(call, "summary.weave.feedback|feedback")
                 yield {
-                    **call, "op": _op(call), "asked": value_at(call, "inputs"), "answer": value_at(call, "output"),
-                    "run": "", "question_id": text_at(call, "id"), "model": _op(call),
-                    "feedback": [*_feedback(value_at(call, "summary.weave.feedback|feedback"), notes)]}
+                    **call, "op": _op(call), "asked": value_at(call, "inputs"), "model": _op(call),
+                    "answer": value_at(call, "output"), "run": "", "question_id": text_at(call, "id"),
+                    "feedback": [*_feedback(feedback, notes)]}
             else:
                 notes.leave_out("the inner calls of evaluations and traces")
 
 
-def _scored(
-    call: Mapping[str, Any], example: Any, digest: str, run: str, output: Any, notes: Notes
-) -> Mapping[str, Any]:
+def _trials(rows: Any) -> Iterator[Mapping[str, Any]]:
+    """What the API of evaluations answers, as calls."""
+    for row in members(rows):
+        for evaluation in members(row.get("evaluations")):
+            for trial in members(evaluation.get("trials")):
+                yield {
+                    "id": trial.get("predict_and_score_call_id"), "digest": row.get("row_digest"),
+                    "parent_id": evaluation.get("evaluation_call_id"), "output": trial,
+                    "inputs": {"example": row.get("raw_data_row")}}
+
+
+def _scored(call: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
+    """A call that scores an example, with its parts at the paths of the shape."""
+    example, run = value_at(call, "inputs.example"), text_at(call, "parent_id")
     if isinstance(example, str) and example.startswith("weave:"):
         notes.leave_out("examples of which only the address is there: export with expanded references")
     expected = value_at(example, _REFERENCE)
@@ -71,8 +77,8 @@ def _scored(
     model = value_at(call, "inputs.model.name|inputs.model")
     return {
         **call, "run": run, "asked": asked, "expected": expected if asked else None,
-        "question_id": digest or text_or_json(example), "scores": value_at(output, "scores"),
-        "answer": value_at(output, "output|model_output"), "model": _last_name(str(model or run)),
+        "question_id": call.get("digest") or text_or_json(example), "scores": value_at(call, "output.scores"),
+        "answer": value_at(call, "output.output|output.model_output"), "model": _last_name(str(model or run)),
     }
 
 
@@ -88,10 +94,11 @@ def _op(call: Mapping[str, Any]) -> str:
 def _feedback(entries: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
     for entry in members(entries):
         kind = text_at(entry, "feedback_type")
-        start, value, by_person = next((form for form in _FEEDBACK if kind.startswith(form[0])), ("", "", False))
-        if not start:
+        form = next((form for form in _FEEDBACK if kind.startswith(form[0])), None)
+        if form is None:
             notes.leave_out(f"feedback without a verdict, of {kind}")
-        else:
-            yield {"name": kind.removeprefix(start) if start.endswith(".") else "reaction", "value": value_at(entry, value),
-                   "source": text_at(entry, "creator|wb_user_id") if by_person else "", "who": "person" if by_person else "",
-                   "created_at": entry.get("created_at")}
+            continue
+        start, value, by_person = form
+        yield {"name": kind.removeprefix(start) if start.endswith(".") else "reaction",
+               "value": value_at(entry, value), "created_at": entry.get("created_at"),
+               **({"source": text_at(entry, "creator|wb_user_id"), "who": "person"} if by_person else {})}

@@ -43,12 +43,20 @@ _MOST_GAPS = 0.5      # share of responses without a verdict, above which a scor
 _TEXT = pa.string()
 
 
+_Value = Callable[[Sequence[LoggedResponse], Sequence[Mapping[str, str]]], Plain]
+
+
 class Column(NamedTuple):
-    """A column of the pool, and its value of the responses in a row, with their texts."""
+    """A column of the pool, and its value of the responses in a row and their texts."""
 
     name: str
     type: pa.DataType
-    value: Callable[[Sequence[LoggedResponse], Sequence[Mapping[str, str]]], Plain]
+    value: _Value
+
+
+def _text_at(name: str, place: int = 0) -> _Value:
+    """The text of this name, of the response at a place of the row."""
+    return lambda _, texts: texts[place].get(name)
 
 
 class VerdictColumns:
@@ -165,7 +173,7 @@ class Rows(ABC):
         if self.cluster == "question_id":
             columns.append(Column("question_id", _TEXT, lambda items, _: "/".join(
                 (*[items[0].record.task] * several_tasks, items[0].record.question_id))))
-        taken = [*TEXTS, "task", "model", "run", "repeat", "question_id", *(column.name for column in columns)]
+        taken = [*TEXTS, "task", "model", "run", "repeat", "question_id", *(c.name for c in columns)]
         self._about = unlike({name: plain_name(name) for name in everything.about}, taken)
         for name, column in self._about.items():
             columns.append(Column(column, type_of(everything.about[name]), lambda items, _, name=name: next(  # type: ignore[misc]
@@ -186,7 +194,7 @@ class Rows(ABC):
     def _texts(self, names: Iterable[str]) -> Iterator[Column]:
         for name in names:
             if self._all.texts[name]:
-                yield Column(name, _TEXT, lambda _, texts, name=name: texts[0].get(name))  # type: ignore[misc]
+                yield Column(name, _TEXT, _text_at(name))
 
     def _segments(self, *ways: tuple[str, Sequence[str]]) -> list[Json]:
         few: list[Json] = [name for name, values in ways if 2 <= len(values) <= FEW]
@@ -253,8 +261,9 @@ class ByResponse(Rows):
                 name, label_of(self._all.people[name], items[0].votes.get(name, {}))))
         for name, column in self._people.items():
             votes = [item.votes.get(name, {}) for item in self._all.items]
+            persons = {person for of_item in votes for person in of_item}
             several = any(len(of_item) > 1 for of_item in votes)
-            for person in sorted({person for of_item in votes for person in of_item}, key=int) if several else ():
+            for person in sorted(persons, key=int) if several else ():
                 yield Column(
                     f"{column}_by_person_{person}", self._label_type(name),
                     lambda items, _, name=name, person=person: self._written(  # type: ignore[misc]
@@ -374,7 +383,7 @@ class ByQuestion(Rows):
         yield from self._texts(("question", "reference"))
         for place, column in enumerate(self._systems.values()):
             for name in ("response", "choice") if self._chosen else ("response",):
-                yield Column(f"{name}_{column}", _TEXT, lambda _, texts, at=place, name=name: texts[at].get(name))  # type: ignore[misc]
+                yield Column(f"{name}_{column}", _TEXT, _text_at(name, place))
             yield from VerdictColumns(f"judge_{column}", self._all.judges).columns(place)
         for scorer, column in self._preferred.items():
             yield Column(column, _TEXT, lambda items, _, scorer=scorer: self._better(scorer, items))  # type: ignore[misc]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, span_of
 
 _KINDS: Mapping[str, SpanKind] = {
@@ -65,8 +65,9 @@ class LangfuseTraces(TraceImporter):
                 if re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower() not in _ABOUT_TRACES:
                     notes.leave_out(f"values beside a trace that are no scores in its list: {key}")
             whole = span_of(value, self.shape, notes, trace=str(value["id"]))
-            yield replace(whole, about={key: inner for key, inner in whole.about.items()
-                          if "dataset" not in key.lower() and key not in ("expectedOutput", "expected_output")})
+            yield replace(whole, about={
+                key: inner for key, inner in whole.about.items()
+                if "dataset" not in key.lower() and key not in ("expectedOutput", "expected_output")})
             for inner in _with_details(value.get("observations") or (), "observations", notes):
                 yield self._step({"trace": whole.trace, **inner}, notes)
             yield from self._scored(whole.trace, _scores(value.get("scores"), notes))

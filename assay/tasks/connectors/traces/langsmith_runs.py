@@ -1,8 +1,8 @@
 """Runs and experiments of LangSmith.
 
     runs           `client.list_runs` as JSON, one a line or in a list, or the bulk export as Parquet
-    experiments    `evaluate(...).to_pandas()`, `get_test_results` or the download of the page, as CSV or JSON:
-                   `inputs.question`, `outputs.answer`, `reference.answer`, `feedback.KEY`
+    experiments    `evaluate(...).to_pandas()`, `get_test_results` or what its page downloads, as CSV or
+                   JSON: `inputs.question`, `outputs.answer`, `reference.answer`, `feedback.KEY`
 
 Feedback is a judge's verdict. Of several answers to one key LangSmith gives the mean and how often each was
 given: the answers are kept where they are there, else the mean is a judge of its own.
@@ -14,14 +14,14 @@ from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
 from assay.tasks.connectors.responses.verdicts import is_score
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at
+from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, span_of
 
 _KINDS: Mapping[str, SpanKind] = {"llm": "model", "tool": "tool", "retriever": "tool"}
 _USED = frozenset((
-    "inputs", "input", "outputs", "output", "reference_outputs", "reference_output", "reference", "feedback", "id",
-    "example_id", "error", "status", "trace_id", "session_id", "experiment", "extra", "metadata", "name",
-    "start_time", "end_time", "execution_time", "latency", "",
+    "inputs", "input", "outputs", "output", "reference_outputs", "reference_output", "reference", "feedback",
+    "id", "example_id", "error", "status", "trace_id", "session_id", "experiment", "extra", "metadata",
+    "name", "start_time", "end_time", "execution_time", "latency", "",
 ))
 _INTERNAL = ("ls_", "LANGSMITH", "langgraph_", "revision_id", "session_id", "thread_id")
 
@@ -30,8 +30,8 @@ class LangsmithRuns(TraceImporter):
     """Runs of LangSmith, and rows of its experiments."""
 
     name = "langsmith"
-    reads = ("runs of LangSmith and its experiments (.json, .jsonl or .csv of list_runs and to_pandas, .parquet "
-             "of a bulk export)")
+    reads = ("runs of LangSmith and its experiments (.json, .jsonl or .csv of list_runs and to_pandas, "
+             ".parquet of a bulk export)")
     marks = ("run_type inputs", "outputs feedback", "outputs execution_time", "outputs example_id",
              "inputs outputs reference_outputs")
     shape = Shape(
@@ -50,14 +50,15 @@ class LangsmithRuns(TraceImporter):
         span = span_of(
             value, self.shape, notes, kind=kind,
             model=text_at(value, "extra.metadata.ls_model_name") if kind == "model" else "")
-        beside = {} if kind_name else {name: held for name, held in value.items() if name.partition(".")[0] not in _USED}
+        beside = {} if kind_name else {
+            name: held for name, held in value.items() if name.partition(".")[0] not in _USED}
         scores = {name: held for name, held in beside.items() if is_score(name, [held], words=False)}
-        about = {name: held for name, held in beside.items() if name not in scores}
+        about = {**span.about, **{name: held for name, held in beside.items() if name not in scores}}
         yield replace(
             span, run=span.run if span.question_id else "", remarks=[
                 *span.remarks, *_feedback(value_at(value, "feedback_stats"), notes),
                 *(Remark(name=name, value=held) for name, held in scores.items())],
-            about={name: inner for name, inner in {**span.about, **about}.items() if not name.startswith(_INTERNAL)},
+            about={name: inner for name, inner in about.items() if not name.startswith(_INTERNAL)},
         )
         for inner in members(value.get("child_runs")):
             yield from self.spans({"trace_id": span.trace, "parent_run_id": value["id"], **inner}, notes)

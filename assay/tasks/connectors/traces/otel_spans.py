@@ -14,10 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
-from assay.tasks.connectors.shapes import Scores, Shape, value_at, members, text_at, nested
+from assay.tasks.connectors.shapes import Scores, Shape, members, nested, text_at, value_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, exact_turn, span_of
 from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
-
 
 _SPAN = Shape(
     trace="traceId|context.trace_id", id="spanId|context.span_id", parent="parentSpanId|parent_id",
@@ -86,8 +85,8 @@ def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     kind, inputs, outputs = _content(attributes, text_at(span, _SPAN.kind), notes)
     return span_of(
         span, _SPAN, notes, trace=_hex(value_at(span, _SPAN.trace)), id=_hex(value_at(span, _SPAN.id)),
-        parent=_hex(value_at(span, _SPAN.parent)), start=_time(value_at(span, _SPAN.start)), kind=kind, inputs=inputs,
-        outputs=outputs, remarks=[*_evaluations(raw.get("events"), notes)],
+        parent=_hex(value_at(span, _SPAN.parent)), start=_time(value_at(span, _SPAN.start)), kind=kind,
+        inputs=inputs, outputs=outputs, remarks=[*_evaluations(raw.get("events"), notes)],
         model="" if kind == "tool" else text_at(span, _SPAN.system),
     )
 
@@ -128,7 +127,8 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
 def _content(attributes: Any, operation: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn]]:
     """Kind, and what went in and came out."""
     if operation in _TOOLS:
-        return ("tool", [exact_turn(value_at(attributes, _TOOL_IN))], [exact_turn(value_at(attributes, _TOOL_OUT))])
+        inputs, outputs = value_at(attributes, _TOOL_IN), value_at(attributes, _TOOL_OUT)
+        return "tool", [exact_turn(inputs)], [exact_turn(outputs)]
     inputs, outputs = value_at(attributes, _MODEL_IN), value_at(attributes, _MODEL_OUT)
     is_model = inputs is not None or outputs is not None
     system = turns_of(value_at(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []

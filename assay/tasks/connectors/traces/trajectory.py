@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Notes, Remark, SystemResponse
-from assay.tasks.connectors.shapes import Shape, value_at, text_at
+from assay.tasks.connectors.shapes import Shape, text_at, value_at
 from assay.tasks.connectors.turns import (
     Story,
     ToolCall,
