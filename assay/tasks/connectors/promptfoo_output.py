@@ -83,6 +83,7 @@ def _results(place: Place) -> Iterator[Mapping[str, Any]]:
         run, inside = value.get("evalId"), value.get("results")
         inside = inside.get("results") or inside.get("table") if isinstance(inside, Mapping) else inside
         table = value if "head" in value else inside if isinstance(inside, Mapping) else value.get("table")
+        results: Iterator[Mapping[str, Any]]
         if rows:
             results = _of_row(number, value, place.columns)
         elif isinstance(inside, list):
