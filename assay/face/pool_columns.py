@@ -2,6 +2,7 @@
 know."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.frames import ROW, FrameSource, as_source, no_column
 from assay.face.question import KnownOutcome, listed, systems_of
 from assay.tasks.pool.silent_columns import says_nothing
-from assay.tasks.replay.labelled_pool import read_labelled_pool
+from assay.tasks.replay.labelled_pool import columns_as_called, read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
 from assay.tasks.sources.reader import column_names, open_source
 
@@ -108,7 +109,8 @@ class RolesOfColumns:
         # between two grades a judge says what is none of them
         plain = [f"judge {at}" for at in range(len(judges))] if self._what.reader == "grades" else []
         columns = {
-            name: one.combine_chunks() if name in plain else self._what.column(name, one.combine_chunks())
+            name: one.combine_chunks() if name in plain else self._what.column(
+                self._called.get(name, name), one.combine_chunks())
             for name, one in spoken.items()
         }
         probability = self._probability(columns)
@@ -173,9 +175,26 @@ class RolesOfColumns:
         rows = pa.array(map(str, range(len(self._table))), pa.string())
         made = as_source(pa.table({ROW: rows, **columns}), ROW, keep=False)
         try:
-            return read(made.path)
+            with columns_as_called(self._called):
+                return read(made.path)
         except BadInput as error:
             raise BadInput(str(error).replace(made.path, self._named)) from None
+
+    @cached_property
+    def _called(self) -> dict[str, str]:
+        """The columns as they were given, by the names that they have in the file that is made of them."""
+        given, prefix = self._given, self._given["probability"]
+        several = {"prediction": [system["prediction"] for system in self._systems.values() if isinstance(
+            system, Mapping)] or listed(given["prediction"] or ()), "judge": given["judge"],
+            "covariate": given["covariates"], "contender": given["contenders"]}
+        called = {role: column for role, column in given.items() if isinstance(column, str)}
+        called |= {f"{kind} {at}": str(name) for kind, names in several.items()
+                   for at, name in enumerate(listed(names or ()))}
+        called |= {f"{_FEATURE}{at}": str(name) for at, name in enumerate(listed(given["features"] or ()))}
+        if isinstance(prefix, Mapping) and set(prefix) != {"prefix"}:
+            return called | {_PREFIX + part: str(name) for part, name in prefix.items()}
+        start = str(prefix["prefix"] if isinstance(prefix, Mapping) else prefix)
+        return called | {_PREFIX + name.removeprefix(start): name for name in self._starts(start)}
 
 
 def read_table(path: str) -> pa.Table:

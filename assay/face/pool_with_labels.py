@@ -50,7 +50,9 @@ def estimates_of_pool(data: Any, asked: Mapping[str, Any]) -> Estimates:
     try:
         pool = roles_of_columns.of_any_kind(partly_labelled=True)
     except BadInput as error:
-        raise BadInput(str(error).replace("column 'label'", f"column {label!r}")) from None
+        whole = "with the rows that have none"
+        said = str(error).replace(whole, f"{whole}, or say how many items it has: pool_size")
+        raise BadInput(said.replace("column 'label'", f"column {label!r}")) from None
     question = HeldQuestion(
         measures=tuple(measures_as_written(asked["measures"])), systems=tuple(asked["systems"] or ()),
         confidence=asked["confidence"], about=asked["about"], drawn=asked["drawn"],

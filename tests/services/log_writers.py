@@ -281,11 +281,97 @@ def ragas_older(cases):
 
 
 def ragas_csv(cases):
+    return _csv("result.csv", _ragas(cases))
+
+
+def _csv(name, rows):
     written = io.StringIO(newline="")
-    rows = csv.DictWriter(written, ["user_input", "response", "grader"])
-    rows.writeheader()
-    rows.writerows(_ragas(cases))
-    return {"result.csv": written.getvalue().encode()}
+    lines = csv.writer(written)
+    lines.writerow(rows[0])
+    lines.writerows([row.values() for row in rows])
+    return {name: written.getvalue().encode()}
+
+
+def promptfoo_csv(cases):
+    """As its page exports a table; a column stands beside each response for each thing said of it."""
+    return _csv("table.csv", [{
+        "q": case.question, "[m] {{q}}": case.response, "Status": "", "Score": "",
+        "Named Scores": json.dumps({"grader": case.verdict}), "Grader Reason": "", "Comment": "",
+    } for case in cases])
+
+
+def langsmith_experiment(cases):
+    return _csv("experiment.csv", [{
+        "": case.number, "inputs.question": case.question, "outputs.answer": case.response, "error": "",
+        "feedback.grader": case.verdict, "execution_time": 0.5, "example_id": f"e{case.number}",
+        "id": f"r{case.number}",
+    } for case in cases])
+
+
+def openai_evals(cases):
+    lines = [{"spec": {"completion_fns": ["m"], "eval_name": "t.dev.v0", "run_id": "230417"}}]
+    for case in cases:
+        event = {"run_id": "230417", "sample_id": f"t.dev.{case.number}", "created_at": "2026"}
+        lines += [
+            {**event, "event_id": 0, "type": "sampling",
+             "data": {"prompt": [{"role": "user", "content": case.question}], "sampled": [case.response]}},
+            {**event, "event_id": 1, "type": "metrics", "data": {"grader": case.verdict}},
+        ]
+    return _lines("230417_m_t.jsonl", [*lines, {"final_report": {"accuracy": 0.5}}])
+
+
+def helm(cases):
+    """The folder of a run."""
+    spec = {"name": "t:subject=x,model=made_m", "adapter_spec": {"model": "made/m"}, "metric_specs": []}
+    instances = [{"id": f"id{case.number}", "input": {"text": case.question}, "references": [],
+                  "split": "test"} for case in cases]
+    return {
+        **_document("run_spec.json", spec),
+        **_document("scenario_state.json", {"adapter_spec": spec["adapter_spec"], "request_states": [{
+            "instance": instance, "request_mode": None, "train_trial_index": 0, "output_mapping": None,
+            "request": {"model": "made/m", "prompt": "Answer!\n" + case.question},
+            "result": {"success": True, "completions": [{"text": case.response, "logprob": 0}]},
+        } for instance, case in zip(instances, cases, strict=True)]}),
+        **_document("per_instance_stats.json", [{
+            "instance_id": f"id{case.number}", "train_trial_index": 0, "stats": [
+                {"name": {"name": "grader", "split": "test"}, "count": 1, "mean": case.verdict},
+                {"name": {"name": "num_output_tokens", "split": "test"}, "count": 1, "mean": 7.0}],
+        } for case in cases]),
+    }
+
+
+def _weave(case):
+    return {
+        "id": f"c{case.number}", "trace_id": "t", "parent_id": "run-1",
+        "op_name": "weave:///team/project/op/Evaluation.predict_and_score:v1",
+        "inputs": {"model": "weave:///team/project/object/m:v1", "example": {"question": case.question}},
+        "output": {"output": case.response, "scores": {"grader": case.verdict}, "model_latency": 0.1},
+    }
+
+
+def weave_calls(cases):
+    return _lines("calls.jsonl", map(_weave, cases))
+
+
+def weave_csv(cases):
+    calls = map(_weave, cases)
+    return _csv("calls.csv", [{
+        "id": call["id"], "trace_id": "t", "parent_id": "run-1", "op_name": call["op_name"],
+        "inputs.model": call["inputs"]["model"],
+        "inputs.example.question": call["inputs"]["example"]["question"],
+        "output.output": call["output"]["output"],
+        "output.scores.grader": call["output"]["scores"]["grader"],
+    } for call in calls])
+
+
+def weave_results(cases):
+    """As its API of evaluations answers."""
+    return _document("results.json", {"rows": [{
+        "row_digest": f"d{case.number}", "raw_data_row": {"question": case.question}, "evaluations": [{
+            "evaluation_call_id": "run-1", "trials": [{
+                "predict_and_score_call_id": f"c{case.number}", "model_output": case.response,
+                "scores": {"grader": case.verdict}}]}],
+    } for case in cases]})
 
 
 def _document(name, value):
@@ -301,5 +387,6 @@ WRITERS = (
     mlflow_traces, mlflow_frame, mlflow_without_spans, mlflow_columns, mlflow_table, otel_export,
     otel_console, phoenix_frame, phoenix_listed, langfuse_traces, langfuse_blobs, langsmith_runs,
     deepeval_run, deepeval_result, ragas_records, ragas_lines, ragas_by_column, ragas_split, ragas_by_row,
-    ragas_with_schema, ragas_older, ragas_csv, mlflow_split,
+    ragas_with_schema, ragas_older, ragas_csv, mlflow_split, promptfoo_csv, langsmith_experiment,
+    openai_evals, helm, weave_calls, weave_csv, weave_results,
 )

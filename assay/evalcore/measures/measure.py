@@ -123,7 +123,7 @@ class Loss(ABC):
     def needs(self, items: Items) -> None:
         """Raises BadInput where the items lack a column that the loss is made of."""
         if items.systems <= self.system:
-            raise BadInput("this measure needs a prediction of each item")
+            raise BadInput("this measure needs a prediction of each item; name the column of predictions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -227,8 +227,17 @@ class OutcomeMeasure(DeclaredMeasure):
         only = self.parts[0] if len(self.parts) == 1 else None
         return self.name if only is None else f"{self.name}({only})"
 
+    def check(self, items: Items) -> None:
+        """Raises BadInput naming the measure where the items lack a column that its losses are made of."""
+        try:
+            for loss in self.losses:
+                loss.needs(items)
+        except BadInput as error:
+            raise BadInput(str(error).replace("this measure", repr(self.name))) from None
+
     def of_pool(self, items: Items, phi: Floats) -> Floats:
         """g (q,) where all outcomes are known: φ (N, P); of the weighted pool where items have weights."""
+        self.check(items)
         if self.of_items is not None:
             weight = np.ones(len(items)) if items.weight is None else items.weight[:, 0]
             return np.array([self.of_items.value(self.of_items.columns(items, phi), weight)])

@@ -56,7 +56,8 @@ class ByClass(Loss):
         probability = items.probability_of(self.system)
         if probability is None:
             whose = "" if items.systems < 2 else " from every system"
-            raise BadInput(f"this measure needs a probability of each class{whose}")
+            raise BadInput(f"this measure needs a probability of each class{whose}; name their columns as "
+                           "probability")
         return probability
 
 

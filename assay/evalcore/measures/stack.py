@@ -181,7 +181,9 @@ class Stack:
         self.kind.check(items)
         if self.weights is not None:
             self.weights.of(items)
-        for loss in self.losses:
+        for measure in self.measures:
+            measure.check(items)
+        for loss in self.common or ():
             loss.needs(items)
 
     def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:

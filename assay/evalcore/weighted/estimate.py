@@ -160,8 +160,7 @@ def weighted_rows(
     kind: OutcomeKind, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, confidence: float
 ) -> list[tuple[MeasureEstimate, Linearised]]:
     """The estimate of each number of a measure, with what its interval is made of."""
-    for loss in measure.losses:
-        loss.needs(of.items)
+    measure.check(of.items)
     fit = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
     ends = _ends(measure, fit, int(of.among.sum()), confidence)
     return [

@@ -1,20 +1,23 @@
 """What an importer is: it recognises the format of a place by its keys, and makes a pool of it.
 
-Each is declared in a file of its own and listed in `registry`.  One of logs says how to read responses, one
-of tables how to read rows; what becomes of them is the same for all.
+Each is declared in a file of its own and listed in `registry`.  One of logs says where the parts of a
+response stand (`shapes`), one of tables how to read rows; what becomes of them is the same for all.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Layout, Notes, SystemResponse, Written
 from assay.tasks.connectors.responses.layouts import write_responses
+from assay.tasks.connectors.shapes import Shape
 from assay.tasks.connectors.tables import write_table
 
 
@@ -36,16 +39,44 @@ class Importer(ABC):
 
 
 class LogImporter(Importer):
-    """A format that holds responses of systems."""
+    """A format that holds responses of systems, one in each record."""
 
-    entry: ClassVar[str] = "entry"           # what a value of a file is called in messages
+    shape: ClassVar[Shape]
+    record: ClassVar[str] = "entry"               # what a record is called in messages
+    written: ClassVar[str] = ""                   # "Inspect writes samples"
+    lost: ClassVar[str] = "entries that ended in an error, or without a response"
+    counts_repeats: ClassVar[bool] = False        # whether the same response again is another one
 
-    @abstractmethod
+    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+        """The records of a place, in its order; as few as possible at a time in memory."""
+        return place.values()
+
+    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+        """The response in a record; None where there is none."""
+        return self.shape.response_of(record, notes)
+
+    def record_name(self, number: int, record: Mapping[str, Any]) -> str:
+        """A record in messages."""
+        return f"{self.record} {number:,}"
+
+    def lost_name(self, record: Mapping[str, Any]) -> str:
+        """What is counted as a record without a response, in the plural."""
+        return self.lost
+
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        """Every response of one place, in its order; as few as possible at a time in memory.
-
-        Raises BadInput naming the file, the line or entry, and what is wrong with it.
-        """
+        """Every response of one place. Raises BadInput naming the file, the record, and what is wrong."""
+        times: Counter[tuple[str | None, ...]] = Counter()
+        for number, record in enumerate(self.records(place, notes), 1):
+            with read_as(place, self.record_name(number, record), self.written or f"it is in {self.reads}"):
+                response = self.response(record, notes)
+            if response is None:
+                notes.leave_out(self.lost_name(record))
+                continue
+            if self.counts_repeats:
+                asked = (response.question_id, response.system, response.question)
+                times[asked] += 1
+                response = replace(response, repeat=times[asked])
+            yield response
 
     def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:
         """The responses of each place."""

@@ -13,9 +13,9 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from html import escape
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
-from assay.tasks.connectors.place import Place, read_as
-from assay.tasks.connectors.records import Notes, Remark, SystemResponse
-from assay.tasks.connectors.traces.trajectory import tells_more, with_results
-from assay.tasks.connectors.turns import last_answer, text_of, trajectory_page, turns_of
+from assay.tasks.connectors.place import Place
+from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.shapes import Scores, Shape, members, texts_of
+from assay.tasks.connectors.turns import text_of, turns_of, with_results
 
 # Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
 # Zstandard, which the standard library cannot read before Python 3.14; Arrow can.
@@ -89,6 +89,13 @@ class InspectLogs(LogImporter):
     name = "inspect"
     reads = "logs of Inspect, .eval or .json"
     marks = ("status eval", "eval:task eval:model")
+    written = "Inspect writes samples"
+    lost = "samples that ended in an error, or without a response"
+    shape = Shape(
+        id="uuid", question_id="id", repeat="epoch", task="log.task", system="log.model", question="input",
+        run="log.eval_id|log.run_id", response="output.choices", reference="target", error="error",
+        about=("metadata",), scores=(Scores(at="scores", reason="explanation"),),
+    )
 
     def fits(self, place: Place) -> bool:
         """An archive with a header, or JSON with the keys of a log."""
@@ -97,100 +104,58 @@ class InspectLogs(LogImporter):
                 return any(name in archive.names for name in _HEADERS)
         return super().fits(place)
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        """Of every sample that has a response."""
+    def record_name(self, number: int, record: Mapping[str, Any]) -> str:
+        """A sample, by its id."""
+        return f"the sample {record.get('id')!r}"
+
+    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+        """Samples, with what the log says of all of them."""
         if not place.is_archive:
             log = place.whole()
-            yield from _responses(log, log.get("samples") or [], place, notes)
+            yield from self._samples(log, log.get("samples") or [], place, notes)
             return
         with zipped(place.path) as archive:
             log = _parsed(place, archive, next(name for name in _HEADERS if name in archive.names))
             names = [name for name in archive.names if name.startswith("samples/")]
-            yield from _responses(log, (_parsed(place, archive, name) for name in names), place, notes)
+            yield from self._samples(log, (_parsed(place, archive, name) for name in names), place, notes)
+
+    def _samples(self, log: Any, samples: Any, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+        if log.get("status", "success") != "success":
+            notes.tell(f"{place.address}: the run did not finish; what it has is imported")
+        yield from ({**sample, "log": dict(log.get("eval") or {})} for sample in samples)
+
+    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+        """Its first completion; of a question with choices what a scorer took out of it too."""
+        sample = _with_attachments(record)
+        if sample.get("scores") is None and sample.get("score") is not None:      # of the first version
+            sample["scores"] = {"score": sample["score"]}
+        options = (sample.get("output") or {}).get("choices") or ()
+        if len(options) > 1:
+            notes.leave_out("further responses to one request")
+        answer = text_of(options[0]["message"], notes, "assistant") or "" if options else None
+        response = self.shape.response_of(sample, notes, response=answer, question_id=str(sample["id"]))
+        if response is None:
+            return None
+        choices, question = sample.get("choices"), response.question
+        given = [score.get("answer") for score in members(sample.get("scores"))] if choices else []
+        if choices and question is not None:
+            question += "\n\n" + "\n".join(f"{chr(ord('A') + i)}) {text}" for i, text in enumerate(choices))
+        turns = with_results(turns_of(sample.get("messages") or [], "user", notes))
+        return replace(
+            response, question=question, trajectory=texts_of(turns)["trajectory"],
+            choice=next((text for text in given if isinstance(text, str) and 0 < len(text) <= _SHORT), None),
+        )
 
 
-def _responses(
-    log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]], place: Place, notes: Notes
-) -> Iterator[SystemResponse]:
-    about: Any = log.get("eval") or {}
-    if log.get("status", "success") != "success":
-        notes.tell(f"{place.address}: the run did not finish; what it has is imported")
-    for sample in samples:
-        with read_as(place, f"the sample {sample.get('id')!r}", "Inspect writes samples"):
-            response = _response(about, sample, notes)
-        if response is not None:
-            yield response
-
-
-def _response(about: Mapping[str, Any], sample: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
-    output: Any = sample.get("output") or {}
-    if sample.get("error") or not output.get("choices"):
-        notes.leave_out("samples that ended in an error, or without a response")
-        return None
-    attached: Any = sample.get("attachments") or {}
-    message: Any = output["choices"][0]["message"]
-    if len(output["choices"]) > 1:
-        notes.leave_out("further responses to one request")
-    scores = _scores(sample)
-    return SystemResponse(
-        id=str(sample.get("uuid") or ""), question_id=str(sample["id"]), repeat=int(sample.get("epoch", 0)),
-        task=str(about.get("task", "")), system=str(about.get("model", "")),
-        run=about.get("eval_id") or about.get("run_id"),
-        question=_attached(_question(sample, notes), attached),
-        response=_attached(text_of(message, notes, "assistant") or "", attached),
-        reference=_reference(sample.get("target")), choice=_choice(sample, scores),
-        remarks=[_remark(scorer, score, output, attached) for scorer, score in scores.items()],
-        trajectory=_attached(_trajectory(sample, notes), attached, escape),
-        about=sample.get("metadata") or {},
-    )
-
-
-def _question(sample: Mapping[str, Any], notes: Notes) -> str | None:
-    text, choices = text_of(sample.get("input"), notes), sample.get("choices")
-    if not choices or text is None:
-        return text
-    return text + "\n\n" + "\n".join(f"{chr(ord('A') + i)}) {choice}" for i, choice in enumerate(choices))
-
-
-def _reference(target: Any) -> str | None:
-    return (target if isinstance(target, str) else " | ".join(map(str, target or ()))) or None
-
-
-def _scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """By scorer; a log of the first version has a single score."""
-    single = sample.get("score")
-    scores = sample.get("scores") or ({"score": single} if single is not None else {})
-    return {name: score if isinstance(score, Mapping) else {"value": score} for name, score in scores.items()}
-
-
-def _choice(sample: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The answer that a scorer took out of the response to a question with choices."""
-    answers = [score.get("answer") for score in scores.values()] if sample.get("choices") else []
-    return next((a for a in answers if isinstance(a, str) and 0 < len(a) <= _SHORT), None)
-
-
-def _remark(
-    scorer: str, score: Mapping[str, Any], output: Mapping[str, Any], attached: Mapping[str, str]
-) -> Remark:
-    """What a scorer says; a rule repeats the response as its reason, which is none."""
-    why = score.get("explanation")
-    tells = isinstance(why, str) and why and why != output.get("completion")
-    return Remark(name=scorer, value=score.get("value"), reason=_attached(why, attached) if tells else None)
-
-
-def _trajectory(sample: Mapping[str, Any], notes: Notes) -> str | None:
-    """All messages, where there are more than a question and its answer."""
-    turns = with_results(turns_of(sample.get("messages") or [], "user", notes))
-    return trajectory_page(last_answer(turns) or "", turns) if tells_more(turns) else None
-
-
-def _attached(
-    text: str | None, attached: Mapping[str, str], written: Callable[[str], str] = str
-) -> str | None:
-    """With long texts, which a log keeps apart, put back; written: as they have to be written there."""
-    if text is None or "attachment://" not in text:
-        return text
-    return re.sub(r"attachment://(\w+)", lambda match: written(str(attached.get(match[1], match[0]))), text)
+def _with_attachments(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """With long texts, which a log keeps apart, put back."""
+    attached: Any = sample.get("attachments")
+    if not attached:
+        return dict(sample)
+    within = json.dumps({name: value for name, value in sample.items() if name != "attachments"})
+    whole: dict[str, Any] = json.loads(re.sub(
+        r"attachment://(\w+)", lambda match: json.dumps(str(attached.get(match[1], match[0])))[1:-1], within))
+    return whole
 
 
 def _parsed(place: Place, archive: Zipped, entry: str) -> Any:

@@ -14,23 +14,37 @@ Files need no package.
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
-from assay.tasks.connectors.place import Place, read_as
-from assay.tasks.connectors.records import Notes, Remark, SystemResponse
+from assay.tasks.connectors.place import Place
+from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of
 from assay.tasks.mlflow import FROM_ENVIRONMENT, connected, refusals, tracking_address
 
 SCHEME = "mlflow:"
+_RESPONSE = "outputs|output|response|predictions|prediction|answer"
+_QUESTION = "inputs|input|request|question|questions|query|prompt|messages"
+_REFERENCE = "targets|target|ground_truth|expected_response|reference|label"
+_SCORE, _WHY = ("/score", "/value"), ("/justification", "/rationale")
+_ABOUT = "info.trace_metadata|info.request_metadata"
+_EXPECTED_RESPONSE = "expected_response"
 
 
 class MlflowLogs(LogImporter):
-    """Traces and evaluation tables of MLflow."""
+    """Traces and evaluation tables of MLflow.
+
+    In a trace the inputs of the first span are the question, its outputs the response; without spans, what
+    the metadata hold, or the preview of it.  In a table a column NAME/score (or /value) is a judge's verdict,
+    NAME/justification its reason.
+    """
 
     name = "mlflow"
     reads = ("traces and evaluation tables of MLflow (.json, .jsonl, .csv, mlflow:experiment/NAME, "
@@ -39,6 +53,17 @@ class MlflowLogs(LogImporter):
         "info:trace_id", "info:request_id", "trace_id trace", "request_id trace", "trace_id trace_metadata",
         "request_id request_metadata", "trace_id request response", "request_id request response",
     )
+    written = "MLflow writes traces"
+    lost = "traces that ended in an error, or without a response"
+    shape = Shape(
+        id="info.trace_id|info.request_id", status="info.state|info.status",
+        session="about.mlflow.trace.session", scores=(Scores(
+            at="feedback", name="assessment_name|name", value="feedback.value", error="feedback.error",
+            reason="rationale", source="source.source_id", time="create_time|create_time_ms",
+            person="source.source_type", people=("HUMAN",)),),
+    )
+    table = Shape(question_id="number", question=_QUESTION, response=_RESPONSE, reference=_REFERENCE,
+                  about=("about",), scores=(Scores(at="scores"),))
 
     def fits(self, place: Place) -> bool:
         """An address of MLflow, a file with the keys of a trace, or a table with its columns."""
@@ -46,27 +71,72 @@ class MlflowLogs(LogImporter):
             return place.address.startswith(SCHEME)
         return super().fits(place) or (self._is_table(place) and "user_input" not in place.keys)
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        """Of every trace, or row, that has a response."""
-        if place.is_address:
-            yield from _of_address(place, notes)
-        elif self._is_table(place):
-            yield from _of_table(place, notes)
-        else:
-            yield from _of_traces(place, place.values(), notes)
-
     def _is_table(self, place: Place) -> bool:
         """Whether it is a table of an evaluation, and no frame of traces."""
         table = place.keys >= {"columns", "data"} or any(name.endswith(_SCORE) for name in place.keys)
         return table and not super().fits(place)
 
+    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+        """Traces, or rows of a table."""
+        numbers: dict[str, None] = {}
+        found = _at_address(place) if place.is_address else (
+            _rows(place) if self._is_table(place) else place.values())
+        for record in found:
+            if "number" in record:
+                numbers |= {name: None for name, value in record["about"].items()
+                            if isinstance(value, bool | float)}
+            yield record
+        if numbers:
+            notes.tell(f"columns of numbers that are kept, and are no judges: {', '.join(numbers)}")
 
-def _of_traces(place: Place, entries: Iterator[Mapping[str, Any]], notes: Notes) -> Iterator[SystemResponse]:
-    for number, entry in enumerate(entries, 1):
-        with read_as(place, f"entry {number}", "MLflow writes traces"):
-            response = response_of(_trace(entry), notes)
+    def lost_name(self, record: Mapping[str, Any]) -> str:
+        """Rows, or traces."""
+        return "rows without a response" if "number" in record else self.lost
+
+    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+        """Of a row, or of a trace.
+
+        Traces of an evaluation (`mlflow.genai.evaluate`) are told by their question, so that those of several
+        runs meet; others by their own ID. The system is the logged model, else the run, else the trace's
+        name.
+        """
+        if "number" in record:
+            return self.table.response_of(record, notes)
+        trace = _trace(record)
+        about, tags = (_by_key(value_at(trace, paths)) for paths in (_ABOUT, "info.tags"))
+        name, run = str(tags.get("mlflow.traceName") or "traces"), str(about.get("mlflow.sourceRun") or "")
+        spans = [span for span in value_at(trace, "data.spans") or () if isinstance(span, Mapping)]
+        root = next((s for s in spans if not value_at(s, "parentSpanId|parent_id")), {})
+        part = {"root": root, "about": about, **trace}
+        question = text_of(_decoded(value_at(part, _held("Inputs", "request"))), notes)
+        answer = text_of(_decoded(value_at(part, _held("Outputs", "response"))), notes, "assistant")
+        own = text_at(trace, "info.client_request_id") or text_at(trace, self.shape.id)
+        feedback, reference = _assessed(value_at(trace, "info.assessments|data.assessments"), notes)
+        if len(spans) > 1 and answer is not None:
+            notes.leave_out("the inner spans of traces")
+        response = self.shape.response_of(
+            {**trace, "about": about, "feedback": feedback}, notes, question=question, response=answer,
+            reference=reference, task=name, run=run, system=str(about.get("mlflow.modelId") or run or name),
+            question_id=sha256((question or own).encode()).hexdigest()[:16] if run else own,
+        )
         if response is not None:
-            yield response
+            own_tags = {key: value for key, value in tags.items() if "mlflow." not in key}
+            return replace(response, about={**own_tags, **response.about})
+        return None
+
+
+def _held(which: str, name: str) -> str:
+    """Where the inputs or the outputs of a trace stand."""
+    return (f"root.attributes.mlflow.span{which}|root.{which.lower()}|data.{name}|about.mlflow.trace{which}|"
+            f"info.{name}_preview")
+
+
+def _decoded(value: Any) -> Any:
+    """JSON that stands in a text; text that is none, or was cut off by MLflow, as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _trace(entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,8 +144,56 @@ def _trace(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     trace = parsed_or_text(entry.get("trace", entry))
     if isinstance(trace, Mapping) and "info" in trace:
         return trace
-    spans = parsed_or_text(entry.get("spans")) or ()
-    return {"info": entry, "data": {**{k: entry.get(k) for k in ("request", "response")}, "spans": spans}}
+    return {"info": entry, "data": entry}
+
+
+def _by_key(values: Any) -> Mapping[str, Any]:
+    """A mapping, or a list of keys and values, as MLflow 2 writes it."""
+    values = parsed_or_text(values) or {}
+    return values if isinstance(values, Mapping) else {pair["key"]: pair.get("value") for pair in values}
+
+
+def _assessed(assessments: Any, notes: Notes) -> tuple[list[Mapping[str, Any]], str | None]:
+    """Feedback, but what was overridden; and the expected response, or without one all that was expected."""
+    feedback: list[Mapping[str, Any]] = []
+    expected: dict[str, str] = {}
+    for assessment in members(assessments):
+        name = value_at(assessment, "assessment_name") or assessment["name"]
+        if assessment.get("valid") is False:
+            notes.leave_out(f"assessments that were overridden, of {name}")
+        elif assessment.get("expectation") is not None:
+            value = value_at(assessment, "expectation.value|expectation.serialized_value.value|expectation")
+            expected[name] = " | ".join(map(str, value)) if isinstance(value, list) else (
+                text_of(value, notes) or "")
+        else:
+            held = assessment.get("feedback")
+            held = held if isinstance(held, Mapping) else {"value": held}
+            feedback.append({**assessment, "feedback": held})
+    if _EXPECTED_RESPONSE in expected or len(expected) == 1:
+        return feedback, expected.get(_EXPECTED_RESPONSE) or next(iter(expected.values()))
+    return feedback, "\n".join(f"{name}: {text}" for name, text in expected.items()) or None
+
+
+def _rows(place: Place) -> Iterator[Mapping[str, Any]]:
+    """The rows of `eval_results_table.json`, with their scores and other values apart. Raises BadInput naming
+    the place and the columns where none holds responses."""
+    for number, row in enumerate(place.values()):
+        used = [next((name for name in paths.split("|") if name in row), "")
+                for paths in (_RESPONSE, _QUESTION, _REFERENCE)]
+        if not used[0] and number == 0:
+            raise BadInput(
+                f"{place.address}: no column holds responses: there are {', '.join(row)}; responses are in "
+                f"one of {_RESPONSE.replace('|', ', ')}. A table of a classifier needs no import: write it "
+                "as CSV or Parquet")
+        yield {
+            **row, "number": str(number),
+            "scores": {judge: {"value": value, "reason": next(
+                (row[judge + why] for why in _WHY if judge + why in row), None)}
+                for name, value in row.items() if name.endswith(_SCORE)
+                for judge in [name.rpartition("/")[0]]},
+            "about": {name: value for name, value in row.items()
+                      if name not in used and not name.endswith((*_SCORE, *_WHY))},
+        }
 
 
 # A tracking server, or its database.
@@ -84,8 +202,9 @@ _TABLE_FILE = "eval_results_table.json"
 _PAGE = 100
 
 
-def _of_address(place: Place, notes: Notes) -> Iterator[SystemResponse]:
-    """Raises BadInput and MlflowRefused."""
+def _at_address(place: Place) -> Iterator[Mapping[str, Any]]:
+    """The traces of an experiment or a run; of a run without any the rows of its table. Raises BadInput and
+    MlflowRefused."""
     kind, _, name = place.address.removeprefix(SCHEME).partition("/")
     if kind not in ("experiment", "run") or not name:
         raise BadInput(f"{place.address}: write mlflow:experiment/NAME or mlflow:run/ID")
@@ -95,18 +214,18 @@ def _of_address(place: Place, notes: Notes) -> Iterator[SystemResponse]:
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise BadInput(f"{place.address}: MLflow has no experiment {name!r}")
-            yield from _of_traces(place, _traces(client, experiment.experiment_id, None), notes)
+            yield from _traces(client, experiment.experiment_id, None)
             return
         run = client.get_run(name)
-        traces = [*_of_traces(place, _traces(client, run.info.experiment_id, name), notes)]
-        if traces:
-            yield from traces
+        traces = _traces(client, run.info.experiment_id, name)
+        if (earliest := next(traces, None)) is not None:
+            yield from chain([earliest], traces)
             return
         if _TABLE_FILE not in {file.path for file in client.list_artifacts(name)}:
             raise BadInput(f"{place.address}: the run has neither traces nor {_TABLE_FILE}")
         with TemporaryDirectory() as folder:
             table = Place(str(Path(client.download_artifacts(name, _TABLE_FILE, folder))))
-            yield from _of_table(table, notes)
+            yield from _rows(table)
 
 
 def _traces(client: Any, experiment: str, run_id: str | None) -> Iterator[dict[str, Any]]:
@@ -121,153 +240,3 @@ def _traces(client: Any, experiment: str, run_id: str | None) -> Iterator[dict[s
         page = traces.token
         if not page:
             return
-
-
-# A trace as a response: inputs of its first span are the question, outputs the response.
-
-_OF_EVALUATION, _MODEL, _SESSION = "mlflow.sourceRun", "mlflow.modelId", "mlflow.trace.session"
-
-
-def response_of(trace: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
-    """None for a trace that has no response.
-
-    Traces of an evaluation (`mlflow.genai.evaluate`) are told by their question, so that those of several
-    runs meet; others by their own ID. The system is the logged model, else the run, else the trace's name.
-    """
-    info, data = trace["info"], trace.get("data") or {}
-    about = _named_values(info.get("trace_metadata", info.get("request_metadata")))
-    tags = _named_values(info.get("tags"))
-    spans = [span for span in data.get("spans") or () if isinstance(span, Mapping)]
-    parents = ("parent_span_id", "parent_id", "parentSpanId")
-    root: Mapping[str, Any] = next((s for s in spans if not any(s.get(key) for key in parents)), {})
-    response = text_of(_part(root, about, data, info, "Outputs", "response"), notes, "assistant")
-    state = str(info.get("state") or info.get("status") or "OK").rpartition(".")[2]
-    if response is None or state in ("ERROR", "IN_PROGRESS"):
-        notes.leave_out("traces that ended in an error, or without a response")
-        return None
-    question = text_of(_part(root, about, data, info, "Inputs", "request"), notes)
-    name, run = str(tags.get("mlflow.traceName") or "traces"), str(about.get(_OF_EVALUATION) or "")
-    trace_id = str(info["trace_id"] if "trace_id" in info else info["request_id"])
-    question_id = sha256((question or trace_id).encode()).hexdigest()[:16] if run else str(
-        info.get("client_request_id") or trace_id)
-    remarks, reference = _assessed(info.get("assessments") or data.get("assessments"), notes)
-    if len(spans) > 1:
-        notes.leave_out("the inner spans of traces")
-    session = about.get(_SESSION)
-    return SystemResponse(
-        id=trace_id, question_id=question_id, task=name, run=run,
-        system=str(about.get(_MODEL) or run or name), question=question, response=response,
-        reference=reference, remarks=remarks,
-        about={**{key: value for key, value in tags.items() if "mlflow." not in key},
-               **({"session": str(session)} if session else {})},
-    )
-
-
-def _part(
-    span: Mapping[str, Any], about: Mapping[str, Any], data: Mapping[str, Any], info: Mapping[str, Any],
-    which: str, name: str,
-) -> Any:
-    """What a span holds, as JSON; of a trace without spans what its metadata hold, or the preview of it."""
-    attributes = parsed_or_text(span.get("attributes")) or {}
-    held = next((value for value in (
-        attributes.get(f"mlflow.span{which}"), span.get(which.lower()), data.get(name),
-        about.get(f"mlflow.trace{which}"), info.get(f"{name}_preview"),
-    ) if value is not None), None)
-    try:
-        return json.loads(held) if isinstance(held, str) else held
-    except ValueError:     # cut off by MLflow, or plain text
-        return held
-
-
-def _named_values(values: Any) -> Mapping[str, Any]:
-    """A mapping, or a list of keys and values, as MLflow 2 writes it."""
-    values = parsed_or_text(values) or {}
-    return values if isinstance(values, Mapping) else {pair["key"]: pair.get("value") for pair in values}
-
-
-# Assessments: verdicts of judges and code, of people, and what was expected.
-
-_EXPECTED_RESPONSE = "expected_response"
-
-
-def _assessed(assessments: Any, notes: Notes) -> tuple[list[Remark], str | None]:
-    """All remarks but those that were overridden; and the expected response, or without one all that was
-    expected."""
-    remarks: list[Remark] = []
-    expected: dict[str, str] = {}
-    for assessment in parsed_or_text(assessments) or ():
-        name = str(assessment.get("assessment_name") or assessment["name"])
-        if assessment.get("valid") is False:
-            notes.leave_out(f"assessments that were overridden, of {name}")
-        elif assessment.get("expectation") is not None:
-            expected[name] = text_of(_expectation(assessment["expectation"]), notes) or ""
-        else:
-            feedback, source = assessment.get("feedback"), assessment.get("source") or {}
-            feedback = feedback if isinstance(feedback, Mapping) else {"value": feedback}
-            by_person = source.get("source_type") == "HUMAN"
-            remarks.append(Remark(
-                name=name, value="error" if feedback.get("error") else feedback.get("value"),
-                reason=assessment.get("rationale"), by_person=by_person,
-                source=str(source.get("source_id") or ""),
-                time=str(assessment.get("create_time") or assessment.get("create_time_ms") or ""),
-            ))
-    if _EXPECTED_RESPONSE in expected or len(expected) == 1:
-        return remarks, expected.get(_EXPECTED_RESPONSE) or next(iter(expected.values()))
-    return remarks, "\n".join(f"{name}: {text}" for name, text in expected.items()) or None
-
-
-def _expectation(expectation: Any) -> Any:
-    """A list as one text: any of it is expected."""
-    value = expectation
-    if isinstance(expectation, Mapping):
-        value = expectation.get("value")
-        if value is None and "serialized_value" in expectation:
-            value = expectation["serialized_value"].get("value")
-    return " | ".join(map(str, value)) if isinstance(value, list) else value
-
-
-# `eval_results_table.json`, the table that `mlflow.evaluate` logs: a row for each question.
-#
-# A column `NAME/score` (or /value) is a judge's verdict, `NAME/justification` its reason.
-
-_RESPONSE = ("outputs", "output", "response", "predictions", "prediction", "answer")
-_QUESTION = ("inputs", "input", "request", "question", "questions", "query", "prompt", "messages")
-_REFERENCE = ("targets", "target", "ground_truth", "expected_response", "reference", "label")
-_SCORE, _WHY = ("/score", "/value"), ("/justification", "/rationale")
-
-
-def _of_table(place: Place, notes: Notes) -> Iterator[SystemResponse]:
-    """Of every row that has a response. Raises BadInput naming the place and the columns."""
-    numbers: dict[str, None] = {}
-    for number, row in enumerate(place.values()):
-        answer, asked, expected = (next((name for name in names if name in row), "")
-                                   for names in (_RESPONSE, _QUESTION, _REFERENCE))
-        if not answer and number == 0:
-            raise BadInput(
-                f"{place.address}: no column holds responses: there are {', '.join(row)}; responses are in "
-                f"one of {', '.join(_RESPONSE)}. A table of a classifier needs no import: write it as CSV or "
-                "Parquet"
-            )
-        with read_as(place, f"row {number + 1}", "MLflow writes tables"):
-            response = text_of(row.get(answer), notes, "assistant")
-            question, reference = (text_of(row.get(name), notes) for name in (asked, expected))
-        if response is None:
-            notes.leave_out("rows without a response")
-            continue
-        about = {name: value for name, value in row.items()
-                 if name not in (answer, asked, expected) and not name.endswith((*_SCORE, *_WHY))}
-        numbers |= {name: None for name, value in about.items() if isinstance(value, bool | float)}
-        yield SystemResponse(
-            question_id=str(number), system="model", run=None, question=question, response=response,
-            reference=reference, remarks=[*_scores(row)], about=about,
-        )
-    if numbers:
-        notes.tell(f"columns of numbers that are kept, and are no judges: {', '.join(numbers)}")
-
-
-def _scores(row: Mapping[str, Any]) -> Iterator[Remark]:
-    for column, value in row.items():
-        if column.endswith(_SCORE):
-            name = column.rpartition("/")[0]
-            reason = next((row[name + why] for why in _WHY if isinstance(row.get(name + why), str)), None)
-            yield Remark(name=name, value=value, reason=reason)

@@ -1,8 +1,8 @@
 """A place: what somebody named on the command line, a local file, a local folder, or an address; and the
 values that a file holds.
 
-A file is JSON (one value, several, a list or lines), CSV or Parquet, as text in UTF-8 or UTF-16, with or
-without gzip: whichever it is says its content, and importers see rows and objects.
+A file is JSON (one value, several, a list or lines), CSV, Parquet or Arrow, as text in UTF-8 or UTF-16, with
+or without gzip: whichever it is says its content, and importers see rows and objects.
 """
 
 import codecs
@@ -12,7 +12,8 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _START = 1 << 17          # bytes within which every log says what it is
 _LONGEST = 64 << 20       # characters of a line
 _MOST_DIGITS = 300        # of a whole number that is a float, too
-_GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
+_GZIP, _PARQUET, _ARROW, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"PK\x03\x04"
 _UNREADABLE = (OSError, EOFError, zlib.error)
 
 
@@ -79,27 +80,33 @@ class Place:
 
         Raises BadInput for a file that cannot be read.
         """
-        if self._start.startswith(_PARQUET):
-            return frozenset(self._parquet_names())
-        try:
-            text = codecs.getincrementaldecoder(self._dialect.encoding)().decode(self._start).lstrip("\ufeff")
-        except (ValueError, BadInput):
-            return frozenset()
-        if text.lstrip()[:1] in ("{", "["):
+        text = "" if self._is_table else self._start_text.lstrip()
+        if text[:1] in ("{", "["):
             paths = key_paths(text)
             return frozenset(paths | {path.removeprefix("data:") for path in paths})     # see `_objects`
+        return frozenset({*self.columns, *(name.partition(".")[0] for name in self.columns)})
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of a table's columns, in order; behind one that several have stands a number."""
         try:
-            return frozenset(next(csv.reader(io.StringIO(text), delimiter=self._dialect.delimiter), []))
-        except csv.Error:
-            return frozenset()
+            if self._is_table:
+                with self._table() as (schema, _):
+                    return list(schema.names)
+            rows = csv.reader(io.StringIO(self._start_text), delimiter=self._dialect.delimiter)
+            return _unlike(next(rows, []))
+        except (BadInput, csv.Error):
+            return []
 
     def values(self) -> Iterator[Mapping[str, Any]]:
         """Every object of a JSON file, or row of a table, as a mapping; missing values are not there.
 
         Of a CSV file every value is text, but for JSON objects and lists.  Raises BadInput naming the line.
         """
-        if self._start.startswith(_PARQUET):
-            yield from self._parquet_rows()
+        if self._is_table:
+            with self._table() as (_, batches):
+                for row in chain.from_iterable(batch.to_pylist() for batch in batches):
+                    yield {name: value for name, value in row.items() if value is not None}
             return
         with self._refusing(), self._text() as text:
             first, number = text.readline(_LONGEST + 1).lstrip("\ufeff"), 1
@@ -130,6 +137,14 @@ class Place:
         except _UNREADABLE as error:
             why = getattr(error, "strerror", None) or error
             raise BadInput(f"{self.address}: cannot be read: {why}") from None
+
+    @property
+    def _start_text(self) -> str:
+        """The beginning as text; nothing of what is none."""
+        try:
+            return codecs.getincrementaldecoder(self._dialect.encoding)().decode(self._start).lstrip("\ufeff")
+        except (ValueError, BadInput):
+            return ""
 
     @cached_property
     def _dialect(self) -> Dialect:
@@ -198,7 +213,7 @@ class Place:
         if isinstance(value, Mapping) and isinstance(value.get("data"), list) and set(value) <= _LISTS:
             columns, data = value.get("columns"), value["data"]
             if isinstance(columns, list):                    # a frame of pandas, orient="split"
-                with self._sound("a row has as many values as there are columns"):
+                with read_as(self, "the table", "a table: a row has as many values as there are columns"):
                     data = [dict(zip(map(str, columns), row, strict=True)) for row in data]
             value = data
         elif isinstance(value, Mapping) and _by_column(value):
@@ -212,39 +227,48 @@ class Place:
                                "be; is the file what it should be?")
             yield member
 
-    @contextmanager
-    def _sound(self, what: str) -> Iterator[None]:
-        with read_as(self, "the table", f"a table: {what}"):
-            yield
-
     # Tables.
 
     def _csv_rows(self, lines: Iterator[str]) -> Iterator[Mapping[str, Any]]:
         csv.field_size_limit(_LONGEST)
         try:
-            reader = csv.DictReader(lines, strict=True, delimiter=self._dialect.delimiter)
-            for number, row in enumerate(reader, 1):
-                if None in row or None in row.values():
+            rows = csv.reader(lines, strict=True, delimiter=self._dialect.delimiter)
+            columns = _unlike(next(rows, []))
+            for number, row in enumerate(filter(None, rows), 1):
+                if len(row) != len(columns):
                     raise BadInput(f"{self.address}: row {number:,} has more or fewer values than the "
                                    "heading; write the file again")
-                yield {name: _cell(text) for name, text in row.items() if name and text != ""}
+                cells = zip(columns, row, strict=True)
+                yield {name: _cell(text) for name, text in cells if name and text != ""}
         except csv.Error as error:
             raise BadInput(f"{self.address}: is no sound CSV file ({error}); write it again") from None
 
-    def _parquet_names(self) -> Sequence[str]:
-        try:
-            return cast("list[str]", pq.read_schema(self.path).names)
-        except (OSError, ValueError):
-            return []
+    @property
+    def _is_table(self) -> bool:
+        return self._start.startswith((_PARQUET, _ARROW))
 
-    def _parquet_rows(self) -> Iterator[Mapping[str, Any]]:
+    @contextmanager
+    def _table(self) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        """The columns and the rows of a Parquet or Arrow file. Raises BadInput for one that is not sound."""
         try:
-            with pq.ParquetFile(self.path) as file:
-                for batch in file.iter_batches(1_000):
-                    for row in batch.to_pylist():
-                        yield {name: value for name, value in row.items() if value is not None}
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise BadInput(f"{self.address}: is no sound Parquet file ({error}); export it again") from None
+            if self._start.startswith(_ARROW):
+                with pa.ipc.open_file(self.path) as file:
+                    yield file.schema, map(file.get_batch, range(file.num_record_batches))
+            else:
+                with pq.ParquetFile(self.path) as parquet:
+                    yield parquet.schema_arrow, parquet.iter_batches(1_000)
+        except (OSError, pa.ArrowException) as error:
+            raise BadInput(f"{self.address}: is no sound table ({error}); export it again") from None
+
+
+def _unlike(names: Iterable[str]) -> list[str]:
+    """Names of columns; behind one that came up before stands a number."""
+    times: Counter[str] = Counter()
+    columns = []
+    for name in names:
+        times[name] += 1
+        columns.append(name if times[name] == 1 or not name else f"{name} ({times[name]})")
+    return columns
 
 
 _SPACE = re.compile(r"[\s,]*")

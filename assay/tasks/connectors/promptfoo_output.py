@@ -1,22 +1,26 @@
-"""Output of promptfoo: `promptfoo eval -o FILE`, .json or .jsonl, and the table that its web page saves.
+"""Output of promptfoo: `promptfoo eval -o FILE`, .json, .jsonl or .csv, and what its web page saves.
 
 A result is a response: the rendered prompt is the question. A column of the table, a provider with a prompt,
 is a system; a provider alone is one where it has one column. Judges are: whether all assertions passed, the
 score, and each named metric. The reference is the text that an assertion compares with.
+
+A CSV file has the variables of a test, then for each prompt a column with the response, and others beside it
+(Status, Score, Named Scores, Metric: NAME, Grader Reason, Comment) or in it: `[PASS] (1.00) ...`.
 """
 
-import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
-from assay.tasks.connectors.records import Notes, Remark, SystemResponse
-from assay.tasks.connectors.turns import text_of, text_or_json
+from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.shapes import Scores, Shape, text_at, value_at
+from assay.tasks.connectors.turns import parsed_or_text, text_of, text_or_json
 
 _COMPARE = ("equals", "contains", "icontains", "similar", "factuality", "model-graded-factuality")
-_ERROR = 2       # a result's `failureReason`: no response
 _SHORT = 40      # characters of a prompt's label that can be part of a name
 
 
@@ -24,46 +28,69 @@ class PromptfooOutput(LogImporter):
     """Output of promptfoo."""
 
     name = "promptfoo"
-    reads = "output of promptfoo (promptfoo eval -o out.json, or out.jsonl)"
+    reads = "output of promptfoo (promptfoo eval -o out.json, out.jsonl or out.csv)"
     marks = (
         "evalId results", "results:version results:results", "results:results:provider", "promptIdx testIdx",
         "results:provider results:vars", "head:prompts body:outputs", "table:head table:body",
         "vars gradingResult", "results:table results:results",
     )
+    record, written = "result", "promptfoo writes results"
+    lost = "results that ended in an error, or without a response"
+    counts_repeats = True
+    shape = Shape(
+        question_id="test", system="system", run="run", status="failureReason",
+        about=("testCase.metadata", "vars"), scores=(
+            Scores(at="passed", reason="reason"), Scores(at="graded"), Scores(at="namedScores")),
+    )
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        """Of every result that has a response."""
-        with read_as(place, "a result", "promptfoo writes results"):
-            systems = _systems([_column(result) for _, result in _results(place)])
-        times: Counter[tuple[Any, ...]] = Counter()
+    def fits(self, place: Place) -> bool:
+        """Its keys, or the columns of its CSV files."""
+        return super().fits(place) or (bool(_response_columns(place.columns)) and "vars" not in place.keys)
+
+    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+        """Results, each with the names of its test and its system."""
+        with read_as(place, "a result", self.written):
+            systems = _systems([_column(result) for result in _results(place)])
         tests: dict[str, str] = {}
-        for number, (run, result) in enumerate(_results(place), 1):
-            with read_as(place, f"result {number:,}", "promptfoo writes results"):
-                variables = json.dumps(result.get("vars"), sort_keys=True, default=str)
-                test = str(result.get("testIdx", tests.setdefault(variables, str(len(tests)))))
-                column = _column(result)
-                times[test, column] += 1
-                response = _response(result, notes)
-            if response is None:
-                notes.leave_out("results that ended in an error, or without a response")
-                continue
-            yield SystemResponse(
-                question_id=test, system=systems[column], run=run, repeat=times[test, column], **response
-            )
+        for result in _results(place):
+            variables = text_or_json(result.get("vars"))
+            test = result.get("testIdx", tests.setdefault(variables, str(len(tests))))
+            passed, graded = value_at(result, "success|gradingResult.pass"), result.get("gradingResult") or {}
+            yield {**result, "test": str(test), "system": systems[_column(result)],
+                   "passed": None if passed is None else {
+                       "passed": {"value": passed, "reason": text_at(graded, "reason")}},
+                   "graded": {} if result.get("score") is None else {"score": result["score"]}}
+
+    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+        """What the provider put out, as text."""
+        held = record.get("response")
+        output = held.get("output") if isinstance(held, Mapping) else held
+        parts = value_at(record, "gradingResult.componentResults") or ()
+        if len(parts) > 1 and output is not None:
+            notes.leave_out("assertions one by one, but for named metrics", len(parts))
+        prompt = record.get("prompt")
+        raw = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
+        chat = parsed_or_text(raw) if '"role"' in str(raw) else raw
+        return self.shape.response_of(
+            record, notes, question=text_of(chat, notes), reference=_reference(parts),
+            response=None if output is None else text_or_json(output))
 
 
-def _results(place: Place) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """The id of the run, where there is one, and a result; from a table, its cells as results."""
-    for value in place.values():
+def _results(place: Place) -> Iterator[Mapping[str, Any]]:
+    """Results, each with the id of its run where there is one; from a table, its cells as results."""
+    rows = _response_columns(place.columns)
+    for number, value in enumerate(place.values()):
         run, inside = value.get("evalId"), value.get("results")
         inside = inside.get("results") or inside.get("table") if isinstance(inside, Mapping) else inside
         table = value if "head" in value else inside if isinstance(inside, Mapping) else value.get("table")
-        if isinstance(inside, list):
-            yield from ((run, result) for result in inside)
-        elif isinstance(table, Mapping):
-            yield from ((run, result) for result in _cells(table))
+        results: Iterator[Mapping[str, Any]]
+        if rows:
+            results = _of_row(number, value, place.columns)
+        elif isinstance(inside, list):
+            results = iter(inside)
         else:
-            yield run, value
+            results = _cells(table) if isinstance(table, Mapping) else iter([value])
+        yield from ({"run": run, **result} for result in results)
 
 
 def _cells(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -80,14 +107,64 @@ def _cells(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
+# CSV: what stands beside a response, by the names that the columns have; a number stands behind a name that
+# several columns have.
+
+_BESIDE = {"status": "status", "score": "score", "named scores": "namedScores", "grader reason": "reason",
+           "comment": "comment"}
+_NUMBER, _VARIABLE = re.compile(r" \(\d+\)\Z"), re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_HEADING = re.compile(r"\[([^\]]+)\] (.*)", re.DOTALL)
+_VERDICT = re.compile(r"\[(PASS|FAIL|ERROR)\] ?(?:\((-?[\d.]+)(?:, ([^)\n]*))?\)\s+)?(.*?)"
+                      r"(?:\n\s*(?:Pass|Fail) Reason: (.*))?\Z", re.DOTALL)
+
+
+def _beside(name: str) -> str:
+    """What a column beside a response holds; no letter for any other column."""
+    return "metric" if name.startswith("Metric: ") else _BESIDE.get(_NUMBER.sub("", name).lower(), "")
+
+
+def _response_columns(columns: Sequence[str]) -> list[int]:
+    """The places of the columns of a CSV file that hold responses; none of another file."""
+    headed = [place for place, name in enumerate(columns) if _HEADING.match(name)]
+    return headed or [place - 1 for place, name in enumerate(columns) if place and "Grader Reason" in columns
+                      and _beside(name) and not _beside(columns[place - 1])]
+
+
+def _of_row(number: int, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The results of a row: variables stand before the first response, what is beside one behind it."""
+    starts = _response_columns(columns)
+    variables = {name: row[name] for place, name in enumerate(columns) if name in row and place not in starts
+                 and (place < starts[0] or not _beside(name))}
+    for index, (start, end) in enumerate(pairwise([*starts, len(columns)])):
+        held = {_beside(name): row[name] for name in columns[start + 1 : end] if name in row}
+        metrics = {_NUMBER.sub("", name.removeprefix("Metric: ")): row[name]
+                   for name in columns[start + 1 : end] if name in row and _beside(name) == "metric"}
+        text, heading = str(row.get(columns[start], "")), _HEADING.match(columns[start])
+        if within := _VERDICT.match(text):
+            status, score, scores, text, reason = within.groups()
+            held = {"status": status, "score": score, "reason": reason, **held}
+            metrics |= dict(part.split(": ", 1) for part in (scores or "").split(", ") if ": " in part)
+        provider, label = heading.groups() if heading else ("", columns[start])
+        filled = _VARIABLE.sub(lambda name: str(variables.get(name[1], name[0])), label)
+        metrics = {**dict(held.get("namedScores") or {}), **metrics}
+        yield {
+            "promptIdx": index, "testIdx": number, "provider": provider, "vars": variables,
+            "prompt": {"label": label, "raw": filled if _VARIABLE.search(label) else variables},
+            "response": {"output": text if text or "status" in held else None}, "score": held.get("score"),
+            "namedScores": metrics, "failureReason": held.get("status"),
+            "success": {"PASS": True, "FAIL": False}.get(str(held.get("status"))),
+            "gradingResult": {"reason": held.get("reason")},
+        }
+
+
 _Column = tuple[Any, str, str]
 
 
 def _column(result: Mapping[str, Any]) -> _Column:
     """(number, provider, label of the prompt)."""
     provider, prompt = result.get("provider") or "", result.get("prompt") or {}
-    name = provider.get("label") or provider.get("id") if isinstance(provider, Mapping) else provider
-    label = prompt.get("label") or prompt.get("raw") or "" if isinstance(prompt, Mapping) else str(prompt)
+    name = value_at(provider, "label|id") if isinstance(provider, Mapping) else provider
+    label = value_at(prompt, "label|raw") or "" if isinstance(prompt, Mapping) else str(prompt)
     number = result.get("promptIdx")
     return number, str(name or ""), "" if number is None and "{{" not in label else str(label)
 
@@ -109,46 +186,11 @@ def _systems(columns: list[_Column]) -> dict[_Column, str]:
     return names
 
 
-def _response(result: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None:
-    held = result.get("response")
-    output = held.get("output") if isinstance(held, Mapping) else held
-    if output is None or result.get("failureReason") == _ERROR:
-        return None
-    graded = result.get("gradingResult") or {}
-    score, named = result.get("score"), result.get("namedScores") or {}
-    if len(parts := graded.get("componentResults") or ()) > 1:
-        notes.leave_out("assertions one by one, but for named metrics", len(parts))
-    return {
-        "question": _prompt(result.get("prompt"), notes),
-        "response": output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
-        "reference": _reference(graded),
-        "remarks": [
-            *(Remark(name=name, value=value, reason=why) for name, value, why in (
-                ("passed", result.get("success", graded.get("pass")), graded.get("reason")),
-                ("score", score, None)) if value is not None),
-            *(Remark(name=name, value=value) for name, value in named.items()),
-        ],
-        "about": {**((result.get("testCase") or {}).get("metadata") or {}), **(result.get("vars") or {})},
-    }
-
-
-def _prompt(prompt: Any, notes: Notes) -> str | None:
-    """The rendered prompt as text; a chat is JSON in it."""
-    raw = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
-    if isinstance(raw, str) and raw.lstrip().startswith("[") and '"role"' in raw:
-        try:
-            return text_of(json.loads(raw), notes)
-        except ValueError:
-            return raw
-    return text_of(raw, notes)
-
-
-def _reference(graded: Mapping[str, Any]) -> str | None:
+def _reference(parts: Any) -> str | None:
     """What the first assertion that compares with a text compares with."""
-    for part in graded.get("componentResults") or ():
-        asserted = part.get("assertion") or {}
-        if asserted.get("type") in _COMPARE:
-            value = (part.get("metadata") or {}).get("renderedAssertionValue", asserted.get("value"))
+    for part in parts:
+        if value_at(part, "assertion.type") in _COMPARE:
+            value = value_at(part, "metadata.renderedAssertionValue|assertion.value")
             if isinstance(value, str | int | float):
                 return text_or_json(value)
     return None

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.connectors.event_logs import OpenAiEvals
+from assay.tasks.connectors.helm_runs import HelmRuns
 from assay.tasks.connectors.importer import Importer
 from assay.tasks.connectors.inspect_logs import InspectLogs
 from assay.tasks.connectors.lm_eval_samples import LmEvalSamples
@@ -17,10 +19,12 @@ from assay.tasks.connectors.scored_cases import DeepevalResults, RagasResults
 from assay.tasks.connectors.traces.langfuse_traces import LangfuseTraces
 from assay.tasks.connectors.traces.langsmith_runs import LangsmithRuns
 from assay.tasks.connectors.traces.otel_spans import OpenTelemetrySpans, PhoenixSpans
+from assay.tasks.connectors.weave_calls import WeaveCalls
 
 IMPORTERS: tuple[Importer, ...] = (
     InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs(), SavedDatasets(), OpenTelemetrySpans(),
-    PhoenixSpans(), LangfuseTraces(), LangsmithRuns(), DeepevalResults(), RagasResults(),
+    PhoenixSpans(), LangfuseTraces(), LangsmithRuns(), DeepevalResults(), RagasResults(), OpenAiEvals(),
+    HelmRuns(), WeaveCalls(),
 )
 _LISTED = 5      # files, or keys of a file, that a message names
 

@@ -11,9 +11,9 @@ What is none of these becomes text: a lone value as it is, anything else as JSON
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -83,11 +83,6 @@ def parsed_or_text(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
-
-
-def value_named(record: Mapping[str, Any], name: str) -> Any:
-    """A value by its name, `traceId`, or as other exports of the same tool write it, `trace_id`."""
-    return record.get(name, record.get(re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), name)))
 
 
 def only_text(turns: Sequence[Turn]) -> str | None:
@@ -208,6 +203,62 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
         name=str(name or "tool"), arguments=text_or_json(parsed_or_text(arguments)),
         id=str(call.get("id") or ""),
     )
+
+
+# One conversation of many messages.
+
+def tells_more(story: Sequence[Turn]) -> bool:
+    """Whether a conversation is more than a question and its answer."""
+    outputs = [turn for turn in story if turn.role == "assistant"]
+    asked = [turn for turn in story if turn.role == "user"]
+    return len(outputs) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
+
+
+def with_results(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns of one conversation, results of tools in their calls."""
+    story = Story()
+    story.add_all(turns)
+    return story.turns
+
+
+class Story:
+    """A conversation that is filled span by span."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self._times: Counter[tuple[str, ...]] = Counter()
+
+    def add_all(self, turns: Iterable[Turn]) -> None:
+        """Messages of one span."""
+        here: Counter[tuple[str, ...]] = Counter()
+        for turn in turns:
+            calls = [f"{call.name} {call.arguments}" for call in turn.calls]
+            key = (turn.role, turn.text.strip(), turn.answers, *calls)
+            here[key] += 1
+            if here[key] > self._times[key]:
+                self._times[key] = here[key]
+                if turn.role != "tool" or not self._answered(turn):
+                    self.turns.append(turn)
+
+    def add_call(self, call: ToolCall) -> None:
+        """A tool that ran: the result of an open call of its name, else a step of its own."""
+        result = call.result or ""
+        if not self._filled(lambda listed: listed.name == call.name and listed.result is None, result):
+            self.turns.append(Turn(role="tool", calls=(call,)))
+
+    def _answered(self, turn: Turn) -> bool:
+        by_id = turn.answers and self._filled(lambda call: call.id == turn.answers, turn.text)
+        return bool(by_id) or self._filled(lambda call: call.result is None, turn.text)
+
+    def _filled(self, fits: Callable[[ToolCall], bool], result: str) -> bool:
+        for place, turn in enumerate(self.turns):
+            for number, call in enumerate(turn.calls):
+                if fits(call):
+                    calls = [*turn.calls]
+                    calls[number] = replace(call, result=result)
+                    self.turns[place] = replace(turn, calls=tuple(calls))
+                    return True
+        return False
 
 
 # A conversation as HTML that is safe to show: the final answer first, then every step.

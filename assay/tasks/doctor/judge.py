@@ -51,13 +51,13 @@ def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
     result += [ok(column, told) for column in roles.time]
     result += [
         warning(f"display: {name}", f"people see it, and by its name it is {what}",
-                "leave it out of pool.display: people should judge for themselves")
+                "leave it out of --display (pool.display in a spec): people should judge for themselves")
         for name in roles.display if (what := gives_away(name)) is not None
     ]
     if not roles.display:
         result.append(warning(
             "display", "no column of text that people could judge an item by",
-            "add the columns people need to see, or name them under pool.display",
+            "add the columns people need to see, or name them: --display (pool.display in a spec)",
         ))
     return result
 

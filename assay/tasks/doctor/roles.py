@@ -220,7 +220,7 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     outcome = _outcome(
         pick.by_name.get(prediction or ""), pick.by_name.get(label or ""), len(each_class) > 2
     )
-    _refuse_idle(told, outcome, pick.by_name.get(label or prediction or ""))
+    _refuse_idle(told, outcome, [pick.by_name[name] for name in (label, prediction) if name in pick.by_name])
     score, probability, positive, negative = told.score, told.probability, told.positive, None
     per_class = tuple(column.name for column in each_class) if len(each_class) > 2 else ()
     if len(each_class) == 2 and outcome == "two classes":
@@ -259,12 +259,13 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     )
 
 
-def _refuse_idle(told: Told, outcome: Outcome, of: LookedAtColumn | None) -> None:
+def _refuse_idle(told: Told, outcome: Outcome, columns: Sequence[LookedAtColumn]) -> None:
     """Raises BadInput for a threshold or a positive class where there are not two classes."""
     if told.threshold is not None and (told.prediction or outcome != "two classes"):
         raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
                        "it out beside --prediction, and for numbers, grades and more than two classes")
-    if told.positive is not None and outcome != "two classes" and of is not None:
+    if told.positive is not None and outcome != "two classes" and columns:
+        of = max(columns, key=lambda column: column.distinct)
         listed = ", ".join(map(repr, of.values[:5])) + (", ..." if of.distinct > 5 else "")
         alike = what_differs(of.values) if outcome == "classes" else None
         raise BadInput(

@@ -17,7 +17,9 @@ A missing score is the log-odds of the probability, a missing probability is exp
 evaluation makes the same substitution.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy
 
-from assay.evalcore.errors import BadInput, did_you_mean
+from assay.evalcore.errors import BadArgument, BadInput, did_you_mean
 from assay.evalcore.outcomes.class_names import (
     ClassReader,
     classes_of_columns,
@@ -63,8 +65,28 @@ def read_labelled_pool(
 
     Raises BadInput naming the file, the column and the first bad rows.
     """
-    path = str(path)
-    columns = _read(path, [*features, *systems], called or {})
+    with columns_as_called(called or {}):
+        return _checked_pool(str(path), positive, features, systems, called or {})
+
+
+@contextmanager
+def columns_as_called(called: Mapping[str, str]) -> Iterator[None]:
+    """What is wrong with a column is said of it by the name that it has, `called`, instead of by its role."""
+    try:
+        yield
+    except BadArgument:
+        raise
+    except BadInput as error:
+        role = re.compile(r"(?<=column )'([^']+)'|'(prediction|label)'(?= and '| hold)")
+        raise BadInput(role.sub(lambda quoted: repr(called.get(
+            quoted[1] or quoted[2], quoted[1] or quoted[2])), str(error))) from None
+
+
+def _checked_pool(
+    path: str, positive: str | None, features: Sequence[str], systems: Sequence[str],
+    called: Mapping[str, str],
+) -> LabelledPool:
+    columns = _read(path, [*features, *systems], called)
     if not columns or not len(columns["item_id"]):
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
     check_ids(path, columns["item_id"])
@@ -241,7 +263,7 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
     chance, outside = within_0_and_1(numbers(path, name, values))
     if outside.any():
         first = chance[np.argmax(outside)]
-        remedy = "; if these are scores, call the column 'score'" if name == "probability" else ""
+        remedy = "; if these are scores, give the column as score" if name == "probability" else ""
         raise BadInput(
             f"{path}, column {name!r}: row {_rows(outside)}: {first:g} is not between 0 and 1{remedy}"
         )

@@ -38,6 +38,7 @@ from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
 from assay.tasks.replay.labelled_pool import class_words, numbers, one_array, probability_column, words
+from assay.tasks.sources.chances import sum_to_one
 from assay.tasks.sources.known_labels import rows_of_questions
 from assay.tasks.sources.reader import column_names, is_local, open_source
 from assay.tasks.sources.values import as_text, without_value
@@ -129,6 +130,12 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
             table = _confidence(values[probabilities[0]], prediction, kind)
         else:
             table = _table(values, prefix or "", kind)
+            wrong = ~sum_to_one(table) if columns.outcome in _OF_ONE_CLASS else np.zeros(n, np.bool_)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise BadInput(
+                    f"{path}, column {probabilities[0]!r}: row {row + 1} begins probabilities whose sum is "
+                    f"{table[row].sum():g}, not 1; correct these columns, or leave the probabilities out")
     judge = np.stack([
         np.where(gaps[c], SILENT, codes.get(c, 0.0)) if c in gaps else codes[c] for c in columns.judges
     ], axis=1) if columns.judges else None
@@ -161,7 +168,7 @@ def _without_label(path: str, columns: OutcomeColumns, found: dict[str, pa.Array
         raise BadInput(f"{path}, column {columns.label!r}: no row has a label; label some, drawn at random")
     if not missing.any():
         raise BadInput(f"{path}, column {columns.label!r}: every row has a label; give the whole pool, with "
-                       "the rows that have none, or say how many items it has (pool_size)")
+                       "the rows that have none")
     place = np.where(missing, np.argmin(missing), np.arange(len(missing)))
     found[columns.label] = column.take(pa.array(place))
     return missing
@@ -281,6 +288,9 @@ def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str,
     names = list(dict.fromkeys(wanted))
     batches = [batch.columns for batch in open_source(path).batches(names)]
     return {name: one_array([b.column(i) for b in batches]) for i, name in enumerate(names)}
+
+
+_OF_ONE_CLASS = ("classes", "grades")     # outcomes of which an item has one: their probabilities sum to 1
 
 
 def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:

@@ -138,6 +138,12 @@ class Draft:
     label: str | None = None        # a column of labels that people gave to every item
     comments: tuple[str, ...] = ()
 
+    def with_less(self, *keys: str) -> "list[Draft]":
+        """This draft, then without the first of these keys of the pool, without the first two, and so on."""
+        lesser = [self.without(*keys[:most], because=f"Left out: {', '.join(keys[:most])}.")
+                  for most in range(1, len(keys) + 1)]
+        return [self, *lesser]
+
     def without(self, *keys: str, because: str) -> "Draft":
         """The same without some keys of the pool, and why, as a comment."""
         pool = {key: value for key, value in self.pool.items() if key not in keys}

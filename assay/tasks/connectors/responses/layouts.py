@@ -4,10 +4,11 @@ by side; its columns, and the specs to start from.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -39,6 +40,23 @@ from assay.tasks.connectors.tables import write_parquet
 from assay.tasks.connectors.turns import trajectory_page
 
 _MOST_GAPS = 0.5      # share of responses without a verdict, above which a scorer is no judge
+_TEXT = pa.string()
+
+
+_Value = Callable[[Sequence[LoggedResponse], Sequence[Mapping[str, str]]], Plain]
+
+
+class Column(NamedTuple):
+    """A column of the pool, and its value of the responses in a row and their texts."""
+
+    name: str
+    type: pa.DataType
+    value: _Value
+
+
+def _text_at(name: str, place: int = 0) -> _Value:
+    """The text of this name, of the response at a place of the row."""
+    return lambda _, texts: texts[place].get(name)
 
 
 class VerdictColumns:
@@ -66,18 +84,12 @@ class VerdictColumns:
                     f"{self.names[name]!r} its commonest verdict stands there ({self._fillers[name]})"
                 )
 
-    @property
-    def fields(self) -> list[tuple[str, pa.DataType]]:
-        """Names and types."""
-        scales = {name: verdicts.scale for name, verdicts in self._judges.items()}
-        return [(column, pa.string() if (scale := scales[name]) is None else scale.type)
-                for name, column in self.names.items()]
-
-    def row(self, judged: Mapping[str, VerdictReading]) -> dict[str, Plain]:
-        """The values of a row."""
-        return {column: self._value(name, judged) if name not in self._fillers or
-                self._value(name, judged) is not None else self._fillers[name]
-                for name, column in self.names.items()}
+    def columns(self, place: int = 0) -> Iterator[Column]:
+        """Of the responses at a place of the rows."""
+        for name, column in self.names.items():
+            scale = self._judges[name].scale
+            yield Column(column, _TEXT if scale is None else scale.type,
+                         lambda items, _, name=name: self._filled(name, items[place].judged))  # type: ignore[misc]
 
     def of_scale(self, scale: Scale | None) -> tuple[Scale | None, list[str]]:
         """A scale, or else that of the first judge with a value in each row; and the columns of all judges
@@ -88,6 +100,10 @@ class VerdictColumns:
         alike = [name for name, other in scales.items() if scale is not None and _within(other, scale)]
         alike.sort(key=lambda name: name in self._fillers)
         return scale, [self.names[name] for name in alike]
+
+    def _filled(self, name: str, judged: Mapping[str, VerdictReading]) -> str | float | None:
+        verdict = self._value(name, judged)
+        return self._fillers.get(name) if verdict is None else verdict
 
     def _value(self, name: str, judged: Mapping[str, VerdictReading]) -> str | float | None:
         reading, verdicts = judged.get(name), self._judges[name]
@@ -121,40 +137,68 @@ _OF_CLUSTERS = "Questions repeat, so intervals are over questions (`cluster`), n
 
 
 class Rows(ABC):
-    """The rows of a pool, and what to ask of them; what both layouts have are columns of metadata, segments
-    and clusters."""
+    """The rows of a pool, and what to ask of them; what both layouts have are where a row comes from, columns
+    of metadata, segments and clusters."""
 
-    @property
-    @abstractmethod
-    def schema(self) -> pa.Schema:
-        """The columns of the pool: those in which something stands."""
+    by_system: bool      # whether a row is of one system
 
     @abstractmethod
-    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
-        """The rows of the pool, in order."""
+    def own_columns(self) -> Iterator[Column]:
+        """The columns of this layout."""
+
+    @abstractmethod
+    def grouped(self) -> Iterable[Sequence[LoggedResponse]]:
+        """The responses of each row, in order."""
 
     @abstractmethod
     def drafts(self) -> Sequence[Draft]:
         """Specs to start from, the one that uses most first."""
 
-    def __init__(self, gathering: GatheredResponses, fixed: Sequence[str]) -> None:
+    def __init__(self, gathering: GatheredResponses) -> None:
         self._all, self.cluster = gathering, cluster_column(gathering)
-        self._about = unlike({name: plain_name(name) for name in gathering.about}, [*fixed, "question_id"])
+
+    def lay_out(self) -> None:
+        """Decide which columns there are: those in which something stands."""
+        everything, several_tasks = self._all, len(self._all.tasks) > 1
+        ids = Ids(everything, by_system=self.by_system)
+        columns = [Column(ID, _TEXT, lambda items, _: ids.next_id(items[0])), *self.own_columns()]
+        if any(everything.tasks):
+            columns.append(Column("task", _TEXT, lambda items, _: items[0].record.task))
+        if self.by_system and any(everything.systems):
+            columns.append(Column("model", _TEXT, lambda items, _: items[0].record.system))
+        if self.by_system and everything.several_runs:
+            columns.append(Column("run", _TEXT, lambda items, _: items[0].record.run))
+        if everything.several_repeats:
+            columns.append(Column("repeat", pa.int64(), lambda items, _: items[0].repeat))
+        if self.cluster == "question_id":
+            columns.append(Column("question_id", _TEXT, lambda items, _: "/".join(
+                (*[items[0].record.task] * several_tasks, items[0].record.question_id))))
+        taken = [*TEXTS, "task", "model", "run", "repeat", "question_id", *(c.name for c in columns)]
+        self._about = unlike({name: plain_name(name) for name in everything.about}, taken)
+        for name, column in self._about.items():
+            columns.append(Column(column, type_of(everything.about[name]), lambda items, _, name=name: next(  # type: ignore[misc]
+                (item.record.about[name] for item in items if name in item.record.about), None)))
+        self.columns = columns
 
     @property
-    def _fields_about(self) -> list[tuple[str, pa.DataType]]:
-        first = [("question_id", pa.string())] if self.cluster == "question_id" else []
-        return [*first, *((column, type_of(self._all.about[name])) for name, column in self._about.items())]
+    def schema(self) -> pa.Schema:
+        """The columns of the pool."""
+        return pa.schema([(column.name, column.type) for column in self.columns])
+
+    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
+        """The rows of the pool, in order."""
+        for items in self.grouped():
+            texts = [spool.at(item.place) for item in items]
+            yield {column.name: column.value(items, texts) for column in self.columns}
+
+    def _texts(self, names: Iterable[str]) -> Iterator[Column]:
+        for name in names:
+            if self._all.texts[name]:
+                yield Column(name, _TEXT, _text_at(name))
 
     def _segments(self, *ways: tuple[str, Sequence[str]]) -> list[Json]:
         few: list[Json] = [name for name, values in ways if 2 <= len(values) <= FEW]
         return few + [column for name, column in self._about.items() if divides(self._all.about[name])]
-
-    def _origin(self, item: LoggedResponse) -> dict[str, Plain]:
-        """Where a row comes from."""
-        record = item.record
-        task = f"{record.task}/" if len(self._all.tasks) > 1 else ""
-        return {"task": record.task, "repeat": item.repeat, "question_id": f"{task}{record.question_id}"}
 
 
 SHOWN = ("question", "response", "trajectory", "reference")
@@ -163,32 +207,17 @@ SHOWN = ("question", "response", "trajectory", "reference")
 class ByResponse(Rows):
     """One row for each response of a system: people are asked about it, and each scorer is a judge of it."""
 
+    by_system = True
+
     def __init__(self, gathering: GatheredResponses, notes: Notes) -> None:
+        super().__init__(gathering)
         self._judges = VerdictColumns("judge", gathering.judges)
         self._judges.fill(gathering.items, gathering.everywhere, notes)
         if gathering.judges and not gathering.everywhere:
             notes.tell("the tasks have no scorer in common; import each by itself, so that it has its judge")
         self._people = judge_names("label", gathering.people)
-        reasons = dict.fromkeys(name for item in gathering.items for name in item.reasons)
-        self._reasons = judge_names("reason", reasons)
-        self._votes = self._columns_of_votes(gathering)
-        fixed = [ID, *TEXTS, "task", "model", "run", "repeat", *self._judges.names.values(),
-                 *self._people.values(), *self._votes.values(), *self._reasons.values()]
-        super().__init__(gathering, fixed)
-        self._note_votes(notes)
-        self._scale, self._label, self._predicted = self._asked()
-
-    def _columns_of_votes(self, gathering: GatheredResponses) -> dict[tuple[str, str], str]:
-        """A column for each person, of the questions to which some item has several answers."""
-        several = {name for item in gathering.items for name, votes in item.votes.items() if len(votes) > 1}
-        persons = {(name, person): None for item in gathering.items for name, votes in item.votes.items()
-                   if name in several for person in votes}
-        return {pair: f"{self._people[pair[0]]}_by_person_{pair[1]}" for pair in sorted(
-            persons, key=lambda pair: (pair[0], int(pair[1])))}
-
-    def _note_votes(self, notes: Notes) -> None:
-        for name, verdicts in self._all.people.items():
-            voted = [item for item in self._all.items if len(item.votes.get(name, ())) > 1]
+        for name, verdicts in gathering.people.items():
+            voted = [item for item in gathering.items if len(item.votes.get(name, ())) > 1]
             tied = sum(label_of(verdicts, item.votes[name]) is None for item in voted)
             if voted:
                 notes.tell(
@@ -196,6 +225,8 @@ class ByResponse(Rows):
                     f"and {self._people[name]!r} holds what most said; it is empty for {tied:,}, where "
                     "they are divided"
                 )
+        self._scale, self._label, self._predicted = self._asked()
+        self.lay_out()
 
     def _asked(self) -> tuple[Scale, str | None, list[str]]:
         """What people are asked, the column of labels that they gave already, and those that predict it."""
@@ -214,24 +245,37 @@ class ByResponse(Rows):
             return asks, label if good else None, []
         return scale or NOBODY_SAID, label, predicted
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns in which something stands."""
-        everything, text = self._all, pa.string()
-        fields = [(ID, text), *((name, text) for name in TEXTS if everything.texts[name])]
-        fields += [*self._judges.fields, *((name, text) for name in self._reasons.values())]
-        types = {name: self._label_type(name) for name in self._people}
-        fields += [(column, types[name]) for name, column in self._people.items()]
-        fields += [(column, types[name]) for (name, _), column in self._votes.items()]
-        present = {"task": any(everything.tasks), "model": any(everything.systems),
-                   "run": everything.several_runs}
-        fields += [(name, text) for name, is_present in present.items() if is_present]
-        fields += [("repeat", pa.int64())] if everything.several_repeats else []
-        return pa.schema(fields + self._fields_about)
+    def own_columns(self) -> Iterator[Column]:
+        """Texts, judges and their reasons, what people said in all and each."""
+        yield from self._texts(name for name in TEXTS if name != "trajectory")
+        if self._all.texts["trajectory"]:
+            # of every response, where some have one: a response alone is a short one
+            yield Column("trajectory", _TEXT, lambda _, texts: texts[0].get("trajectory") or trajectory_page(
+                texts[0].get("response", ""), ()))
+        yield from self._judges.columns()
+        reasons = dict.fromkeys(name for item in self._all.items for name in item.reasons)
+        for name, column in judge_names("reason", reasons).items():
+            yield Column(column, _TEXT, lambda items, _, name=name: items[0].reasons.get(name))  # type: ignore[misc]
+        for name, column in self._people.items():
+            yield Column(column, self._label_type(name), lambda items, _, name=name: self._written(  # type: ignore[misc]
+                name, label_of(self._all.people[name], items[0].votes.get(name, {}))))
+        for name, column in self._people.items():
+            votes = [item.votes.get(name, {}) for item in self._all.items]
+            persons = {person for of_item in votes for person in of_item}
+            several = any(len(of_item) > 1 for of_item in votes)
+            for person in sorted(persons, key=int) if several else ():
+                yield Column(
+                    f"{column}_by_person_{person}", self._label_type(name),
+                    lambda items, _, name=name, person=person: self._written(  # type: ignore[misc]
+                        name, self._all.people[name].written.get(items[0].votes.get(name, {}).get(person))))
+
+    def grouped(self) -> Iterable[Sequence[LoggedResponse]]:
+        """Each response alone."""
+        return ([item] for item in self._all.items)
 
     def _label_type(self, name: str) -> pa.DataType:
         scale = self._all.people[name].scale
-        return pa.string() if scale is None else pa.float64() if self._as_grades(name) else scale.type
+        return _TEXT if scale is None else pa.float64() if self._as_grades(name) else scale.type
 
     def _as_grades(self, name: str) -> bool:
         """Whether labels of a class are 1 and 0, because nothing predicts the class."""
@@ -243,29 +287,6 @@ class ByResponse(Rows):
         if label is None or scale is None or not self._as_grades(name):
             return label
         return float(label == scale.good_end)
-
-    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
-        """A row for each response."""
-        ids = Ids(self._all, by_system=True)
-        for item in self._all.items:
-            texts = spool.at(item.place)
-            people = self._all.people
-            labels = {column: self._written(name, label_of(people[name], item.votes.get(name, {})))
-                      for name, column in self._people.items()}
-            votes = {column: self._written(name, people[name].written.get(item.votes[name][person]))
-                     for (name, person), column in self._votes.items() if person in item.votes.get(name, {})}
-            yield {
-                ID: ids.next_id(item), **texts, **self._origin(item), "trajectory": self._trajectory(texts),
-                "model": item.record.system, "run": item.record.run, **self._judges.row(item.judged),
-                **labels, **votes, **{column: item.reasons.get(n) for n, column in self._reasons.items()},
-                **{column: item.record.about.get(name) for name, column in self._about.items()},
-            }
-
-    def _trajectory(self, texts: Mapping[str, str]) -> str | None:
-        """Of every response, where some have one: a response alone is a short one."""
-        if not self._all.texts["trajectory"]:
-            return None
-        return texts.get("trajectory") or trajectory_page(texts.get("response", ""), ())
 
     def drafts(self) -> Sequence[Draft]:
         """What the first scorer was asked, or what people were asked before; then the same with less."""
@@ -297,12 +318,7 @@ class ByResponse(Rows):
             labels=NOBODY_SAID.labels, measures=[*NOBODY_SAID.measures], half_width=NOBODY_SAID.half_width,
             label=None, comments=(NOBODY_SAID.asks, "Nothing predicts the label, so no scorer is compared."),
         )
-        return [
-            draft, draft.without("segments", because="Segments are left out."),
-            draft.without("segments", "cluster", because="Segments and clusters are left out."),
-            draft.without("segments", "cluster", "judge", because="Further judges are left out."), plain,
-        ]
-
+        return [*draft.with_less("segments", "cluster", "judge"), plain]
 
     def _of_labels(self) -> Iterator[str]:
         """What became of labels that people gave."""
@@ -344,21 +360,14 @@ class ByQuestion(Rows):
     Questions that some system did not answer are left out.
     """
 
+    by_system = False
+
     def __init__(self, gathering: GatheredResponses, notes: Notes) -> None:
+        super().__init__(gathering)
         self._systems = unlike({system: plain_name(system) for system in gathering.systems})
         self._prefers = not gathering.choices
-        self._verdicts = {
-            system: VerdictColumns(f"judge_{column}", gathering.judges)
-            for system, column in self._systems.items()
-        }
         self._preferred = judge_names("preferred", gathering.judges) if self._prefers else {}
         self._chosen = bool(gathering.texts["choice"])
-        fixed = [ID, "question", "reference", "task", "repeat", *self._preferred.values()]
-        self._system_fields: list[tuple[str, pa.DataType]] = []
-        for system, column in self._systems.items():
-            texts = [f"response_{column}", *([f"choice_{column}"] if self._chosen else [])]
-            self._system_fields += [*((name, pa.string()) for name in texts), *self._verdicts[system].fields]
-        super().__init__(gathering, [*fixed, *(name for name, _ in self._system_fields)])
         if gathering.texts["trajectory"]:
             notes.tell("where models are compared by question, people see responses, not what led to them; "
                        "for that: --layout responses")
@@ -367,41 +376,25 @@ class ByQuestion(Rows):
         if gathering.people:
             notes.tell("where models are compared by question, what people said of single responses is left "
                        "out; for that: --layout responses")
+        self.lay_out()
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns in which something stands."""
-        everything, text = self._all, pa.string()
-        fields = [(ID, text), *((name, text) for name in ("question", "reference") if everything.texts[name])]
-        fields += [*self._system_fields, *((column, text) for column in self._preferred.values())]
-        fields += [("task", text)] if any(everything.tasks) else []
-        fields += [("repeat", pa.int64())] if everything.several_repeats else []
-        return pa.schema(fields + self._fields_about)
+    def own_columns(self) -> Iterator[Column]:
+        """Question and reference; response, choice and judges of each system; what each scorer prefers."""
+        yield from self._texts(("question", "reference"))
+        for place, column in enumerate(self._systems.values()):
+            for name in ("response", "choice") if self._chosen else ("response",):
+                yield Column(f"{name}_{column}", _TEXT, _text_at(name, place))
+            yield from VerdictColumns(f"judge_{column}", self._all.judges).columns(place)
+        for scorer, column in self._preferred.items():
+            yield Column(column, _TEXT, lambda items, _, scorer=scorer: self._better(scorer, items))  # type: ignore[misc]
 
-    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
-        """A row for each question that all systems answered, in the order in which questions came up."""
-        ids = Ids(self._all, by_system=False)
-        asked: dict[tuple[str, str, int], dict[str, LoggedResponse]] = {}
+    def grouped(self) -> Iterable[Sequence[LoggedResponse]]:
+        """The responses of all systems to each question, in the order in which questions came up."""
+        answers: dict[tuple[str, str, int], dict[str, LoggedResponse]] = {}
         for item in self._all.items:
-            asked.setdefault(item.asked, {})[item.record.system] = item
-        for of_question in asked.values():
-            if len(of_question) == len(self._systems):
-                items = [of_question[system] for system in self._systems]
-                yield {ID: ids.next_id(items[0]), **self._row(items, spool)}
-
-    def _row(self, items: Sequence[LoggedResponse], spool: Spool) -> dict[str, Plain]:
-        texts = [spool.at(item.place) for item in items]
-        row = self._origin(items[0])
-        row |= {name: texts[0].get(name) for name in ("question", "reference")}
-        for item, of_item in zip(items, texts, strict=True):
-            column = self._systems[item.record.system]
-            row |= {f"response_{column}": of_item.get("response"), f"choice_{column}": of_item.get("choice"),
-                    **self._verdicts[item.record.system].row(item.judged)}
-        row |= {column: self._better(scorer, items) for scorer, column in self._preferred.items()}
-        for item in reversed(items):
-            about = item.record.about
-            row |= {column: about[name] for name, column in self._about.items() if name in about}
-        return row
+            answers.setdefault(item.asked, {})[item.record.system] = item
+        return ([of_question[system] for system in self._systems] for of_question in answers.values()
+                if len(of_question) == len(self._systems))
 
     def _better(self, scorer: str, items: Sequence[LoggedResponse]) -> str:
         """The column of the response that a scorer gave more; a tie where it gave both the same, where it
@@ -412,7 +405,7 @@ class ByQuestion(Rows):
         ranks = [None if v is None or verdicts.scale is None else verdicts.scale.rank(v) for v in values]
         first, second = ranks
         if first is None or second is None or first == second:
-            return _TIE
+            return "tie"
         return f"response_{self._systems[items[first < second].record.system]}"
 
     def drafts(self) -> Sequence[Draft]:
@@ -447,8 +440,7 @@ class ByQuestion(Rows):
                           "it.", "The column 'reference' holds what the test takes for right, and is not "
                           "shown.", *because),
             )
-        return [draft, draft.without("segments", "cluster", because="Segments and clusters are left out."),
-                draft.without("segments", "cluster", "judge", because="Judges are left out.")]
+        return draft.with_less("segments", "cluster", "judge")
 
     def _classes(self) -> list[Json]:
         """Every choice, and every right answer where those are few."""

@@ -162,6 +162,27 @@ def verdicts_of(counts: _Counts, name: str = "") -> Verdicts:
     return Verdicts(scale=scale, written=written, gaps=gaps)
 
 
+# of columns that are no verdicts, whatever stands in them
+_NO_SCORES = ("id", "index", "unnamed", "column", "latency", "duration", "time", "cost", "token", "length")
+
+
+def is_score(name: str, values: Sequence[Any], *, words: bool = True) -> bool:
+    """Whether a column holds what a metric says: numbers, truths, or names of which one is good; and no codes
+    (007), counts or ids.
+
+    words    whether names count
+    """
+    if any(word.removesuffix("s") in _NO_SCORES for word in re.split(r"[^a-z]+", name.casefold())):
+        return False
+    readings = Counter(reading_of(value) for value in values if not isinstance(value, list | Mapping))
+    numbers = [float(reading.value) for reading in readings.elements() if reading.kind == "number"]
+    counts = len(set(numbers)) == len(numbers) > 10 and all(number.is_integer() for number in numbers)
+    named = [reading for reading in readings if reading.kind == "name"]
+    codes = any(str(reading.value).isdigit() or not words for reading in named)
+    scale = verdicts_of(readings).scale
+    return scale is not None and not (counts or codes) and (not scale.names or scale.good_end is not None)
+
+
 def _resolved(counts: _Counts) -> dict[VerdictReading, float | str | bool]:
     """Every reading but gaps as a truth, a number or a name. Letters are truths only where no other letter
     stands among them (A, B and C are grades)."""

@@ -9,13 +9,41 @@ A span is a model's where it names a model's messages, a tool's where its kind s
 evaluations that stand in it (`gen_ai.evaluation.result`) are judges' verdicts.
 """
 
-import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from assay.tasks.connectors.records import Notes, Remark
-from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
+from assay.tasks.connectors.shapes import Scores, Shape, members, nested, text_at, value_at
+from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, exact_turn, span_of
 from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
+
+_SPAN = Shape(
+    trace="traceId|context.trace_id", id="spanId|context.span_id", parent="parentSpanId|parent_id",
+    name="attributes.gen_ai.tool.name|attributes.tool.name|name", start="startTimeUnixNano|start_time",
+    kind="attributes.openinference.span.kind|attributes.gen_ai.operation.name|span_kind",
+    status="status.status_code|status.code|status_code|status", session=(
+        "attributes.gen_ai.conversation.id|attributes.session.id"),
+    system=("attributes.gen_ai.request.model|attributes.gen_ai.response.model|attributes.llm.model_name"),
+)
+# what went in and came out of a tool, of a model, and of any other span (the last two are of Langfuse's SDK)
+_TOOL_IN, _TOOL_OUT = (
+    "gen_ai.tool.call.arguments|tool.parameters|input.value|input",
+    "gen_ai.tool.call.result|output.value|retrieval.documents|output",
+)
+_MODEL_IN, _MODEL_OUT = (
+    "gen_ai.input.messages|llm.input_messages|gen_ai.prompt",
+    "gen_ai.output.messages|llm.output_messages|gen_ai.completion",
+)
+_ANY_IN, _ANY_OUT = (
+    "input.value|langfuse.observation.input|langfuse.trace.input|input",
+    "output.value|langfuse.observation.output|langfuse.trace.output|output",
+)
+_TOOLS = ("execute_tool", "TOOL", "RETRIEVER")
+_OUTERMOST = ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent")
+_RESULT = "gen_ai.evaluation.result"
+_EVALUATION = Scores(at="results", name="gen_ai.evaluation.name", value=(
+    "gen_ai.evaluation.score.value|gen_ai.evaluation.score.label"), reason="gen_ai.evaluation.explanation")
 
 
 class OpenTelemetrySpans(TraceImporter):
@@ -52,20 +80,14 @@ _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")     # the
 
 
 def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
-    context = raw.get("context") or {}
-    attributes = nested(_attributes(raw))
-    kind, inputs, outputs, model = _content(attributes, str(raw.get("span_kind") or ""), notes)
-    status = raw.get("status") or {}
-    failed = str(status.get("status_code", status.get("code", "")) if isinstance(status, Mapping) else status)
-    name = _at(attributes, "gen_ai.tool.name") or _at(attributes, "tool.name") or raw.get("name")
-    return TracedSpan(
-        trace=_hex(raw.get("traceId", raw.get("context.trace_id", context.get("trace_id")))),
-        id=_hex(raw.get("spanId", raw.get("context.span_id", context.get("span_id")))),
-        parent=_hex(raw.get("parentSpanId", raw.get("parent_id"))), kind=kind, name=str(name or ""),
-        start=_time(raw.get("startTimeUnixNano", raw.get("start_time"))), model=model,
-        inputs=inputs, outputs=outputs,
-        failed=failed in ("ERROR", "2", "STATUS_CODE_ERROR") or str(raw.get("status_code")) == "ERROR",
-        remarks=[*_evaluations(raw.get("events"), notes)], about=_session(attributes),
+    attributes = _attributes(raw)
+    span = {**raw, "attributes": attributes}
+    kind, inputs, outputs = _content(attributes, text_at(span, _SPAN.kind), notes)
+    return span_of(
+        span, _SPAN, notes, trace=_hex(value_at(span, _SPAN.trace)), id=_hex(value_at(span, _SPAN.id)),
+        parent=_hex(value_at(span, _SPAN.parent)), start=_time(value_at(span, _SPAN.start)), kind=kind,
+        inputs=inputs, outputs=outputs, remarks=[*_evaluations(raw.get("events"), notes)],
+        model="" if kind == "tool" else text_at(span, _SPAN.system),
     )
 
 
@@ -79,16 +101,10 @@ def _time(value: Any) -> str:
     return f"{int(value):020d}" if number else str(value or "")
 
 
-def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _attributes(raw: Mapping[str, Any]) -> Any:
     """By name, of a list of keys and values, a mapping, or columns `attributes.NAME`."""
-    held = raw.get("attributes")
-    if isinstance(held, list):
-        return _of_pairs(held)
-    attributes = dict(held or {})
-    return attributes | {
-        name.removeprefix("attributes."): value for name, value in raw.items()
-        if name.startswith("attributes.") and value is not None
-    }
+    held = parsed_or_text(raw.get("attributes"))
+    return _of_pairs(held) if isinstance(held, list) else value_at(raw, "attributes") or {}
 
 
 def _of_pairs(pairs: list[Any]) -> dict[str, Any]:
@@ -108,108 +124,40 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
     return None
 
 
-def nested(value: Any) -> Any:
-    """Names with dots as mappings within mappings, and numbered ones as lists: `a.0.b` -> a: [{b: ...}]."""
-    if isinstance(value, list | tuple):
-        return [nested(member) for member in value]
-    if not isinstance(value, Mapping):
-        return value
-    tree: dict[str, Any] = {}
-    for name, held in value.items():
-        *path, last = str(name).split(".")
-        node = tree
-        for part in path:
-            inner = node.get(part)
-            if not isinstance(inner, dict):
-                node[part] = inner = {} if inner is None else {"": inner}
-            node = inner
-        inside, there = nested(held), node.get(last)
-        node[last] = inside | there if isinstance(inside, dict) and isinstance(there, dict) else inside
-    return _numbered(tree)
-
-
-def _numbered(tree: dict[str, Any]) -> Any:
-    held = {name: _numbered(value) if isinstance(value, dict) else value for name, value in tree.items()}
-    if held and all(name.isdigit() for name in held):
-        return [held[name] for name in sorted(held, key=int)]
-    return held
-
-
-def _at(tree: Any, path: str) -> Any:
-    for part in path.split("."):
-        tree = tree.get(part) if isinstance(tree, Mapping) else None
-    return tree
-
-
-def _first_at(tree: Any, *paths: str) -> Any:
-    return next((held for path in paths if (held := _at(tree, path)) not in (None, "", [], {})), None)
-
-
-_TOOL = ("execute_tool", "TOOL", "RETRIEVER")
-_LANGFUSE_IN = ("langfuse.observation.input", "langfuse.trace.input")       # of its own SDK
-_LANGFUSE_OUT = ("langfuse.observation.output", "langfuse.trace.output")
-
-
-def _content(attributes: Any, column: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn], str]:
-    """Kind, what went in and came out, and the model."""
-    operation = str(_first_at(attributes, "openinference.span.kind", "gen_ai.operation.name") or column)
-    models = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name")
-    model = str(_first_at(attributes, *models) or "")
-    if operation in _TOOL:
-        inputs = _first_at(
-            attributes, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "input")
-        outputs = _first_at(
-            attributes, "gen_ai.tool.call.result", "output.value", "retrieval.documents", "output")
-        return "tool", [_exact_turn(inputs)], [_exact_turn(outputs)], ""
-    inputs = _first_at(attributes, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
-    outputs = _first_at(attributes, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
+def _content(attributes: Any, operation: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn]]:
+    """Kind, and what went in and came out."""
+    if operation in _TOOLS:
+        inputs, outputs = value_at(attributes, _TOOL_IN), value_at(attributes, _TOOL_OUT)
+        return "tool", [exact_turn(inputs)], [exact_turn(outputs)]
+    inputs, outputs = value_at(attributes, _MODEL_IN), value_at(attributes, _MODEL_OUT)
     is_model = inputs is not None or outputs is not None
-    system = turns_of(_at(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []
-    inputs = _first_at(attributes, "input.value", *_LANGFUSE_IN, "input") if inputs is None else inputs
-    outputs = _first_at(attributes, "output.value", *_LANGFUSE_OUT, "output") if outputs is None else outputs
+    system = turns_of(value_at(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []
+    inputs = value_at(attributes, _ANY_IN) if inputs is None else inputs
+    outputs = value_at(attributes, _ANY_OUT) if outputs is None else outputs
     turns = [*system, *_messages(inputs, "user", notes)], _messages(outputs, "assistant", notes)
-    outermost = operation in ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent")
-    return "model" if is_model and not outermost else "other", *turns, model
+    return "model" if is_model and operation not in _OUTERMOST else "other", *turns
 
 
 def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
     """OpenInference puts each message under `message`."""
-    held = parsed_or_text(value)
+    held = nested(parsed_or_text(value))
     if isinstance(held, Mapping) and set(held) <= {"value", "mime_type"}:
         held = held.get("value")
     if isinstance(held, list):
-        inner = [member.get("message") if isinstance(member, Mapping) else None for member in held]
-        held = [m if isinstance(m, Mapping) else member for m, member in zip(inner, held, strict=True)]
+        held = [value_at(member, "message") or member for member in held]
     return turns_of(held, role, notes)
-
-
-def _exact_turn(value: Any) -> Turn:
-    held = parsed_or_text(value)
-    text = held if isinstance(held, str) else "" if held is None else json.dumps(
-        held, ensure_ascii=False, indent=2, default=str)
-    return Turn(role="tool", text=text)
-
-
-def _session(attributes: Any) -> dict[str, Any]:
-    named = _first_at(attributes, "gen_ai.conversation.id", "session.id")
-    return {"session": str(named)} if named is not None else {}
-
-
-_RESULT = "gen_ai.evaluation.result"
 
 
 def _evaluations(events: Any, notes: Notes) -> Iterator[Remark]:
     """What evaluations said, of the events of a span."""
-    for event in parsed_or_text(events) or ():
+    for event in members(events):
         if not isinstance(event, Mapping) or event.get("name") != _RESULT:
             continue
-        result = nested(_attributes(event)).get("gen_ai", {}).get("evaluation", {})
-        name, score = str(result["name"]), result.get("score") or {}
-        value = score.get("value", score.get("label"))
-        if score.get("value") is not None and score.get("label") is not None:
-            notes.leave_out(f"labels beside a number, of {name}")
-        if value is None:
-            notes.leave_out(f"evaluations without a value, of {name}")
+        result = _attributes(event)
+        [remark] = _EVALUATION.remarks({"results": [result]})
+        if value_at(result, "gen_ai.evaluation.score.label") not in (None, remark.value):
+            notes.leave_out(f"labels beside a number, of {remark.name}")
+        if remark.value is None:
+            notes.leave_out(f"evaluations without a value, of {remark.name}")
         else:
-            yield Remark(name=name, value=value, reason=result.get("explanation"),
-                         time=_time(event.get("timeUnixNano", event.get("timestamp"))))
+            yield replace(remark, time=_time(value_at(event, "timeUnixNano|timestamp")))

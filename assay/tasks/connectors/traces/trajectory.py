@@ -7,7 +7,7 @@ open call of that tool.  Spans that are neither a model's nor a tool's only say 
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -15,13 +15,19 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Notes, Remark, SystemResponse
+from assay.tasks.connectors.shapes import Shape, text_at, value_at
 from assay.tasks.connectors.turns import (
+    Story,
     ToolCall,
     Turn,
     last_answer,
     last_question,
     only_text,
+    parsed_or_text,
+    tells_more,
+    text_or_json,
     trajectory_page,
+    turns_of,
 )
 
 SpanKind = Literal["model", "tool", "other"]
@@ -82,6 +88,32 @@ class TraceImporter(LogImporter):
                 notes.leave_out("traces that ended in an error, or without a response")
             else:
                 yield response
+
+
+def span_of(record: Mapping[str, Any], shape: Shape, notes: Notes, **fields: Any) -> TracedSpan:
+    """The span in a record; of a tool, arguments and result are exactly what stands there.
+
+    fields   those that do not stand at a path; `kind` is known to the importer alone
+    """
+    inputs, outputs = value_at(record, shape.question), value_at(record, shape.response)
+    exact = fields.get("kind") == "tool"
+    return TracedSpan(**{
+        **{name: text_at(record, getattr(shape, name))
+           for name in ("id", "trace", "parent", "name", "start", "question_id", "run")},
+        "model": text_at(record, shape.system), "failed": shape.has_failed(record),
+        "inputs": [exact_turn(inputs)] if exact else turns_of(inputs, "user", notes),
+        "outputs": [exact_turn(outputs)] if exact else turns_of(outputs, "assistant", notes),
+        "reference": shape.referred(record), "remarks": shape.remarks(record),
+        "about": shape.further(record), **fields,
+    })
+
+
+def exact_turn(value: Any) -> Turn:
+    """Arguments or a result of a tool; of an object with nothing but `input` or `output`, that."""
+    value = parsed_or_text(value)
+    if isinstance(value, Mapping) and len(value) == 1:
+        value = parsed_or_text(value.get("output", value.get("input", value)))
+    return Turn(role="tool", text=text_or_json(value))
 
 
 def _add_span(versions: list[dict[str, TracedSpan]], span: TracedSpan, notes: Notes) -> None:
@@ -150,17 +182,10 @@ def _of_steps(spans: Sequence[TracedSpan], root: TracedSpan) -> Iterator[Remark]
             )
 
 
-def tells_more(story: Sequence[Turn]) -> bool:
-    """Whether a conversation is more than a question and its answer."""
-    outputs = [turn for turn in story if turn.role == "assistant"]
-    asked = [turn for turn in story if turn.role == "user"]
-    return len(outputs) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
-
-
 def conversation(spans: Sequence[TracedSpan], root: TracedSpan) -> list[Turn]:
     """Every message once, calls of tools with their results; without a model, between what the root was asked
     and what it answered."""
-    story, modelled = _Story(), any(span.kind == "model" for span in spans)
+    story, modelled = Story(), any(span.kind == "model" for span in spans)
     steps = [span for span in spans if span.kind != "other"]
     if not modelled:
         steps = [replace(root, outputs=()), *steps, replace(root, inputs=())]
@@ -171,50 +196,3 @@ def conversation(spans: Sequence[TracedSpan], root: TracedSpan) -> list[Turn]:
         else:
             story.add_all([*span.inputs, *span.outputs])
     return story.turns
-
-
-def with_results(turns: Iterable[Turn]) -> list[Turn]:
-    """The turns of one conversation, results of tools in their calls."""
-    story = _Story()
-    story.add_all(turns)
-    return story.turns
-
-
-class _Story:
-    """A conversation that is filled span by span."""
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self._times: Counter[tuple[str, ...]] = Counter()
-
-    def add_all(self, turns: Iterable[Turn]) -> None:
-        """Messages of one span."""
-        here: Counter[tuple[str, ...]] = Counter()
-        for turn in turns:
-            calls = [f"{call.name} {call.arguments}" for call in turn.calls]
-            key = (turn.role, turn.text.strip(), turn.answers, *calls)
-            here[key] += 1
-            if here[key] > self._times[key]:
-                self._times[key] = here[key]
-                if turn.role != "tool" or not self._answered(turn):
-                    self.turns.append(turn)
-
-    def add_call(self, call: ToolCall) -> None:
-        """A tool that ran: the result of an open call of its name, else a step of its own."""
-        result = call.result or ""
-        if not self._filled(lambda listed: listed.name == call.name and listed.result is None, result):
-            self.turns.append(Turn(role="tool", calls=(call,)))
-
-    def _answered(self, turn: Turn) -> bool:
-        by_id = turn.answers and self._filled(lambda call: call.id == turn.answers, turn.text)
-        return bool(by_id) or self._filled(lambda call: call.result is None, turn.text)
-
-    def _filled(self, fits: Callable[[ToolCall], bool], result: str) -> bool:
-        for place, turn in enumerate(self.turns):
-            for number, call in enumerate(turn.calls):
-                if fits(call):
-                    calls = [*turn.calls]
-                    calls[number] = replace(call, result=result)
-                    self.turns[place] = replace(turn, calls=tuple(calls))
-                    return True
-        return False

@@ -144,7 +144,7 @@ class OutcomePredictions(Predictions):
 
 def probability_in(
     rows: PredictionReader, name: str,
-    remedy: str = "a probability is; correct the column, or leave pool.probability out",
+    remedy: str = "a probability is; correct the column, or leave the probability out",
 ) -> Array:
     """A column (n,) of numbers within [0, 1]; remedy: for one that is not."""
     numbers, outside = within_0_and_1(rows.numbers(name))

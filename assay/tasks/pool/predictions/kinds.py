@@ -78,7 +78,7 @@ def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:
         table[:, k] = supplied
         sums.add(supplied)
     rows.refuse(columns[0], ~sums.are_one(), "begin rows whose probabilities do not sum to 1",
-                "correct the columns of pool.probability, or leave it out")
+                "correct these columns, or leave the probabilities out")
     table /= sums.total[:, None].astype(np.float32)
     return table
 
