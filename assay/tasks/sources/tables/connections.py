@@ -152,7 +152,7 @@ _EXAMPLES = (
 
 
 @contextmanager
-def connected(name: str) -> Iterator[Database]:
+def database_connection(name: str) -> Iterator[Database]:
     """The database whose address the variable or block of this name holds.
 
     Raises BadInput, which holds no word of the address, where there is none, where it cannot be reached, or

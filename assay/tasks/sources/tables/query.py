@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.tables.connections import Database, connected
+from assay.tasks.sources.tables.connections import Database, database_connection
 from assay.tasks.sources.tables.table import FileAt, Table, plain_schema
 from assay.tasks.sources.values import kind
 from assay.tasks.table_address import QueryAddress
@@ -37,7 +37,7 @@ class QueryRows(Table):
 
     def schema(self) -> pa.Schema:
         """The types of the columns, from a few rows. Raises BadInput where the query cannot be asked."""
-        with connected(self.asked.connection) as database:
+        with database_connection(self.asked.connection) as database:
             return plain_schema(database.reader(self._from(f"LIMIT {_LOOKED_AT}")).schema)
 
     def rows(self, columns: Sequence[str], file_at: FileAt) -> Iterator[pa.RecordBatch]:
@@ -45,7 +45,7 @@ class QueryRows(Table):
         says."""
         is_text = self.asked.order is not None and kind(self.schema().field(self.asked.order).type) == "text"
         last: pa.Array | None = None
-        with connected(self.asked.connection) as database:
+        with database_connection(self.asked.connection) as database:
             order = self.asked.order
             selected = list(dict.fromkeys([*columns, *([] if order is None else [order])]))
             names = ", ".join(_quoted(database, name) for name in selected)
