@@ -134,7 +134,8 @@ def test_a_check_is_a_comment_that_is_kept_up_to_date(store, github):
 
 def test_codes_that_are_accepted_do_not_fail_and_a_comment_that_is_refused_is_a_warning(store, github):
     github.refuses = True
-    code, printed, outputs, summary = run(store, github, name="small", store="ledger", min="0.99", accept="3, 5")
+    asked = {"name": "small", "store": "ledger", "min": "0.99", "accept": "3, 5"}
+    code, printed, outputs, summary = run(store, github, **asked)
     assert (code, outputs) == (0, "exit-code=3\n")
     assert "::warning::the table could not be put on the pull request" in printed
     assert "breach" in summary
