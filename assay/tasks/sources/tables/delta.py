@@ -78,17 +78,23 @@ def _opened(asked: TableAddress) -> Any:
             f"pool.source: {asked.place}: no table of Delta Lake{state} can be read there "
             f"({' '.join(str(error).split())}); correct the address or the version"
         ) from None
-    features = set(table.protocol().reader_features or ())
-    if unknown := sorted(features - _READ):
+    needed = set(table.protocol().reader_features or ()) - _READ
+    if table.metadata().configuration.get(_MAPPING, "none") != "none":
+        needed.add("columnMapping")     # of which version 2 of the protocol has no word
+    if needed:
         raise BadInput(
-            f"pool.source: {asked.place}: the table needs {', '.join(unknown)} of its readers, which cannot "
-            "be read "
-            "here; export the rows as Parquet, or write them into a table without it"
+            f"pool.source: {asked.place}: the table needs {', '.join(sorted(needed))} of its readers, which "
+            "is not known here; export the rows as Parquet, or copy them into a table without it"
         )
     return table
 
 
-_READ = {"deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_MAPPING = "delta.columnMapping.mode"
+# Features that change nothing, or that are heeded: deleted rows, types that became wider, columns of JSON.
+_READ = {
+    "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "typeWidening",
+    "typeWidening-preview", "variantType", "variantType-preview", "columnMapping",
+}
 
 
 def _data_files(table: Any) -> list[_DataFile]:

@@ -1,9 +1,14 @@
 """Results of SQL and tables: the same pool as the same rows in Parquet, and nothing of a connection told."""
 
+import base64
+import json
 import logging
+import pathlib
 import pickle
 import random
 import sqlite3
+import string
+import struct
 import subprocess
 
 import pyarrow as pa
@@ -252,6 +257,46 @@ def test_a_version_of_a_table_of_delta_lake(delta):
     assert (read.path, read.version) == (f"delta://{delta}?version=2", "version 2")
     again, *_ = frozen({"delta": delta, "version": 2})
     assert again.digest == newest.digest
+
+
+_Z85 = string.digits + string.ascii_lowercase + string.ascii_uppercase + ".-:+=^!/*?&<>()[]{}@%$#"
+_B85 = string.digits + string.ascii_uppercase + string.ascii_lowercase + "!#$%&()*+-;<=>?@^_`{|}~"
+
+
+def delete_by_vector(folder, rows):
+    """Delete these rows of the only file of a table as Spark does: by a vector in the log."""
+    pyroaring = pytest.importorskip("pyroaring")
+    bits = struct.pack("<i", 1681511377) + pyroaring.BitMap64(rows).serialize()
+    padded = base64.b85encode(bits + b"\0" * (-len(bits) % 4)).decode()
+    log = (folder / "_delta_log" / f"{0:020d}.json").read_text().splitlines()
+    (add,) = [line["add"] for line in map(json.loads, log) if "add" in line]
+    vector = {"storageType": "i", "pathOrInlineDv": padded.translate(str.maketrans(_B85, _Z85)),
+              "sizeInBytes": len(bits), "cardinality": len(rows)}
+    actions = ({"remove": {"path": add["path"], "dataChange": True, "deletionTimestamp": 1}},
+               {"add": {**add, "deletionVector": vector}})
+    (folder / "_delta_log" / f"{1:020d}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
+def test_rows_that_a_vector_deletes_are_gone(tmp_path):
+    deltalake = pytest.importorskip("deltalake", reason="needs the extra delta")
+    n, deleted = 40_000, [2, 5, 9, 33_000]
+    items = pa.table({"item_id": pa.array(range(n)).cast(pa.string())})
+    deltalake.write_deltalake(tmp_path, items, configuration={"delta.enableDeletionVectors": "true"})
+    delete_by_vector(tmp_path, deleted)
+    left = [str(row) for row in range(n) if row not in deleted]
+    assert ids_of(f"delta://{tmp_path}") == left
+    rows = read_rows(f"delta://{tmp_path}?version=1", [2, 39_000], ["item_id"])
+    assert rows.column("item_id").to_pylist() == [left[2], left[39_000]]
+
+
+def test_a_table_with_mapped_columns_is_refused(delta):
+    log = pathlib.Path(delta) / "_delta_log" / f"{3:020d}.json"
+    first = (log.parent / f"{0:020d}.json").read_text().splitlines()
+    (about,) = [line["metaData"] for line in map(json.loads, first) if "metaData" in line]
+    mapped = {"metaData": {**about, "configuration": {"delta.columnMapping.mode": "name"}}}
+    log.write_text(json.dumps(mapped))
+    with pytest.raises(BadInput, match="columnMapping"):
+        open_source(f"delta://{delta}")
 
 
 def test_columns_that_files_of_delta_lake_lack(delta):
