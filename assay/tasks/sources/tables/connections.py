@@ -136,8 +136,8 @@ def _bigquery(address: str, _: str) -> Database:
 
 
 def _file_of(rest: str) -> str:
-    """The path behind the scheme, as SQLAlchemy has it: what follows three slashes, so that a path from the root
-    has four of them; "" where there is none."""
+    """The path behind the scheme, as SQLAlchemy has it: what follows three slashes, so that a path from the
+    root has four of them; "" where there is none."""
     path = unquote(rest.partition("?")[0])
     return path[2:].removeprefix("/") if path.startswith("//") else path
 
