@@ -174,7 +174,7 @@ large-pools: setup
 # anew, and leaves the versions as they are.
 UPGRADE ?= --upgrade
 COMPILE := uv pip compile -q --generate-hashes --no-header --no-annotate --python-version 3.11 $(UPGRADE)
-EVERY   := $(addprefix --extra ,service demo mlflow prometheus otel dask)   # but for what needs a cloud, or Ray
+EVERY   := $(addprefix --extra ,service demo mlflow prometheus otel dask sql duckdb delta iceberg signing)   # but for what needs a cloud, or Ray
 lock: setup
 	$(BIN)/$(COMPILE) --universal requirements/bootstrap.in -o requirements/bootstrap.txt
 	$(BIN)/$(COMPILE) --universal --group dev $(EVERY) pyproject.toml -o requirements/constraints.txt

@@ -72,7 +72,7 @@ def usable_spec(written: Written, notes: Notes) -> str:
         text = draft()
         try:
             spec = written_spec(parse_yaml(text, "the suggested spec"), "the suggested spec")
-            source = open_source(spec.pool.source)
+            source = open_source(spec.pool.source, spec.pool.id)
             checker = RowChecker(spec, [file.path for file in source.files])
             for batch in source.batches(checker.columns):
                 checker.check(batch)

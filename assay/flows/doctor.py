@@ -179,7 +179,7 @@ def _any_outcome(
     looked_at = None
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
     try:
-        portion = portion_of(open_source(spec.pool.source), sampling=sampling)
+        portion = portion_of(open_source(spec.pool.source, spec.pool.id), sampling=sampling)
         looked_at = sample_json(portion)
         read, more = _can_be_frozen(spec, portion)
         rows = portion.total(read)

@@ -4,14 +4,25 @@ A part is frozen and strict: no text is taken for a number, and no unknown key i
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
-from assay.evalcore.errors import nearest
+from assay.evalcore.errors import BadInput, nearest
 from assay.tasks.secrets import secret_in
+from assay.tasks.table_address import address_of_mapping, is_table, parsed_address
 
 
 def wrong(text: str) -> PydanticCustomError:
@@ -47,6 +58,43 @@ Column = Annotated[str, Field(min_length=1)]
 Columns = Annotated[tuple[Column, ...], Strict(False), AfterValidator(_distinct)]  # a YAML list is no tuple
 FilePath = Annotated[str, Field(min_length=1), AfterValidator(_a_path)]
 Location = Annotated[FilePath, AfterValidator(_no_credentials)]
+
+def _of_mapping(given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    try:
+        return address_of_mapping(given)
+    except BadInput as error:
+        raise wrong(str(error)) from None
+
+
+def _whole_address(address: str) -> str:
+    if is_table(address):
+        try:
+            parsed_address(address)
+        except BadInput as error:
+            raise wrong(str(error).removeprefix("pool.source: ")) from None
+    return address
+
+
+_MAPPINGS = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        *(
+            {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
+            for properties, required in (
+                ({"sql": {"type": "string"}, "connection": {"type": "string"}}, ["sql", "connection"]),
+                ({"delta": {"type": "string"}, "version": {"type": "integer"}}, ["delta"]),
+                ({"iceberg": {"type": "string"}, "snapshot": {"type": "integer"}, "catalog": {"type":
+                "string"}},
+                 ["iceberg"]),
+            )
+        ),
+    ]
+}
+Predictions = Annotated[
+    Location, AfterValidator(_whole_address), BeforeValidator(_of_mapping), WithJsonSchema(_MAPPINGS)
+]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 

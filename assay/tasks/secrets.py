@@ -9,6 +9,7 @@ import logging
 import re
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.table_address import DELTA, ICEBERG, SQL, secret_in_query
 
 _USER = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*@|[^/@\s]*:[^/@]*@")
 _TOKEN = re.compile(
@@ -18,7 +19,13 @@ _TOKEN = re.compile(
 
 
 def secret_in(address: str) -> str:
-    """What looks like a secret in an address, in words; "" if nothing does."""
+    """What looks like a secret in an address, in words; "" if nothing does.
+
+    Of a query, whose conditions may be on a column called `token`, only what would open something.
+    """
+    if address.startswith(SQL):
+        return "holds a password or a key" if secret_in_query(address) else ""
+    address = address.removeprefix(DELTA).removeprefix(ICEBERG)
     if _USER.match(address.strip()):
         return "holds a user name or a password"
     if _TOKEN.search(address):

@@ -3,7 +3,7 @@
 `assay run FILE` needs no spec: it writes one for a file in which every row is labelled.
 """
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -38,10 +38,12 @@ from assay.tasks.sources.files.file import (
     format_of,
     is_glob,
     no_predictions,
+    stem_of_source,
     supported_formats,
     trial_name,
 )
 from assay.tasks.spec.evaluation import load_spec
+from assay.tasks.table_address import is_table
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
 name_option = click.option(
@@ -334,7 +336,8 @@ def _written(given: str, text: str) -> tuple[Path, bool]:
     evaluation, so that both can be compared.
     """
     name = trial_name(given)
-    stem = PurePosixPath(with_slashes(given).rstrip("/")).name.split(".")[0].strip("*?[]") or "evaluation"
+    place = given if is_table(given) else with_slashes(given)
+    stem = stem_of_source(place).strip("*?[]") or "evaluation"
     for number in range(1, _MOST_TRIES + 1):
         ending = "" if number == 1 else f"-{number}"
         path = Path(f"{stem}-trial{ending}.yaml")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -27,6 +27,7 @@ from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
 from assay.tasks.report.standing import Standing
+from assay.tasks.signatures import read_pem
 
 if TYPE_CHECKING:
     from assay.flows.cli.json_types import EveryStandingJson, MonitorStandingJson
@@ -155,6 +156,17 @@ def _all(store: Store, as_json: bool) -> int:
     return 1 if damaged else 0
 
 
+class _ReportOptions(TypedDict):
+    """What a report may have beside the page."""
+
+    out: Path | None
+    evidence: bool
+    latex: bool
+    bundle: Path | None
+    sign_with: Path | None
+    time_server: str | None
+
+
 @click.command("report")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--out", type=FolderToWrite(), default=None, metavar="FOLDER",
@@ -163,10 +175,16 @@ def _all(store: Store, as_json: bool) -> int:
               help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
 @click.option("--latex", is_flag=True,
               help="For a paper: add report.tex, a table and a paragraph of methods, and report.bib.")
+@click.option("--bundle", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Write one file with the report and all that it rests on, for `assay verify --bundle`.")
+@click.option("--sign-with", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="Sign the bundle with this private key of Ed25519, in PEM [default: ASSAY_SIGNING_KEY].")
+@click.option("--time-server", default=None, metavar="URL",
+              help="Have the bundle stamped by this server of RFC 3161.")
 @store_option
 @json_option
 def report_command(
-    names: tuple[str, ...], out: Path | None, evidence: bool, latex: bool, where: str | None, as_json: bool
+    names: tuple[str, ...], where: str | None, as_json: bool, **asked: Unpack[_ReportOptions]
 ) -> int:
     """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
 
@@ -181,6 +199,7 @@ def report_command(
       assay report restaurant-dedup --out reports/restaurant --evidence
       assay report dedup-october dedup-november
       assay report restaurant-dedup --latex
+      assay report restaurant-dedup --bundle evidence.zip --sign-with key.pem
     """
     from assay.flows.report.gather import report_data
     from assay.tasks.report.files import render_report, write_files
@@ -189,7 +208,10 @@ def report_command(
 
     if len(set(names)) < len(names):
         raise BadInput(f"{', '.join(names)}: an evaluation is named twice; name each once")
+    out, evidence, latex = asked["out"], asked["evidence"], asked["latex"]
     store = store_named(where)
+    if _only_bundle(names, asked):
+        return _bundle(store, names[0], asked, as_json)
     standings, gathered, packs = [], [], {}
     with working(f"writing the report of {', '.join(names)}") as tell:
         for name in names:
@@ -212,6 +234,43 @@ def report_command(
         click.echo(f"wrote {file_link(folder / name)}", err=as_json)
     codes = {standing.exit_code for standing in standings}
     return next(code for code in (3, 1, 5, 4, 0) if code in codes)
+
+
+def _only_bundle(names: tuple[str, ...], asked: _ReportOptions) -> bool:
+    """Whether a bundle is asked for, which holds the rest. Raises BadInput for options that do nothing."""
+    if asked["bundle"] is None:
+        without = [name for name in ("sign_with", "time_server") if asked[name] is not None]
+        if without:
+            option = without[0].replace("_", "-")
+            raise BadInput(f"--{option}: there is nothing to sign or stamp; add --bundle FILE")
+        return False
+    if names[1:]:
+        raise BadInput("--bundle: a bundle is of one evaluation; write one for each")
+    beside = [name for name in ("out", "evidence", "latex") if asked[name]]
+    if beside:
+        raise BadInput(f"--{beside[0]}: has no effect beside --bundle, which holds report and evidence")
+    return True
+
+
+def _bundle(store: Store, name: str, asked: _ReportOptions, as_json: bool) -> int:
+    """Write the bundle of an evaluation; returns the exit code of its standing."""
+    from assay.flows.report.bundle import GatheredBundle
+    from assay.flows.report.gather import report_data
+    from assay.tasks.report.bundle import write_bundle
+    from assay.tasks.signatures import read_signing_key
+
+    file, key = Path(asked["bundle"] or ""), read_signing_key(asked["sign_with"])
+    opened = open_evaluation(store, name)
+    standing = current_standing(opened)
+    with working(f"writing the bundle of {name}"):
+        gathered = GatheredBundle(opened, report_data(opened, standing), file)
+        write_bundle(file, gathered.about, gathered.contents(), key, asked["time_server"])
+    if as_json:
+        print_json(standing.to_json())
+    click.echo(f"wrote {file_link(file)}", err=as_json)
+    if key is None:
+        click.echo("assay: nobody signed it: --sign-with FILE, or ASSAY_SIGNING_KEY", err=True)
+    return standing.exit_code
 
 
 def _evidence(opened: Opened) -> bytes:
@@ -254,8 +313,24 @@ def compare(name: str, where: str | None, as_json: bool) -> int:
 
 # The command that recomputes.
 
+class _VerifyOptions(TypedDict):
+    """What a ledger or a bundle has to have."""
+
+    seal: str | None
+    contains: str | None
+    bundle: Path | None
+    key: Path | None
+    time_root: Path | None
+
+
 @click.command("verify")
-@click.argument("name")
+@click.argument("name", required=False)
+@click.option("--bundle", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="Verify the evaluation in this bundle, without a store.")
+@click.option("--key", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="The public key of Ed25519, in PEM, that the bundle has to be signed with.")
+@click.option("--time-root", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="The certificate, in PEM, that the bundle's time stamp has to rest on.")
 @click.option("--seal", default=None, metavar="DIGEST",
               help="Check that the newest seal has this digest, which you noted earlier.")
 @click.option("--contains", default=None, metavar="DIGEST",
@@ -263,7 +338,7 @@ def compare(name: str, where: str | None, as_json: bool) -> int:
 @store_option
 @json_option
 def verify_command(
-    name: str, seal: str | None, contains: str | None, where: str | None, as_json: bool
+    name: str | None, where: str | None, as_json: bool, **asked: Unpack[_VerifyOptions]
 ) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
@@ -279,11 +354,18 @@ def verify_command(
     Example:
       assay verify restaurant-dedup
       assay verify restaurant-dedup --json | jq .differences
+      assay verify --bundle evidence.zip --key maintainers.pem
     """
     from assay.flows.verify.ledger import checked_seal
     from assay.flows.verify.ledger import verify as recompute
 
-    expected, among = checked_seal(seal), checked_seal(contains, "--contains")
+    expected, among = checked_seal(asked["seal"]), checked_seal(asked["contains"], "--contains")
+    if asked["bundle"] is not None:
+        return _verified(_of_bundle(asked["bundle"], name, where, asked), as_json)
+    if asked["key"] is not None or asked["time_root"] is not None:
+        raise BadInput("--key and --time-root are of a bundle; add --bundle FILE")
+    if name is None:
+        raise BadInput("name the evaluation, or a bundle with --bundle FILE")
     store = store_named(where)
     if means_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
@@ -296,6 +378,30 @@ def verify_command(
                 store, name, expected, among,
                 lambda done, rounds: tell("rounds recomputed", done, rounds),
             )
+    return _verified(result, as_json)
+
+
+def _of_bundle(bundle: Path, name: str | None, where: str | None, asked: _VerifyOptions) -> "Verification":
+    from assay.flows.verify.bundle import verify_bundle
+    from assay.flows.verify.ledger import checked_seal
+
+    if where is not None or asked["contains"] is not None:
+        raise BadInput(
+            "--bundle: reads no store, and its log ends with the seal that it names; leave out --store and "
+            "--contains"
+        )
+    pems = [None if asked[given] is None else read_pem(asked[given]) for given in ("key", "time_root")]
+    with working(f"verifying {bundle}") as tell:
+        result = verify_bundle(
+            bundle, *pems, checked_seal(asked["seal"]),
+            lambda done, rounds: tell("rounds recomputed", done, rounds),
+        )
+    if name not in (None, result.evaluation):
+        raise BadInput(f"{bundle}: is the bundle of {result.evaluation!r}, not of {name!r}")
+    return result
+
+
+def _verified(result: "Verification", as_json: bool) -> int:
     if as_json:
         print_json(result.to_json())
     else:

@@ -3,7 +3,8 @@
 Of Parquet, blocks of rows spread evenly over all rows. A block begins where a row group begins, or behind the
 block before it: the rows of a group cannot be reached without reading those before them. Of CSV and JSON
 Lines, the first rows of files spread evenly over the files, for the same reason; how many rows there are in
-all is estimated from their bytes. The same files give the same sample.
+all is estimated from their bytes. The same files give the same sample. Of arrays of JSON, tables and results
+of queries all rows are looked at.
 """
 
 import csv
@@ -18,7 +19,7 @@ from math import ceil
 
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.file import SourceFile, is_compressed, unreadable
-from assay.tasks.sources.reader import TYPED, Slice, Source, SourceBatch, rows_of_units
+from assay.tasks.sources.reader import DIVIDED, Slice, Source, SourceBatch, rows_of_units
 
 LARGE_ROWS = 2_000_000     # of Parquet: more are sampled
 LARGE_BYTES = 256 << 20    # of text, as stored: more are sampled
@@ -45,7 +46,7 @@ class Portion:
     @property
     def counted(self) -> bool:
         """Whether the rows of the source are known, and not estimated."""
-        return self.complete or self.source.format in TYPED
+        return self.complete or self.source.format in DIVIDED
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
@@ -85,9 +86,9 @@ def portion_of(source: Source, *, sampling: bool) -> Portion:
     """
     if not sampling:
         return Portion(source=source)
-    if source.format in TYPED:
+    if source.format in DIVIDED:
         return _of_row_groups(source)
-    if sum(file.size for file in source.files) <= LARGE_BYTES:
+    if source.format == "json" or sum(file.size for file in source.files) <= LARGE_BYTES:
         return Portion(source=source)
     return _of_beginnings(source)
 

@@ -66,7 +66,7 @@ def freeze_pool(
         return load_manifest(ledger)
     except KeyMissing:
         pass
-    source = open_source(spec.pool.source)
+    source = open_source(spec.pool.source, spec.pool.id)
     for said in source.dialects():
         _log.warning("%s", said)
     try:

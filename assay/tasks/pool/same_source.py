@@ -63,7 +63,7 @@ def refuse_changed_source(
 
     Raises NoFile where nothing is there; BadInput or a StoreError where it cannot be looked at.
     """
-    given = open_source(source or spec.pool.source)
+    given = open_source(source or spec.pool.source, spec.pool.id)
     known = find_record(ledger, layout.pool_sources(spec.name), FilesRead)
     now = [(file.path, file.size, file.version) for file in given.files]
     if known is not None and now == [(file.path, file.size, file.version) for file in known.files]:

@@ -12,9 +12,10 @@ from typing import Protocol, TypeVar
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.sources.csv_rows import count_csv_rows
 from assay.tasks.sources.files.file import SourceFile, is_compressed
+from assay.tasks.sources.json_rows import count_json_rows
 from assay.tasks.sources.jsonl_rows import count_jsonl_rows
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.reader import TYPED, Slice, Source, rows_of_units
+from assay.tasks.sources.reader import DIVIDED, Slice, Source, rows_of_units
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -56,8 +57,8 @@ def stopping(results: Iterator[B]) -> Iterator[Iterator[B]]:
 # without marks is not divided: one that is compressed, or whose rows cannot be told apart for certain. So
 # where shards end follows from the files alone, and never from how many workers there are.
 #
-# A source of a few megabytes is one shard, and so is a single file of text that is not large: their rows are
-# counted by nobody.
+# A source of a few megabytes is one shard, and so are a table, the result of a query, and a single file of
+# text that is not large: their rows are counted by nobody.
 
 SHARD_ROWS = 16 * PART_ROWS
 SMALL_BYTES = 16 << 20    # of all files: less is one shard
@@ -101,8 +102,10 @@ class _Units:
         return [self._of(self.source.files[file]) for file in files]
 
     def _of(self, file: SourceFile) -> _UnitsOfFile:
-        if self.source.format in TYPED:
+        if self.source.format in DIVIDED:
             return _UnitsOfFile(tuple(rows_of_units(file, self.source.format)))
+        if self.source.format == "json":
+            return _UnitsOfFile((count_json_rows(file),))
         counted = count_csv_rows(file, self.column) if self.source.format == "csv" else count_jsonl_rows(file)
         ends = [*(mark.row for mark in counted.marks), counted.rows]
         return _UnitsOfFile(tuple(end - start for start, end in pairwise([0, *ends])), counted.marks)
@@ -113,8 +116,8 @@ def shards_of_source(source: Source, column: str, map_over: MapOver) -> list[Sha
 
     Raises BadInput for a file that cannot be read, as far as that is needed.
     """
-    files, text = range(len(source.files)), source.format not in TYPED
-    if is_small(source) or (text and len(files) == 1 and not _is_divisible(source.files[0])):
+    files, text = range(len(source.files)), source.format not in DIVIDED
+    if is_small(source) or (text and len(files) == 1 and not _is_divisible(source)):
         return [Shard(number=0, first_part=0, slices=tuple(Slice(file=file) for file in files))]
     some = [files[i : i + _FILES_AT_ONCE] for i in range(0, len(files), _FILES_AT_ONCE)]
     units = [of_file for counted in map_over(_Units(source, column), some) for of_file in counted]
@@ -131,9 +134,10 @@ def is_small(source: Source) -> bool:
     return sum(file.size for file in source.files) < SMALL_BYTES
 
 
-def _is_divisible(file: SourceFile) -> bool:
-    """Whether it pays to look for marks in the only file of text."""
-    return file.size >= LARGE_BYTES and not is_compressed(file.path)
+def _is_divisible(source: Source) -> bool:
+    """Whether it pays to look for marks in the only file of text; an array has none."""
+    (file,) = source.files
+    return source.format != "json" and file.size >= LARGE_BYTES and not is_compressed(file.path)
 
 
 def _bounds(units: Sequence[int]) -> list[int]:

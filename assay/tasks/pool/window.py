@@ -256,7 +256,7 @@ class WindowTraffic:
 
 def files_digest(spec: Spec) -> str:
     """What changes when a file of the source does. Raises NoFile when there is none."""
-    return _digest_of(open_source(spec.pool.source))
+    return _digest_of(open_source(spec.pool.source, spec.pool.id))
 
 
 def _digest_of(source: Source) -> str:
@@ -274,7 +274,7 @@ def read_traffic(
 
     Raises NoFile, NoRows, or BadInput as freezing would.
     """
-    source = open_source(spec.pool.source)
+    source = open_source(spec.pool.source, spec.pool.id)
     files, tallying = _digest_of(source), prediction_kind(spec).tallying()
     shards = [] if tallying is None else shards_of_source(source, spec.pool.id, map_over)
     if tallying is None or len(shards) == 1:

@@ -108,19 +108,23 @@ def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int
     return {field: {"items": len(items[field]), "people": len(people[field])} for field in sorted(items)}
 
 
-def evidence_zip(evidence: EvidencePack) -> bytes:
-    """The evidence pack as a zip archive."""
+def evidence_files(evidence: EvidencePack) -> dict[str, bytes]:
+    """The files of the evidence pack by name."""
     facts = with_format_number({**evidence.facts, "exposure": exposure_counts(evidence.exposures)})
-    files = {
+    return {
         "README.txt": _README.format(evaluation=evidence.evaluation).encode(),
         "evidence.json": record.to_json(facts),
         "draws.csv": _draws(evidence.draws),
         "exposure.csv": _exposures(evidence.exposures),
         "revisions.csv": _revised(evidence.revised),
     }
+
+
+def evidence_zip(evidence: EvidencePack) -> bytes:
+    """The evidence pack as a zip archive."""
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
-        for name, blob in files.items():
+        for name, blob in evidence_files(evidence).items():
             entry = zipfile.ZipInfo(name, _NO_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.file import SourceFile, check_columns, unreadable
-from assay.tasks.sources.parquet import every_name, picked
+from assay.tasks.sources.parquet import column_with_field, every_name, picked
 
 _BATCH_ROWS = 1 << 15
 _BUFFER = 4 << 20        # bytes read at once
@@ -39,7 +39,7 @@ def arrow_batches(
     """(number of its first row, batch of these columns); with `wanted` rows (sorted), only around those."""
     schema = arrow_schema(file)
     check_columns(file.path, columns, every_name(schema))
-    needed = {name if name in schema.names else _structure(name, schema) for name in columns}
+    needed = {column_with_field(name, schema.names) for name in columns}
     rows_of_batches, start = [] if wanted is None else batch_rows(file), 0
     with _opened(file, [schema.get_field_index(name) for name in needed]) as (_, batches):
         for number, read in enumerate(batches):
@@ -54,13 +54,6 @@ def arrow_batches(
             for place in range(0, batch.num_rows, _BATCH_ROWS):
                 yield start + place, batch.slice(place, _BATCH_ROWS)
             start += batch.num_rows
-
-
-def _structure(name: str, schema: pa.Schema) -> str:
-    """The column whose field this is."""
-    pieces = name.split(".")
-    beginnings = (".".join(pieces[:end]) for end in range(1, len(pieces)))
-    return next(beginning for beginning in beginnings if beginning in schema.names)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ like a date for one, and gives up when a later block disagrees.
 import json
 import zlib
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -35,12 +35,22 @@ def jsonl_batches(
     It begins at a mark, if one is given: a batch begins there, so all batches are those of the whole file.
     A key that a row lacks is a missing value; one that no row of the first batch has is a missing column.
     """
-    first = mark.row if mark else 0
-    for rows in _batches(file, mark):
+    return record_batches(file, _batches(file, mark), columns, wanted, mark.row if mark else 0)
+
+
+def record_batches(
+    file: SourceFile, batches: Iterable[list[JsonObject]], columns: Sequence[str],
+    wanted: Sequence[int] | None, first: int = 0,
+) -> Generator[tuple[int, pa.RecordBatch]]:
+    """Rows of JSON as batches of these columns, with the number of the first row of each, from `first` on.
+
+    With `wanted` rows, up to the last of them.
+    """
+    for rows in batches:
         if wanted is not None and (not wanted or first > wanted[-1]):
             return
         if first == 0:
-            check_columns(file.path, columns, list(dict.fromkeys(key for row in rows for key in row)))
+            check_columns(file.path, columns, keys_of_rows(rows))
         values = [[row.get(name) for row in rows] for name in columns]
         arrays = [_column(file, *one) for one in zip(columns, values, strict=True)]
         fields = [
@@ -51,10 +61,15 @@ def jsonl_batches(
         first += len(rows)
 
 
+def keys_of_rows(rows: list[JsonObject]) -> list[str]:
+    """Every key of some rows, in the order they come up."""
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
 def first_keys(file: SourceFile) -> list[str]:
     """The keys of the rows of the first batch, in the order they come up."""
     with closing(_batches(file)) as batches:
-        return list(dict.fromkeys(key for row in next(batches, []) for key in row))
+        return keys_of_rows(next(batches, []))
 
 
 def count_jsonl_rows(file: SourceFile) -> CountedRows:
@@ -63,7 +78,7 @@ def count_jsonl_rows(file: SourceFile) -> CountedRows:
     marks = []
     with closing(_lines(file)) as lines:
         for number, byte, line in lines:
-            if _is_full(here, held):
+            if is_full_batch(here, held):
                 here = held = 0
                 marks.append(Mark(row=rows, byte=byte, line=number - 1))
             rows, here, held = rows + 1, here + 1, held + len(line)
@@ -77,14 +92,14 @@ def _batches(file: SourceFile, mark: Mark | None = None) -> Generator[list[JsonO
         for number, _, line in lines:
             rows.append(_row(file, number, line))
             held += len(line)
-            if _is_full(len(rows), held):
+            if is_full_batch(len(rows), held):
                 yield rows
                 rows, held = [], 0
         if rows:
             yield rows
 
 
-def _is_full(rows: int, held: int) -> bool:
+def is_full_batch(rows: int, held: int) -> bool:
     """Whether a batch of so many rows, and bytes of lines, takes no more."""
     return rows == _BATCH_ROWS or held >= _BATCH_BYTES
 
@@ -110,7 +125,7 @@ def _lines(file: SourceFile, mark: Mark | None = None) -> Generator[tuple[int, i
 
 def _row(file: SourceFile, number: int, line: bytes) -> JsonObject:
     try:
-        row = _decoder.decode(line.decode())
+        row = DECODER.decode(line.decode())
     except RecursionError:
         raise unreadable(file.path, f"line {number} is nested too deeply") from None
     except UnicodeDecodeError:
@@ -133,8 +148,8 @@ def _row(file: SourceFile, number: int, line: bytes) -> JsonObject:
 
 def _an_array(file: SourceFile) -> BadInput:
     return BadInput(
-        f"{file.path}: is one JSON array; JSON Lines has one object a line: jq -c '.[]' FILE > FILE.jsonl, "
-        "or pandas' to_json(orient='records', lines=True); or save it as CSV"
+        f"{file.path}: is one JSON array; JSON Lines has one object a line. Name the file .json, which may "
+        "be an array"
     )
 
 
@@ -147,7 +162,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
     return found
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_each_key_once)
+DECODER = json.JSONDecoder(object_pairs_hook=_each_key_once)
 
 
 def _no_names(values: list[Any]) -> bool:

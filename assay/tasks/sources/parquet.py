@@ -39,6 +39,13 @@ def picked(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([_column(batch, places, name) for name in columns], names=list(columns))
 
 
+def column_with_field(name: str, columns: Collection[str]) -> str:
+    """The column that is called so, or whose field this is."""
+    pieces = name.split(".")
+    beginnings = (".".join(pieces[:end]) for end in range(1, len(pieces) + 1))
+    return name if name in columns else next(beginning for beginning in beginnings if beginning in columns)
+
+
 def is_within(path: str, columns: Collection[str]) -> bool:
     """Whether a Parquet column, by its path in the schema, belongs to one of these. Quick for a set."""
     return path in columns or any(path[: dot.start()] in columns for dot in re.finditer(r"\.", path))
@@ -92,6 +99,15 @@ def parquet_batches(
                         yield start, picked(batch, columns)
                         start += batch.num_rows
                 first += rows
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
+
+
+def parquet_schema(file: SourceFile) -> pa.Schema:
+    """The types of a Parquet file's columns. Raises BadInput if it cannot be read."""
+    try:
+        with closing(file.open(1 << 16)) as stream:
+            return pq.ParquetFile(stream, pre_buffer=False).schema_arrow
     except (pa.ArrowException, OSError) as error:
         raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
 

@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from glob import glob
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import column_of, texts_of
@@ -48,10 +47,14 @@ from assay.tasks.sources.files.file import (
     unreadable,
 )
 from assay.tasks.sources.files.s3 import S3File, list_s3
+from assay.tasks.sources.json_rows import first_json_keys, json_batches
 from assay.tasks.sources.jsonl_rows import first_keys, jsonl_batches
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet import group_rows, leaf_columns, parquet_batches
+from assay.tasks.sources.parquet import group_rows, leaf_columns, parquet_batches, parquet_schema
+from assay.tasks.sources.tables.places import table_at
+from assay.tasks.sources.tables.table import Table, table_batches
 from assay.tasks.sources.values import Kind, as_text, kind
+from assay.tasks.table_address import DELTA, ICEBERG, SQL, QueryAddress, is_table, parsed_address
 
 # Which files a source means.
 #
@@ -145,6 +148,8 @@ _PLACES: Mapping[str, _Place] = {
     "file": _LOCAL,
     "s3": _Place(list_s3, S3File.at),
     **dict.fromkeys(SCHEMES, _Place(list_cloud, CloudFile.at)),
+    **dict.fromkeys((SQL[:-3], DELTA[:-3], ICEBERG[:-3]), _Place(lambda address: [table_at(address)],
+    table_at)),
 }
 
 
@@ -205,14 +210,19 @@ def file_columns(file: SourceFile, format: Format) -> list[str]:
     fields as `structure.field`. Raises BadInput if it cannot be read."""
     if format in TYPED:
         return leaf_columns(typed_schema(file, format))
-    return header(file) if format == "csv" else first_keys(file)
+    if format == "csv":
+        return header(file)
+    return first_keys(file) if format == "jsonl" else first_json_keys(file)
 
 
-TYPED: Collection[Format] = ("parquet", "arrow")    # formats that say what type a column has
+DIVIDED: Collection[Format] = ("parquet", "arrow")    # formats of parts that are read by themselves
+TYPED: Collection[Format] = (*DIVIDED, "table")       # formats that say what type a column has
 
 
 def typed_schema(file: SourceFile, format: Format) -> pa.Schema:
     """The types of the columns of a file that says them. Raises BadInput if it cannot be read."""
+    if isinstance(file, Table):
+        return file.schema()
     return arrow_schema(file) if format == "arrow" else parquet_schema(file)
 
 
@@ -222,20 +232,20 @@ def rows_of_units(file: SourceFile, format: Format) -> list[int]:
     return batch_rows(file) if format == "arrow" else group_rows(file)
 
 
-def parquet_schema(file: SourceFile) -> pa.Schema:
-    """The types of a Parquet file's columns. Raises BadInput if it cannot be read."""
-    try:
-        with closing(file.open(1 << 16)) as stream:
-            return pq.ParquetFile(stream, pre_buffer=False).schema_arrow
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
-
-
 _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
 ]
+def _batches_of_table(
+    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    if not isinstance(file, Table):
+        raise TypeError(f"{file.path} is a file and no table")
+    return table_batches(file, columns, wanted, file_at)
+
+
 _READERS: dict[Format, _Batches] = {
-    "parquet": parquet_batches, "arrow": arrow_batches, "csv": csv_batches, "jsonl": jsonl_batches
+    "parquet": parquet_batches, "arrow": arrow_batches, "csv": csv_batches, "jsonl": jsonl_batches,
+    "json": json_batches, "table": _batches_of_table,
 }
 
 _MOST_TOLD = 20              # files that are asked how they are written
@@ -311,14 +321,31 @@ class Source:
                 yield SourceBatch(file=one.file, first_row=first + before, columns=rows)
 
 
-def open_source(given: str) -> Source:
-    """Find the files of a source. Raises BadInput when there are none or they cannot be one source."""
+def open_source(given: str, id: str | None = None) -> Source:
+    """Find the files of a source. Raises BadInput when there are none or they cannot be one source.
+
+    id   the column that names its rows, which gives the result of a query an order
+    """
     refuse_secrets(given, "the address of the predictions")
-    files = list_files(given)
+    files = list_files(_in_order(given, id))
     format = format_of(files[0].path)
     if format is None:
         raise BadInput(f"{files[0].path}: unknown kind of file")
     return Source(given=given, files=tuple(files), format=format)
+
+
+def _in_order(given: str, id: str | None) -> str:
+    """The address of a query with the column that its rows are sorted by; another one as it is. Raises
+    BadInput."""
+    asked = parsed_address(given) if id is not None and is_table(given) else None
+    if not isinstance(asked, QueryAddress) or asked.order is not None:
+        return given
+    if id == ROW_NUMBER:
+        raise BadInput(
+            f"pool.id: the rows of a query have no order, so {ROW_NUMBER!r} names nothing in {given}; "
+            "select a column that names each item"
+        )
+    return str(replace(asked, order=id))
 
 
 def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
@@ -405,7 +432,8 @@ def column_names(source: Source) -> list[str]:
 def column_kinds(source: Source) -> dict[str, Kind]:
     """Column -> kind of value, of its first file. Raises BadInput if it cannot be read.
 
-    As Parquet and Arrow declare it, and as the first rows of JSON Lines have it; a CSV file holds text alone.
+    As Parquet, Arrow and tables declare it, and as the first rows of JSON have it; a CSV file holds text
+    alone.
     """
     file = source.files[0]
     if source.format in TYPED:
@@ -413,6 +441,7 @@ def column_kinds(source: Source) -> dict[str, Kind]:
     names = file_columns(file, source.format)
     if source.format == "csv":
         return dict.fromkeys(names, "text")
-    with closing(jsonl_batches(file, names)) as batches:
+    read = json_batches if source.format == "json" else jsonl_batches
+    with closing(read(file, names)) as batches:
         first = next(batches, None)
     return {} if first is None else {field.name: kind(field.type) for field in first[1].schema}

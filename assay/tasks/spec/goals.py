@@ -34,7 +34,7 @@ from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.types import JsonObject
-from assay.tasks.schema import Column, Finite, Location, Part, wrong
+from assay.tasks.schema import Column, Finite, Location, Part, Predictions, wrong
 from assay.tasks.spec.user_measures import is_of_user, register_user_measure
 
 # The measures: how they are chosen in a spec, and how they are written on a command line.
@@ -413,7 +413,7 @@ class WarmStart(Part):
     evaluation: str | None = Field(
         default=None, min_length=1, description="name of an evaluation in the same store"
     )
-    source: Location | None = Field(
+    source: Predictions | None = Field(
         default=None, description="or a file, folder or glob of labels given elsewhere; the pool's, too"
     )
     label_studio: Location | None = Field(
@@ -480,7 +480,7 @@ MethodName = Annotated[str, AfterValidator(_known)]
 class Outcomes(Part):
     """Where outcomes arrive, and what an item without one is."""
 
-    source: Location = Field(description="a file, folder or glob of outcomes, as they arrive")
+    source: Predictions = Field(description="a file, folder or glob of outcomes, as they arrive")
     id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
     label: Column = Field(default="label", description="its column of labels, as people may answer")
     complete_after_days: float | None = Field(

@@ -11,7 +11,7 @@ from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from assay.tasks.ledger.manifest import OWN_COLUMNS
-from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
+from assay.tasks.schema import Column, Columns, Finite, Part, Predictions, wrong
 
 # The systems of a pool: models, versions or thresholds whose predictions of the same items are compared.
 #
@@ -153,8 +153,9 @@ PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
 class Pool(Part):
     """Where the predictions are and what their columns mean."""
 
-    source: Location = Field(
-        description="a file, folder or glob of Parquet, Arrow, CSV or JSONL: local, s3://, gs:// or az://"
+    source: Predictions = Field(
+        description="a file, folder or glob of Parquet, Arrow, CSV, JSONL or JSON: local, s3://, gs:// or "
+        "az://; or {sql: select ..., connection: VARIABLE}, {delta: FOLDER}, {iceberg: FOLDER}"
     )
     id: Column = Field(
         description="the column that names each item, unique in the pool; `row number` for a file without one"

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Literal, Protocol, cast
 from urllib.parse import unquote
 
 from assay.evalcore.errors import BadInput, Remediable, did_you_mean
+from assay.tasks.table_address import is_table
 
 
 class NoFile(BadInput):
@@ -134,7 +135,7 @@ def _short(names: Sequence[str], most: int = 40) -> list[str]:
 # They are text; %3A in a name is a colon, and __HIVE_DEFAULT_PARTITION__ a missing value. A column that the
 # file has itself is read from the file.
 
-Format = Literal["parquet", "arrow", "csv", "jsonl"]
+Format = Literal["parquet", "arrow", "csv", "jsonl", "json", "table"]
 _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".arrow": "arrow",
@@ -147,6 +148,8 @@ _FORMATS: dict[str, Format] = {
     ".jsonl.gz": "jsonl",
     ".ndjson": "jsonl",
     ".ndjson.gz": "jsonl",
+    ".json": "json",
+    ".json.gz": "json",
 }
 
 
@@ -155,12 +158,10 @@ _AS_PARQUET = "read it where it was made, for instance with pandas, and write it
 _INSTEAD = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), (
         "a workbook of a spreadsheet", _SAVE_AS_CSV)),
-    ".json": ("JSON", "write one object a line, as .jsonl (jq -c '.[]' FILE > FILE.jsonl, or pandas' "
-                      "to_json(orient='records', lines=True)), or save it as CSV"),
     **dict.fromkeys((".pkl", ".pickle", ".orc", ".h5", ".hdf5", ".rds", ".dta",
                      ".sav", ".sas7bdat"), ("data of another program", _AS_PARQUET)),
     **dict.fromkeys((".zip", ".7z", ".bz2", ".xz", ".zst", ".tar"), (
-        "an archive", "unpack it; of compressed files, .csv.gz and .jsonl.gz can be read")),
+        "an archive", "unpack it; of compressed files, .csv.gz, .json.gz and .jsonl.gz can be read")),
 }
 
 
@@ -174,12 +175,15 @@ def supported_formats() -> str:
     """What a source may be, for messages."""
     return (
         f"give a file, a folder or a glob of {', '.join(_FORMATS)}, "
-        "local or s3://bucket/key, gs://bucket/key, az://container/key"
+        "local or s3://bucket/key, gs://bucket/key, az://container/key; or a query or a table "
+        "(docs/how-to/warehouses.md)"
     )
 
 
 def format_of(path: str) -> Format | None:
     """The format a name promises, or None."""
+    if is_table(path):
+        return "table"
     return _FORMATS.get(_suffix(path))
 
 
@@ -216,10 +220,11 @@ def in_folder(names: Iterable[str]) -> list[str]:
             if log.search(name):
                 raise BadInput(
                     f"pool.source: this folder is a table of {kind} ({name}): its files also hold rows "
-                    "that were deleted or replaced since; export the rows of today as Parquet, and name that "
-                    "folder"
+                    f"that were deleted or replaced since; {_AS_TABLE.get(kind, _EXPORT)}"
                 )
-    return [name for name in names if format_of(name) and not hidden(name)]
+    shown = [name for name in names if format_of(name) and not hidden(name)]
+    # a description in JSON may lie beside predictions of another format
+    return [name for name in shown if format_of(name) != "json"] or shown
 
 
 def hidden(name: str) -> bool:
@@ -233,6 +238,11 @@ def hidden(name: str) -> bool:
     )
 
 
+_EXPORT = "export the rows of today as Parquet, and name that folder"
+_AS_TABLE = {
+    "Delta Lake": "name it as a table: source: {delta: FOLDER}, or delta://FOLDER",
+    "Iceberg": "name it as a table: source: {iceberg: FOLDER}, or iceberg://FOLDER",
+}
 _TABLES = {
     "Delta Lake": re.compile(r"(^|/)_delta_log/"),
     "Iceberg": re.compile(r"(^|/)metadata/[^/]*\.metadata\.json$"),
@@ -242,9 +252,15 @@ _TABLES = {
 
 def trial_name(source: str) -> str:
     """A name for a first evaluation of a source, as evaluations may be named."""
-    stem = PurePosixPath(source.rstrip("/")).name.split(".")[0].lower()
+    stem = stem_of_source(source).lower()
     made = "".join(sign if sign in _NAME_SIGNS else "-" for sign in stem).strip("-._") or "evaluation"
     return f"{made[:60]}-trial"
+
+
+def stem_of_source(source: str) -> str:
+    """The last part of an address without endings; of a query, the name of its connection."""
+    place = re.split(r"[:?]", source.partition("://")[2])[0] if is_table(source) else source
+    return PurePosixPath(place.rstrip("/")).name.split(".")[0]
 
 
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -272,7 +288,7 @@ _MISSING = "__HIVE_DEFAULT_PARTITION__"
 def partition_columns(path: str) -> dict[str, str | None]:
     """Column -> value, of the folders above a file; where a name comes twice, the folder nearest the file."""
     found: dict[str, str | None] = {}
-    for folder in path.split("/")[:-1]:
+    for folder in [] if is_table(path) else path.split("/")[:-1]:
         name, equals, value = folder.partition("=")
         if equals and name:
             found[unquote(name)] = None if value == _MISSING else unquote(value)

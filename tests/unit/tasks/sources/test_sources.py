@@ -108,7 +108,7 @@ def test_jsonl_types_are_kept_and_a_key_that_is_not_there_is_missing(tmp_path):
         ("p.jsonl", b'{"id": "\xff"}\n', "line 1 is not UTF-8, so it is not JSON Lines"),
         ("p.jsonl", b'{"id": 1}\n{"id": 2, "x": {"a": 1, "a": 2}}\n', "line 2 is not JSON (the key 'a'"),
         ("p.jsonl", b'[{"id": 1},\n {"id": 2}]\n', "is one JSON array; JSON Lines has one object a line"),
-        ("p.jsonl", b'[{"id": 1}, {"id": 2}]\n', "or save it as CSV"),
+        ("p.jsonl", b'[{"id": 1}, {"id": 2}]\n', "Name the file .json, which may be an array"),
         ("p.jsonl", b'{"id": ' + b"[" * 100_000, "line 1 is nested too deeply"),
     ],
 )
@@ -165,7 +165,6 @@ def test_no_file_mixed_formats_and_unknown_kinds_are_refused(tmp_path):
     with pytest.raises(BadInput, match="mixes formats"):
         list_files(str(tmp_path))
     for name, says in (("c.weights", "unknown kind of file"), ("c.xlsx", "save it as CSV"),
-                       ("c.json", "write one object a line, as .jsonl .* or save it as CSV"),
                        ("c.pkl", "write it with to_parquet"), ("c.csv.zip", "unpack it")):
         (tmp_path / name).write_bytes(b"")
         with pytest.raises(BadInput, match=says):

@@ -89,12 +89,13 @@ def test_a_partition_may_begin_with_an_underscore(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("log", "table"),
-    [("_delta_log/00000000000000000000.json", "Delta Lake"), ("metadata/00001-a.metadata.json", "Iceberg"),
-     (".hoodie/hoodie.properties", "Hudi")],
+    ("log", "table", "remedy"),
+    [("_delta_log/00000000000000000000.json", "Delta Lake", r"source: \{delta: FOLDER\}"),
+     ("metadata/00001-a.metadata.json", "Iceberg", r"source: \{iceberg: FOLDER\}"),
+     (".hoodie/hoodie.properties", "Hudi", "export the rows of today")],
 )
-def test_tables_with_deleted_rows_in_their_files_are_refused(folder, log, table):
+def test_tables_with_deleted_rows_in_their_files_are_refused(folder, log, table, remedy):
     (folder / log).parent.mkdir(parents=True)
     (folder / log).write_text("{}")
-    with pytest.raises(BadInput, match=f"this folder is a table of {table} .* export the rows of today"):
+    with pytest.raises(BadInput, match=f"this folder is a table of {table} .* {remedy}"):
         open_source(str(folder))

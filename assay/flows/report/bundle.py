@@ -1,0 +1,45 @@
+"""What goes into the evidence bundle of an evaluation, gathered from its ledger."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from assay.evalcore.types import JsonObject
+from assay.flows.record.opened import Opened
+from assay.flows.report.evidence import gather_evidence
+from assay.tasks.effects import retried
+from assay.tasks.ledger.life import versions
+from assay.tasks.report.bundle import LEDGER, README
+from assay.tasks.report.data import ReportData
+from assay.tasks.report.evidence import evidence_files
+from assay.tasks.report.files import render_report
+from assay.tasks.report.model_card import model_card
+
+
+class GatheredBundle:
+    """The files of a bundle, and what its bundle.json says of them."""
+
+    def __init__(self, opened: Opened, data: ReportData, file: Path) -> None:
+        """file: where the bundle will be, for the command that checks it."""
+        evidence = gather_evidence(opened)
+        readme = README.format(evaluation=opened.name, file=file.name, version=data.versions.get("assay", ""))
+        self._opened = opened
+        self._files: Mapping[str, bytes] = {
+            "README.md": readme.encode(),
+            "model-card.md": model_card(data),
+            **{f"report/{name}": blob for name, blob in render_report(data).items()},
+            **{f"evidence/{name}": blob for name, blob in evidence_files(evidence).items()},
+        }
+        self.about: JsonObject = {
+            "evaluation": opened.name,
+            "seal": evidence.facts["seals"]["last"],
+            "pool_digest": opened.manifest.digest,
+            "versions": {"began": dict(opened.versions), "this_bundle": versions()},
+            "verify": f"assay verify --bundle {file.name}",
+        }
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Name and bytes of each file; those of the ledger one after the other, as they are read."""
+        yield from self._files.items()
+        ledger = self._opened.ledger
+        for key in sorted(retried(lambda: list(ledger.keys(f"{ledger.name}/")))()):
+            yield LEDGER + key, retried(ledger.get)(key)

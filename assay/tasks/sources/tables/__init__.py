@@ -1,0 +1,1 @@
+"""Sources that are no files: results of SQL, and tables of Delta Lake and Iceberg."""

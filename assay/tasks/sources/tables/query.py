@@ -1,0 +1,80 @@
+"""The rows that a database answers a query with.
+
+A result has no order of its own. Its rows are sorted by the column of ids where that is known: numbers by
+size, texts by code point, so that the same rows are the same pool on every server. The query is asked anew
+for each pass, and nothing says whether its answer is still that of yesterday; the digest of the frozen pool
+does.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.tables.connections import Database, database_connection
+from assay.tasks.sources.tables.table import FileAt, Table, plain_schema
+from assay.tasks.sources.values import kind
+from assay.tasks.table_address import QueryAddress
+
+_LOOKED_AT = 1024      # rows from which a database without types of columns tells them
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRows(Table):
+    """The answer to a query."""
+
+    path: str
+    version: str
+    asked: QueryAddress
+
+    @staticmethod
+    def at(asked: QueryAddress) -> "QueryRows":
+        """The answer that a database would give now; it is not asked yet."""
+        return QueryRows(path=str(asked), version=f"asked-ns:{time.time_ns()}", asked=asked)
+
+    def schema(self) -> pa.Schema:
+        """The types of the columns, from a few rows. Raises BadInput where the query cannot be asked."""
+        with database_connection(self.asked.connection) as database:
+            return plain_schema(database.reader(self._from(f"LIMIT {_LOOKED_AT}")).schema)
+
+    def rows(self, columns: Sequence[str], file_at: FileAt) -> Iterator[pa.RecordBatch]:
+        """These columns, sorted. Raises BadInput for rows that are not in order, and whatever the database
+        says."""
+        is_text = self.asked.order is not None and kind(self.schema().field(self.asked.order).type) == "text"
+        last: pa.Array | None = None
+        with database_connection(self.asked.connection) as database:
+            order = self.asked.order
+            selected = list(dict.fromkeys([*columns, *([] if order is None else [order])]))
+            names = ", ".join(_quoted(database, name) for name in selected)
+            behind = ""
+            if order is not None:
+                behind = f"ORDER BY {database.in_order(_quoted(database, order), is_text)}"
+            for batch in database.reader(self._from(behind, names)):
+                if order is not None and batch.num_rows:
+                    last = self._in_order(last, batch.column(order))
+                yield batch
+
+    def _from(self, behind: str, names: str = "*") -> str:
+        return f"SELECT {names} FROM (\n{self.asked.query}\n) AS assay_rows {behind}"  # noqa: S608 - the query is the user's own
+
+    def _in_order(self, last: pa.Array | None, ids: pa.Array) -> pa.Array:
+        """The last id. Raises BadInput where one comes before the one behind it."""
+        if isinstance(ids.type, pa.BaseExtensionType):
+            ids = ids.storage
+        ids = ids.drop_null()
+        every = ids if last is None else pa.concat_arrays([last, ids])
+        if pc.any(pc.greater(every[:-1], every[1:])).as_py():
+            raise BadInput(
+                f"{self.path}: the database sorts the column {self.asked.order!r} otherwise than by code "
+                "point or by "
+                "size, so rows have no order that is the same everywhere; cast it to text in the query"
+            )
+        return every[-1:]
+
+
+def _quoted(database: Database, name: str) -> str:
+    mark = database.quote
+    return f"{mark}{name.replace(mark, mark * 2)}{mark}"
