@@ -11,9 +11,9 @@ lived once, and what outlives a process is copied after each of its writes.
 
 and the step in which that happened is run again, by something that remembers nothing.  The record must then
 be that of the undisturbed life, key by key and byte by byte, but for times and random words, and the desk
-hold what it holds there.  Each n costs the step in which it lies and the one run after it: where the record
-at the end of a step is that of the undisturbed life, what follows is as well.  One n in IN_FULL is lived to
-its end all the same, and verified.
+hold what it holds there.  Each n costs its step and the run after it: where the record at the end of a step is
+that of the undisturbed life, what follows is as well, and where it is that of a process which was killed at
+this n, that was tried.  One n in IN_FULL is lived to its end all the same, and verified.
 """
 
 import re
@@ -33,7 +33,7 @@ from assay.tasks.desks.desk import AmbiguousPost
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.stores.store import MemoryStore, StoreError, StoreUnreachable
 from benchmarks.recovery.limits import at_most
-from benchmarks.recovery.lives import LIVES, Life, Scene
+from benchmarks.recovery.lives import LIVES, Life, Scene, Step
 
 WRITES = ("put", "discard", "prepare", "post", "request_more")
 READS = ("get", "get_range", "size", "exists", "keys", "folders", "check", "missing", "collect")
@@ -48,11 +48,12 @@ class Operations:
     """The operations of a store and a desk, in one count."""
 
     def __init__(
-        self, at: int | None = None, how: How = "fails", wrote: Callable[[], None] = lambda: None
+        self, failing: Callable[[int], How | None] = lambda number: None,
+        wrote: Callable[[], None] = lambda: None,
     ) -> None:
-        """at, how: which of them fails, and how it does; wrote: is called after each write."""
+        """failing: how the operation of this number fails, or None; wrote: is called after each write."""
         self.names: list[str] = []
-        self._at, self._how, self._wrote = at, how, wrote
+        self._failing, self._wrote = failing, wrote
 
     def around(self, inner: Any) -> Any:
         """The store or the desk, whose operations are counted."""
@@ -61,24 +62,23 @@ class Operations:
     def call(self, method: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """The operation, or the error that it is to end with."""
         self.names.append(f"{method} {given[0] if given and isinstance(given[0], str) else ''}".strip())
-        number = len(self.names)
-        if self._at is not None and (
-            number == self._at or (self._how == "stays away" and number > self._at)
-        ):
-            raise self._error(method)
+        how = self._failing(len(self.names))
+        if how is not None:
+            raise _error(method, how)
         value = function(*given, **named)
         if method in WRITES:
             self._wrote()
         return value
 
-    def _error(self, method: str) -> AssayError:
-        if method == "post":
-            return AmbiguousPost("the reply was lost")
-        if method in ("prepare", "request_more", "missing", "collect"):
-            return AssayError("the desk refuses") if self._how == "fails" else Unreachable("the desk is away")
-        if self._how == "fails":
-            return StoreError(f"memory: cannot {method}: no space left")
-        return StoreUnreachable(f"memory: cannot {method}: it is away")
+
+def _error(method: str, how: How) -> AssayError:
+    if method == "post":
+        return AmbiguousPost("the reply was lost")
+    if method in ("prepare", "request_more", "missing", "collect"):
+        return AssayError("the desk refuses") if how == "fails" else Unreachable("the desk is away")
+    if how == "fails":
+        return StoreError(f"memory: cannot {method}: no space left")
+    return StoreUnreachable(f"memory: cannot {method}: it is away")
 
 
 class _Operated:
@@ -107,11 +107,16 @@ class Moment:
 class Whole:
     """An undisturbed life."""
 
-    life: Life
-    folder: Path
+    steps: Sequence[Step]
     starts: list[Scene] = field(default_factory=list)       # of every step, and the end
     moments: list[Moment] = field(default_factory=list)     # the start of each step, and after each write
     operations: list[tuple[int, int, str]] = field(default_factory=list)   # step, number in it, name
+
+    def killed_at(self, number: int) -> Scene:
+        """What outlives a process that is killed before the operation of this number, from 1 on."""
+        step, at, _ = self.operations[number - 1]
+        writes = sum(name.startswith(WRITES) for in_step, n, name in self.operations if in_step == step and n < at)
+        return [moment.scene for moment in self.moments if moment.step == step][writes]
 
     @property
     def end(self) -> MemoryStore:
@@ -123,8 +128,8 @@ def undisturbed(life: Life, folder: Path) -> Whole:
     """A life without any disturbance, its files written into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     life.write(folder)
-    whole, scene = Whole(life=life, folder=folder), Scene.empty(life)
-    for number, step in enumerate(life.steps(folder)):
+    whole, scene = Whole(steps=life.steps(folder)), Scene.empty(life)
+    for number, step in enumerate(whole.steps):
         whole.starts.append(scene.copy())
         whole.moments.append(Moment(step=number, after="", scene=scene.copy()))
         operations = Operations(wrote=lambda: whole.moments.append(
@@ -144,19 +149,25 @@ def after_kill(whole: Whole, moment: Moment, *, in_full: bool = True) -> list[st
 def after_failure(whole: Whole, number: int, how: How, *, in_full: bool = True) -> list[str]:
     """What is another at the end of a life whose operation of this number, from 1 on, failed."""
     step_number, at, name = whole.operations[number - 1]
-    scene, operations = whole.starts[step_number].copy(), Operations(at, how)
-    step = whole.life.steps(whole.folder)[step_number]
+
+    def failing(counted: int) -> How | None:
+        return how if counted == at or (how == "stays away" and counted > at) else None
+
+    scene, operations = whole.starts[step_number].copy(), Operations(failing)
+    raised = False
     try:
         with at_most(LONGEST):
-            step(operations.around(scene.store), operations.around(scene.desk))
+            whole.steps[step_number](operations.around(scene.store), operations.around(scene.desk))
     except AssayError:
-        pass
-    else:
-        if not in_full and _differences(scene, whole.starts[step_number + 1]) == []:
-            return []
+        raised = True
     before = [name for step, _, name in whole.operations if step == step_number][:at]
     if list(map(_without_digests, operations.names[:at])) != list(map(_without_digests, before)):
         return [f"the operations up to {at} ({name}) are others than those of the undisturbed life"]
+    if not in_full:
+        if not raised and _differences(scene, whole.starts[step_number + 1]) == []:
+            return []
+        if how == "stays away" and _differences(scene, whole.killed_at(number)) == []:
+            return []
     return _lived_on(whole, step_number, scene, in_full=in_full)
 
 
@@ -167,8 +178,8 @@ def _without_digests(name: str) -> str:
 
 def _lived_on(whole: Whole, step_number: int, scene: Scene, *, in_full: bool) -> list[str]:
     """Runs a step until it ends, and all after it, unless the record is already that of the whole life."""
-    for number, step in list(enumerate(whole.life.steps(whole.folder)))[step_number:]:
-        _run(step, scene)
+    for number in range(step_number, len(whole.steps)):
+        _run(whole.steps[number], scene)
         if not in_full and _differences(scene, whole.starts[number + 1]) == []:
             return []
     return _differences(scene, whole.starts[-1]) + [
@@ -239,21 +250,21 @@ class Studied:
 
 def study(whole: Whole, name: str, how: How, every: int = 1) -> Studied:
     """The life disturbed at each operation, or at each `every`-th."""
-    places: Sequence[Any] = whole.moments if how == "killed" else whole.operations
-    studied = Studied(life=name, how=how, operations=len(places))
-    for at in range(0, len(places), every):
-        in_full, place = studied.tried % IN_FULL == 0, places[at]
+    count = len(whole.moments if how == "killed" else whole.operations)
+    studied = Studied(life=name, how=how, operations=count)
+    for at in range(1, count + 1, every):
+        in_full = studied.tried % IN_FULL == 0
         studied.tried += 1
         try:
             if how == "killed":
-                differ = after_kill(whole, place, in_full=in_full)
+                differ = after_kill(whole, whole.moments[at - 1], in_full=in_full)
             else:
-                differ = after_failure(whole, at + 1, how, in_full=in_full)
+                differ = after_failure(whole, at, how, in_full=in_full)
         except Exception:
             differ = [traceback.format_exc(limit=-3)]
         if differ:
-            what = f"step {place.step}, after {place.after}" if how == "killed" else place
-            studied.wrong.append(f"{how} at {at + 1} of {len(places)}, {what}: {differ[:3]}")
+            where = whole.moments[at - 1].after if how == "killed" else whole.operations[at - 1]
+            studied.wrong.append(f"{how} at {at}, {where}: {differ[:3]}")
             sys.stderr.write(f"{name}: {studied.wrong[-1]}\n")
     return studied
 
@@ -264,5 +275,4 @@ def studied_lives(folder: Path, every: int, done: set[tuple[str, str]]) -> Itera
         hows = [how for how in HOWS if (name, how) not in done]
         if hows:
             whole = undisturbed(life, folder / name.replace(" ", "-"))
-            for how in hows:
-                yield study(whole, name, how, every)
+            yield from (study(whole, name, how, every) for how in hows)

@@ -7,6 +7,7 @@ with gold, two people an item who differ, and a round that is closed early; and 
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -172,24 +173,26 @@ def _large(number: Any) -> str:
 
 
 def _catching_up(folder: Path) -> list[Step]:
-    """A first window, days without a run, an amendment and a mute, and another day."""
-    data = monitor_data(folder, follow_ups=1, quiet_labels=20, catch_up={"newest": 2})
-    data |= {"budget": {"labels": 40}, "batch_size": 20}
+    """A first window, four days without a run, a mute that ends, an amendment, and another day."""
+    data = monitor_data(folder, follow_ups=1, quiet_labels=10, catch_up={"newest": 1})
+    data |= {"budget": {"labels": 30}, "batch_size": 15}
     data["alerts"] = {"tell": ["breach", "recovery", "missing"]}
     spec = MonitorSpec.from_data(data, origin="the study")
     changed = MonitorSpec.from_data({**data, "threshold": {"min": 0.8}}, origin="the study")
     return [
         lambda store, desk: register(store, spec),
         lambda store, desk: tick(store, "stream", now=after(1)),
-        lambda store, desk: mute(store, "stream", until=after(9), reason="roll-out", now=after(6)),
-        lambda store, desk: tick(store, "stream", now=after(7)),
-        lambda store, desk: amend(store, changed, now=after(7), reason="agreed"),
-        lambda store, desk: tick(store, "stream", now=after(9)),
+        lambda store, desk: mute(
+            store, "stream", until=after(5) + timedelta(hours=1), reason="roll-out", now=after(4)
+        ),
+        lambda store, desk: tick(store, "stream", now=after(5)),
+        lambda store, desk: amend(store, changed, now=after(5), reason="agreed"),
+        lambda store, desk: tick(store, "stream", now=after(6)),
     ]
 
 
 def _write_stream(folder: Path) -> None:
-    write_stream(folder, 9, drop_from=5, worse=0.45, items=120)
+    write_stream(folder, 6, drop_from=3, worse=0.5, items=60)
     (folder / "predictions-2026-11-03.csv").unlink()
 
 
