@@ -39,7 +39,7 @@ WRITES = ("put", "discard", "prepare", "post", "request_more")
 READS = ("get", "get_range", "size", "exists", "keys", "folders", "check", "missing", "collect")
 How = Literal["killed", "fails", "is away", "stays away"]
 HOWS: tuple[How, ...] = ("killed", "fails", "is away", "stays away")
-IN_FULL = 10
+IN_FULL = 25
 AGAIN = 3          # runs of a step after the one that was disturbed
 LONGEST = 60       # seconds of a step
 
@@ -166,7 +166,7 @@ def after_failure(whole: Whole, number: int, how: How, *, in_full: bool = True) 
     if not in_full:
         if not raised and _differences(scene, whole.starts[step_number + 1]) == []:
             return []
-        if how == "stays away" and _differences(scene, whole.killed_at(number)) == []:
+        if raised and _differences(scene, whole.killed_at(number)) == []:
             return []
     return _lived_on(whole, step_number, scene, in_full=in_full)
 

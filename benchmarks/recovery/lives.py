@@ -111,13 +111,13 @@ _GOLD = [(f"gold-{i}", ("match", "no match")[i % 2], f"gold {i}") for i in range
 
 
 def _closed_early(folder: Path) -> list[Step]:
-    """Gold, two people an item who differ on some; a round closed early, and its late answers."""
+    """Gold, two people an item who differ on some; a round closed early; and other answers after the end."""
     with (folder / "gold.csv").open("w", newline="") as opened:
         csv.writer(opened).writerows([("item_id", "label", "text"), *_GOLD])
     desk = {"kind": "simulated", "labels": str(folder / "labels.csv"), "annotators_per_item": 2,
             "gold": {"labels": str(folder / "gold.csv"), "rate": 0.25}}
     spec = small_spec(
-        folder, n=60, desk=desk, adjudication={"rule": "dawid-skene"}, budget={"labels": 12}, batch_size=6
+        folder, n=60, desk=desk, budget={"labels": 8}, batch_size=4
     )
     everybody = {item: label for item, label, _ in _GOLD} | _truth(folder)
     some = {item: label for item, label in everybody.items() if not item.endswith(("1", "4", "7"))}
@@ -129,7 +129,8 @@ def _closed_early(folder: Path) -> list[Step]:
         ),
         lambda store, desk: advance(store, "small", _with_answers(desk, everybody), timing=_AT_ONCE),
         lambda store, desk: advance(
-            store, "small", _with_answers(desk, everybody), timing=_AT_ONCE, look_again=True
+            store, "small", _with_answers(desk, dict.fromkeys(everybody, "match")), timing=_AT_ONCE,
+            look_again=True,
         ),
     ]
 
