@@ -5,11 +5,13 @@ left to `auto`; and a monitor of five windows with an amendment and a mute, whic
 versions take every other step, each in a process of its own, and either begins.  At the end the estimates,
 labels and verdicts must be those of this version alone (of `auto`, which another version chooses otherwise:
 its end, labels and rounds), and `verify` of this version must find nothing; what `verify` of 1.0.0 says is
-written down.
+written down.  Monitors of 1.0.0 cannot judge what rests on a window that this version judged: they name the
+window and go on, and the next turn of this version judges it ("this, twice").
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -23,6 +25,9 @@ PROGRAM = Path(__file__).with_name("a_turn.py")
 STEPS = ("begin", *("advance",) * 5, "extend", *("advance",) * 3, "change", "look", "look")
 OF_MONITOR = ("register", "tick 1", "tick 2", "amend", "tick 3", "mute", "tick 4", "tick 5", "tick 5")
 
+_COMPUTED_OTHERWISE = re.compile(r"[^:]+/(rounds|revisions)/[0-9]+/estimate\.json: estimates\[.*recomputed")
+
+
 @dataclass(slots=True, kw_only=True)
 class Turns:
     """What came of one ledger."""
@@ -32,7 +37,8 @@ class Turns:
     first: str                     # the version of the first turn
     steps: int
     as_alone: bool                 # the outcome is that of this version alone
-    named: list[str] = field(default_factory=list)           # by this version's `verify`
+    named: list[str] = field(default_factory=list)           # by this version's `verify`; but for
+    computed_otherwise: int = 0    # estimates of 1.0.0 in an evaluation that this version began
     named_by_earlier: list[str] = field(default_factory=list)     # by that of 1.0.0
 
     @property
@@ -96,13 +102,17 @@ def take_turns(folder: Path, where: str, new_store: Callable[[str], str]) -> lis
                 raise RuntimeError(f"the code that runs is not that in {version.code}")
         for what, steps in (("evaluation", STEPS), ("auto", STEPS), ("monitor", OF_MONITOR)):
             alone = _outcome(folder / f"{what}-alone", new_store(f"{what}-alone"), what, steps, [this], this)
-            for first, versions in (("1.0.0", [earlier, this]), ("this", [this, earlier])):
-                name = f"{what}-{first.replace('.', '-')}-first"
+            orders = {"1.0.0": [earlier, this], "this": [this, earlier], "this, twice": [this, this, earlier]}
+            for first, versions in orders.items():
+                name = re.sub("[^a-z0-9]+", "-", f"{what}-{first}-first")
                 here, store = folder / name, new_store(name)
                 outcome = _outcome(here, store, what, steps, versions, this)
+                differences = this.does(store, here, f"verify {what}")
+                otherwise = [text for text in differences if _COMPUTED_OTHERWISE.match(text)]
                 found.append(Turns(
                     what=what, where=where, first=first, steps=len(steps), as_alone=outcome == alone,
-                    named=this.does(store, here, f"verify {what}"),
+                    named=[text for text in differences if text not in otherwise],
+                    computed_otherwise=len(otherwise),
                     named_by_earlier=earlier.does(store, here, f"verify {what}"),
                 ))
     return found
