@@ -5,7 +5,7 @@ A part is frozen and strict: no text is taken for a number, and no unknown key i
 
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -14,8 +14,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     Strict,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -120,4 +122,23 @@ class Part(BaseModel):
                     for key in data if key not in known]
         if problems:
             raise PydanticCustomError("keys", "unknown keys", {"problems": problems})
+        return data
+
+
+class GrownPart(Part):
+    """A mapping of the spec with keys, or words in them, that version 1.0.0 refuses.
+
+    Recorded is only what says something else than the default, so that the two versions can take turns on a
+    ledger whose spec uses nothing new. The default of such a key is part of the format: it does not change.
+    """
+
+    later: ClassVar[tuple[str, ...]] = ()      # these keys
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = serialize(self)
+        fields = type(self).model_fields
+        for key in self.later:
+            if getattr(self, key) == fields[key].get_default(call_default_factory=True):
+                data.pop(key, None)
         return data

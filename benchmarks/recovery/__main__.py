@@ -14,6 +14,7 @@ Everything tried is one line of the results (--results), so that a part can be r
 
 import argparse
 import json
+import logging
 import os
 import random
 import sys
@@ -68,7 +69,7 @@ def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]
     if chosen.part == "kills":
         return run_kills(chosen.kills, chosen.seed, chosen.places.split(","), chosen.results)
     if chosen.part == "every":
-        return run_every(chosen.slice)
+        return run_every(chosen.slice, chosen.results)
     if chosen.part == "turns":
         return run_turns(set(chosen.services.split(",")))
     if chosen.part == "fuzz":
@@ -159,19 +160,20 @@ def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any
                 yield prefect.trial(draw)
 
 
-def run_every(slice_of: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every life, cut off and failing at each operation, or at one in so many."""
+def run_every(slice_of: int, results: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every life, killed and failing at each operation, or at one in so many; what is done is left out."""
     import assay.tasks.effects
-    from benchmarks.recovery.every_operation import LIVES, study
+    from benchmarks.recovery.every_operation import studied_lives
 
     assay.tasks.effects.FIRST_WAIT = 0.0   # retries as in production, without the pauses
+    logging.disable(logging.WARNING)       # a line for each retry
+    done = {(line["life"], line["how"]) for line in _read(results) if line["part"] == "every"}
     with _folder() as folder:
-        for life in LIVES:
-            for how in ("before", "after", "fails", "is away"):
-                found = study(folder / how.replace(" ", "-"), life, how, slice_of)
-                yield {"part": "every", "well": not found.wrong, **asdict(found)}, (
-                    f"{life}, {how}: {found.tried} of {found.operations}; {found.wrong[:3] or 'the same end'}"
-                )
+        for studied in studied_lives(folder, slice_of, done):
+            yield {"part": "every", "well": not studied.wrong, **asdict(studied)}, (
+                f"{studied.life}, {studied.how}: {studied.tried} of {studied.operations}; "
+                f"{studied.wrong[:3] or 'the same end'}"
+            )
 
 
 def run_turns(services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import assay
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.finish import extend
@@ -54,6 +55,8 @@ def answer(folder: Path, *, changed: bool) -> None:
 
 def step(where: str, folder: Path, what: list[str]) -> Any:
     """One step; what it came to."""
+    if what == ["where"]:
+        return str(Path(assay.__file__).resolve())
     store = open_store(where)
     specs = json.loads((folder / "specs.json").read_text())
     match what:
@@ -78,6 +81,9 @@ def step(where: str, folder: Path, what: list[str]) -> Any:
             amend(store, MonitorSpec.from_data(looser, origin="the study"), now=after(2))
         case ["mute"]:
             mute(store, MONITOR, until=after(9), reason="roll-out", now=after(3))
+        case ["outcome", "auto"]:
+            stands = current_standing(open_evaluation(store, NAME))
+            return [stands.state, stands.labels, stands.rounds]
         case ["outcome", "evaluation"]:
             stands = current_standing(open_evaluation(store, NAME))
             return [stands.state, stands.labels, stands.rounds, *(
@@ -89,7 +95,7 @@ def step(where: str, folder: Path, what: list[str]) -> Any:
                  one.overall.measured.value] for one in read_verdicts(Ledger(store, f"monitors/{MONITOR}"))
             ]
         case ["verify", kind]:
-            found = verify(store, NAME) if kind == "evaluation" else verify_monitor(store, MONITOR)
+            found = verify_monitor(store, MONITOR) if kind == "monitor" else verify(store, NAME)
             return [f"{one.key}: {one.difference}" for one in found.differences]
         case _:
             raise SystemExit(f"no step {what}")

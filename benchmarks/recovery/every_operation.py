@@ -1,138 +1,213 @@
-"""Every n-th operation of a whole life: a store that is cut off there, and one that fails there.
+"""Every n-th operation of a whole life: a store and a desk that kill there, and that fail there.
 
-A life is a list of steps, each of which is one call that may be repeated: begin, advance, extend, run a
-monitor.  Its store counts operations.  For every n the life is lived again, and its n-th operation
+A life (lives.py) is a list of steps, each of which is one call that may be repeated.  An undisturbed life is
+lived once, and what outlives a process is copied after each of its writes.
 
-    cuts off     raises what nothing catches, before the operation or after it: a process that is killed
-    fails        raises the error of a full disk, once
-    is away      raises the error of a store that cannot be reached, once: the call is tried again by itself
+    killed       goes on from each of these copies, with nothing else: a process that was killed before a
+                 write, after it, or at any read up to the next one
+    fails        at the n-th operation, a read or a write, the error of a full disk is raised, once
+    is away      the error of a store that cannot be reached, once: the call is tried again by itself
+    stays away   that error from the n-th operation on, until the step has ended
 
-and the step in which that happened is run again, by something that remembers nothing.  The ledger must then
-be that of an undisturbed life, key by key and byte by byte, but for times and random words.
+and the step in which that happened is run again, by something that remembers nothing.  The record must then
+be that of the undisturbed life, key by key and byte by byte, but for times and random words, and the desk
+hold what it holds there.  Each n costs its step and the run after it: where the record at the end of a step is
+that of the undisturbed life, what follows is as well, and where it is that of a process which was killed at
+this n, that was tried.  One n in IN_FULL is lived to its end all the same, and verified.
 """
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from doubles import classes, outcomes
-from doubles.fuses import PowerCut
 from doubles.logged import without_chance
-from doubles.small_pool import small_spec
-from doubles.stream import after, monitor_data, write_stream
 
-from assay.evalcore.errors import AssayError
-from assay.flows.evaluation.advance import Timing, advance
-from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.evaluation.finish import extend
-from assay.flows.monitor.mute import mute
-from assay.flows.monitor.tick import tick
-from assay.flows.monitor.versions import amend, register
+from assay.evalcore.errors import AssayError, Unreachable
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.desks.desk import AmbiguousPost
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.stores.store import MemoryStore, Store, StoreError, StoreUnreachable
-from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.monitor import MonitorSpec
-from assay.tasks.testing import FakeDesk
+from assay.tasks.ledger.stores.store import MemoryStore, StoreError, StoreUnreachable
+from benchmarks.recovery.limits import at_most
+from benchmarks.recovery.lives import LIVES, Life, Scene, Step
 
-WRITES = ("put", "discard")
-READS = ("get", "get_range", "size", "exists", "keys", "folders", "check")
-How = Literal["before", "after", "fails", "is away"]
-Step = Callable[[Any], Any]
-VERIFIED = 10     # of so many ledgers, each of which is compared key by key, one is verified too
+WRITES = ("put", "discard", "prepare", "post", "request_more")
+READS = ("get", "get_range", "size", "exists", "keys", "folders", "check", "missing", "collect")
+How = Literal["killed", "fails", "is away", "stays away"]
+HOWS: tuple[How, ...] = ("killed", "fails", "is away", "stays away")
+IN_FULL = 25
+AGAIN = 3          # runs of a step after the one that was disturbed
+LONGEST = 60       # seconds of a step
 
 
-class Operated:
-    """A store that counts its operations, and at one of them does what it was told."""
+class Operations:
+    """The operations of a store and a desk, in one count."""
 
     def __init__(
-        self, inner: Store, at: int | None = None, how: How = "before", *, reads: bool = True
+        self, failing: Callable[[int], How | None] = lambda number: None,
+        wrote: Callable[[], None] = lambda: None,
     ) -> None:
-        self.url, self._inner, self._at, self._how, self._reads = inner.url, inner, at, how, reads
-        self.operations: list[str] = []
+        """failing: how the operation of this number fails, or None; wrote: is called after each write."""
+        self.names: list[str] = []
+        self._failing, self._wrote = failing, wrote
+
+    def around(self, inner: Any) -> Any:
+        """The store or the desk, whose operations are counted."""
+        return _Operated(inner, self)
+
+    def call(self, method: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """The operation, or the error that it is to end with."""
+        self.names.append(f"{method} {given[0] if given and isinstance(given[0], str) else ''}".strip())
+        how = self._failing(len(self.names))
+        if how is not None:
+            raise _error(method, how)
+        value = function(*given, **named)
+        if method in WRITES:
+            self._wrote()
+        return value
+
+
+def _error(method: str, how: How) -> AssayError:
+    if method == "post":
+        return AmbiguousPost("the reply was lost")
+    if method in ("prepare", "request_more", "missing", "collect"):
+        return AssayError("the desk refuses") if how == "fails" else Unreachable("the desk is away")
+    if how == "fails":
+        return StoreError(f"memory: cannot {method}: no space left")
+    return StoreUnreachable(f"memory: cannot {method}: it is away")
+
+
+class _Operated:
+    """A store or a desk whose operations go through a count."""
+
+    def __init__(self, inner: Any, operations: Operations) -> None:
+        self._inner, self._operations = inner, operations
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if name not in WRITES and not (self._reads and name in READS):
-            return found
-
-        def call(*args: Any) -> Any:
-            self.operations.append(f"{name} {args[0] if args else ''}")
-            if len(self.operations) != self._at:
-                return found(*args)
-            match self._how:
-                case "before":
-                    raise PowerCut(self.operations[-1])
-                case "after":
-                    found(*args)
-                    raise PowerCut(self.operations[-1])
-                case "fails":
-                    raise StoreError(f"{self.url}: cannot {name}: no space left")
-                case "is away":
-                    raise StoreUnreachable(f"{self.url}: cannot {name}: it is away")
-
-        return call
+        value = getattr(self._inner, name)
+        if name not in WRITES and name not in READS:
+            return value
+        return lambda *given, **named: self._operations.call(name, value, *given, **named)
 
 
 @dataclass(slots=True, kw_only=True)
-class Life:
-    """The steps of one life, made anew each time, in a folder with its files."""
+class Moment:
+    """What outlived a process that was killed in a step."""
 
-    write: Callable[[Path], None]
-    steps: Callable[[Path], list[Step]]
+    step: int
+    after: str          # the write after which it was killed, or nothing
+    scene: Scene
 
 
 @dataclass(slots=True, kw_only=True)
-class Lived:
-    """A life that came to its end."""
+class Whole:
+    """An undisturbed life."""
 
-    life: Life
-    folder: Path
-    store: MemoryStore
-    writes: list[str] = field(default_factory=list)        # of an undisturbed one
-    operations: list[str] = field(default_factory=list)
+    steps: Sequence[Step]
+    starts: list[Scene] = field(default_factory=list)       # of every step, and the end
+    moments: list[Moment] = field(default_factory=list)     # the start of each step, and after each write
+    operations: list[tuple[int, int, str]] = field(default_factory=list)   # step, number in it, name
+
+    def killed_at(self, number: int) -> Scene:
+        """What outlives a process that is killed before the operation of this number, from 1 on."""
+        step, at, _ = self.operations[number - 1]
+        writes = sum(name.startswith(WRITES) for in_step, n, name in self.operations if in_step == step and n < at)
+        return [moment.scene for moment in self.moments if moment.step == step][writes]
+
+    @property
+    def end(self) -> MemoryStore:
+        """The store at its end."""
+        return self.starts[-1].store
 
 
-def undisturbed(life: Life, folder: Path) -> Lived:
+def undisturbed(life: Life, folder: Path) -> Whole:
     """A life without any disturbance, its files written into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     life.write(folder)
-    store = MemoryStore()
-    watched = Operated(store)
-    for step in life.steps(folder):
-        step(watched)
-    operations = watched.operations
-    return Lived(
-        life=life, folder=folder, store=store, operations=operations,
-        writes=[one for one in operations if one.startswith(WRITES)],
-    )
+    whole, scene = Whole(steps=life.steps(folder)), Scene.empty(life)
+    for number, step in enumerate(whole.steps):
+        whole.starts.append(scene.copy())
+        whole.moments.append(Moment(step=number, after="", scene=scene.copy()))
+        operations = Operations(wrote=lambda: whole.moments.append(
+            Moment(step=number, after=operations.names[-1], scene=scene.copy())   # noqa: B023
+        ))
+        step(operations.around(scene.store), operations.around(scene.desk))
+        whole.operations += [(number, at, name) for at, name in enumerate(operations.names, 1)]
+    whole.starts.append(scene)
+    return whole
 
 
-def cut_at(whole: Lived, at: int, how: How, *, reads: bool = False) -> Lived:
-    """The same life, disturbed at an operation; reads: whether they count too."""
-    store = MemoryStore()
-    disturbed = Operated(store, at, how, reads=reads)
-    for step in whole.life.steps(whole.folder):
-        for _ in range(3):
-            try:
-                step(disturbed)
-            except (PowerCut, AssayError):
-                continue
-            break
+def after_kill(whole: Whole, moment: Moment, *, in_full: bool = True) -> list[str]:
+    """What is another at the end of a life that goes on from this moment."""
+    return _lived_on(whole, moment.step, moment.scene.copy(), in_full=in_full)
+
+
+def after_failure(whole: Whole, number: int, how: How, *, in_full: bool = True) -> list[str]:
+    """What is another at the end of a life whose operation of this number, from 1 on, failed."""
+    step_number, at, name = whole.operations[number - 1]
+
+    def failing(counted: int) -> How | None:
+        return how if counted == at or (how == "stays away" and counted > at) else None
+
+    scene, operations = whole.starts[step_number].copy(), Operations(failing)
+    raised = False
+    try:
+        with at_most(LONGEST):
+            whole.steps[step_number](operations.around(scene.store), operations.around(scene.desk))
+    except AssayError:
+        raised = True
+    before = [name for step, _, name in whole.operations if step == step_number][:at]
+    if list(map(_without_digests, operations.names[:at])) != list(map(_without_digests, before)):
+        return [f"the operations up to {at} ({name}) are others than those of the undisturbed life"]
+    if not in_full:
+        if not raised and _differences(scene, whole.starts[step_number + 1]) == []:
+            return []
+        if raised and _differences(scene, whole.killed_at(number)) == []:
+            return []
+    return _lived_on(whole, step_number, scene, in_full=in_full)
+
+
+def _without_digests(name: str) -> str:
+    """Of an answer, for example, the digest covers the time at which it came."""
+    return re.sub("[0-9a-f]{16,}", "...", name)
+
+
+def _lived_on(whole: Whole, step_number: int, scene: Scene, *, in_full: bool) -> list[str]:
+    """Runs a step until it ends, and all after it, unless the record is already that of the whole life."""
+    for number in range(step_number, len(whole.steps)):
+        _run(whole.steps[number], scene)
+        if not in_full and _differences(scene, whole.starts[number + 1]) == []:
+            return []
+    return _differences(scene, whole.starts[-1]) + [
+        f"verify: {difference}" for difference in named_by_verify(scene.store)
+    ]
+
+
+def _run(step: Callable[[Any, Any], Any], scene: Scene) -> None:
+    for attempt in range(AGAIN):
+        try:
+            with at_most(LONGEST):
+                step(scene.store, scene.desk)
+        except AssayError:
+            if attempt == AGAIN - 1:
+                raise
         else:
-            raise AssertionError(f"{how} {at}: a step does not end")
-    return Lived(life=whole.life, folder=whole.folder, store=store)
+            return
 
 
-def compared(lived: Lived, whole: Lived, *, verified: bool = True) -> list[str]:
-    """The keys that differ, and, unless it is not asked for, those that `verify` names."""
-    here, there = _comparable(lived.store), _comparable(whole.store)
+def _differences(scene: Scene, expected: Scene) -> list[str]:
+    """The keys under which something else lies, and places of the desk."""
+    here, there = _comparable(scene.store), _comparable(expected.store)
     differ = [key for key in sorted({*here, *there}) if here.get(key) != there.get(key)]
-    return differ + ([f"verify: {said}" for said in named_by_verify(lived.store)] if verified else [])
+    on_desk, expected_there = scene.desk.on_desk, expected.desk.on_desk
+    return differ + [
+        f"on the desk, round and asking {place}" for place in sorted({*on_desk, *expected_there})
+        if on_desk.get(place) != expected_there.get(place)
+    ]
 
 
 _BESIDE = ("identity.json", "sources.json")
@@ -141,131 +216,25 @@ _MOMENT = re.compile(rb"The last labels came on [^.]*\.")
 
 def _comparable(store: MemoryStore) -> dict[str, bytes]:
     return {
-        key: b"a time" if key.endswith("times.json")
-        else _MOMENT.sub(b"", without_chance(key, store.get(key)))
-        for key in store.keys("")
+        key: b"a time" if key.endswith("times.json") else _MOMENT.sub(b"", without_chance(key, blob))
+        for key, blob in store._values.items()
         if not key.endswith(_BESIDE) and "/posts/" not in key and not key.startswith(("index/", "desks/"))
     }
 
 
 def named_by_verify(store: MemoryStore) -> Iterator[str]:
+    """What `verify` says of every evaluation and monitor of a store."""
     for key in store.keys(""):
-        if (found := layout.manifest.match(key)) is not None:
-            yield from (f"{one.key}: {one.difference}" for one in verify(store, found[0]).differences)
+        if (owner := layout.manifest.match(key)) is not None:
+            yield from (f"{one.key}: {one.difference}" for one in verify(store, owner[0]).differences)
     for name in store.folders(layout.MONITORS_PREFIX):
         yield from (f"{one.key}: {one.difference}" for one in verify_monitor(store, name).differences)
 
 
-def outcome_of(store: MemoryStore) -> Mapping[str, Any]:
+def monitor_records(store: MemoryStore) -> Mapping[str, Any]:
     """The JSON of every record of a monitor."""
     keys = [key for key in store.keys(layout.MONITORS_PREFIX) if "/log/" not in key]
     return {key: record.from_json(store.get(key), key) for key in keys}
-
-
-# The lives.
-
-def _at_a_simulated_desk(data: dict[str, Any]) -> list[Step]:
-    spec = Spec.from_json(data, origin="the study")
-    return [lambda store: begin_evaluation(store, spec), lambda store: advance(store, spec.name)]
-
-
-_FEW = {"budget": {"labels": 6}, "batch_size": 3}
-
-
-def _revised(folder: Path) -> list[Step]:
-    """Extended once it has stopped, and revised once it has stopped again."""
-    spec = small_spec(folder, n=60, limit={"min": 0.999}, alerts={"each_round": True}, **_FEW)
-    with (folder / "labels.csv").open(newline="") as opened:
-        truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
-    desk, turned = FakeDesk(truth), FakeDesk(truth)
-    turned.on_desk = desk.on_desk
-    turned.answers = dict.fromkeys(truth, "match")
-    at_once = Timing(repost_after=after(1) - after(1))
-    return [
-        lambda store: begin_evaluation(store, spec, desk),
-        lambda store: advance(store, "small", desk, timing=at_once),
-        lambda store: extend(store, "small", 9, reason="to be sure", now=lambda: after(1)),
-        lambda store: advance(store, "small", desk, timing=at_once),
-        lambda store: advance(store, "small", turned, timing=at_once, look_again=True),
-    ]
-
-
-def _questions(folder: Path) -> list[Step]:
-    return _at_a_simulated_desk({
-        "name": "questions",
-        "pool": {"source": str(folder / "pool.csv"), "id": "item_id", "display": ["text"]},
-        "labels": [
-            {"name": "size", "number": {"min": 0, "max": 100}, "prediction": "predicted", "measure": "mae"},
-            {"name": "large", "positive": "yes", "negative": "no", "prediction": "large",
-             "measure": "accuracy"},
-        ],
-        "desk": {"kind": "simulated", "labels": str(folder / "questions.csv")}, "seed": 5, **_FEW,
-    })
-
-
-def _write_questions(folder: Path) -> None:
-    labels = outcomes.write_numbers(folder)
-    with (folder / "pool.csv").open(newline="") as opened:
-        rows = list(csv.DictReader(opened))
-    with (folder / "pool.csv").open("w", newline="") as opened:
-        writer = csv.DictWriter(opened, [*rows[0], "large"])
-        writer.writeheader()
-        writer.writerows({**row, "large": _large(row["predicted"])} for row in rows)
-    with (folder / "questions.csv").open("w", newline="") as opened:
-        writer = csv.writer(opened)
-        writer.writerow(["item_id", "size", "large"])
-        writer.writerows([item, number, _large(number)] for item, number in labels.items())
-
-
-def _large(number: Any) -> str:
-    return "yes" if float(number) > 50 else "no"
-
-
-def _catching_up(folder: Path) -> list[Step]:
-    """A first window, a week without a run, an amendment and a mute, and another day."""
-    data = monitor_data(folder, follow_ups=1, quiet_labels=20, catch_up={"newest": 2})
-    data |= {"budget": {"labels": 40}, "batch_size": 20}
-    data["alerts"] = {"tell": ["breach", "recovery", "missing"]}
-    spec = MonitorSpec.from_data(data, origin="the study")
-    changed = MonitorSpec.from_data({**data, "threshold": {"min": 0.8}}, origin="the study")
-    return [
-        lambda store: register(store, spec),
-        lambda store: tick(store, "stream", now=after(1)),
-        lambda store: mute(store, "stream", until=after(9), reason="roll-out", now=after(6)),
-        lambda store: tick(store, "stream", now=after(7)),
-        lambda store: amend(store, changed, now=after(7), reason="agreed"),
-        lambda store: tick(store, "stream", now=after(9)),
-    ]
-
-
-def _write_stream(folder: Path) -> None:
-    write_stream(folder, 9, drop_from=5, worse=0.45, items=120)
-    (folder / "predictions-2026-11-03.csv").unlink()
-
-
-def _of_kind(kind: str) -> Life:
-    def write(folder: Path) -> None:
-        outcomes.WRITERS[kind](folder)
-
-    return Life(
-        write=write, steps=lambda folder: _at_a_simulated_desk(outcomes.spec_of(kind, folder, **_FEW))
-    )
-
-
-def _write_classes(folder: Path) -> None:
-    classes.write_pool(folder, 60)
-
-
-LIVES: Mapping[str, Life] = {
-    "extension and revision": Life(write=lambda folder: None, steps=_revised),
-    "classes": Life(
-        write=_write_classes,
-        steps=lambda folder: _at_a_simulated_desk(classes.spec_of_classes(folder, **_FEW)),
-    ),
-    **{kind: _of_kind(kind) for kind in outcomes.WRITERS},
-    "questions": Life(write=_write_questions, steps=_questions),
-    "monitor that catches up": Life(write=_write_stream, steps=_catching_up),
-}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -274,28 +243,36 @@ class Studied:
 
     life: str
     how: How
-    operations: int     # that an undisturbed life has
-    tried: int
+    operations: int     # that an undisturbed life has: moments between two writes, or reads and writes
+    tried: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
-def study(folder: Path, name: str, how: How, every: int = 1) -> Studied:
-    """The life disturbed at each operation, or at each `every`-th.
-
-    Where it is cut off only writes count: what a process had read is gone with it.
-    """
-    whole = undisturbed(LIVES[name], folder / name.replace(" ", "-"))
-    reads = how in ("fails", "is away")
-    count = len(whole.operations if reads else whole.writes)
-    found = Studied(life=name, how=how, operations=count, tried=0)
+def study(whole: Whole, name: str, how: How, every: int = 1) -> Studied:
+    """The life disturbed at each operation, or at each `every`-th."""
+    count = len(whole.moments if how == "killed" else whole.operations)
+    studied = Studied(life=name, how=how, operations=count)
     for at in range(1, count + 1, every):
-        found.tried += 1
+        in_full = studied.tried % IN_FULL == 0
+        studied.tried += 1
         try:
-            verified = found.tried % VERIFIED == 1
-            differ = compared(cut_at(whole, at, how, reads=reads), whole, verified=verified)
-        except Exception as error:
-            differ = [f"{type(error).__name__}: {error}"]
+            if how == "killed":
+                differ = after_kill(whole, whole.moments[at - 1], in_full=in_full)
+            else:
+                differ = after_failure(whole, at, how, in_full=in_full)
+        except Exception:
+            differ = [traceback.format_exc(limit=-3)]
         if differ:
-            what = (whole.operations if reads else whole.writes)[at - 1]
-            found.wrong.append(f"{how} {at} ({what}): {differ[:3]}")
-    return found
+            where = whole.moments[at - 1].after if how == "killed" else whole.operations[at - 1]
+            studied.wrong.append(f"{how} at {at}, {where}: {differ[:3]}")
+            sys.stderr.write(f"{name}: {studied.wrong[-1]}\n")
+    return studied
+
+
+def studied_lives(folder: Path, every: int, done: set[tuple[str, str]]) -> Iterator[Studied]:
+    """Every life and way to disturb it that is not done yet."""
+    for name, life in LIVES.items():
+        hows = [how for how in HOWS if (name, how) not in done]
+        if hows:
+            whole = undisturbed(life, folder / name.replace(" ", "-"))
+            yield from (study(whole, name, how, every) for how in hows)

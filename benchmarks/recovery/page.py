@@ -71,18 +71,25 @@ with other work. CPU seconds are those of the sweep itself, without the server.
 
 _EVERY = """## Every operation of a life
 
-A life is begun, advanced, extended, revised, or a monitor that catches up after a week, with an amendment and
-a mute. Its store counts operations and, at the n-th of them, is cut off before or after it (writes), or fails
-once or is away once (all operations). The step is run again by something that remembers nothing. Then the
-ledger must be that of an undisturbed life, key by key and byte by byte, but for times and random words.
-*Tried* says how many of the operations that a life has.
+A life is an evaluation of each kind of outcome, or of several questions; one that is extended and revised; one with
+gold and two people who differ, closed early; or a monitor that catches up after four days, with an amendment and a
+mute. *Killed*: it goes on from what was there after each of its writes, as after a kill before the write, behind
+it, or at any read up to the next. *Fails*, *is away*: each operation of store and desk, reads too, ends with that error
+once; *stays away*: and all after it, until the step has ended. The step is run again by something that remembers
+nothing. Then the ledger must be that of an undisturbed life, key by key and byte by byte, but for times and
+random words. *Tried* says at how many of its operations.
 """
 
 _TURNS = """## Two versions in turns
 
-Version 1.0.0, from its commit in a folder of its own, and this version take every other step on one ledger:
-an evaluation at a folder desk with an extension and a revision, a monitor of five windows with an amendment
-and a mute. `verify` of 1.0.0 names the keys of the log, which it does not know, and nothing else.
+Version 1.0.0, from its commit in a folder of its own, and this version take turns on one ledger, each step in
+the process of one of them: an evaluation at a folder desk with an extension and a revision, the same by
+`auto`, and a monitor of five windows with an amendment, a mute and alerts. *Twice*: this version has two turns, 1.0.0
+every third. What 1.0.0 cannot do there is judge a window after one that this version judged first: its run names the
+window and ends with an error, nothing is lost, and the next run of this version judges it. *Computed otherwise*:
+estimates of rounds that 1.0.0 closed in an evaluation which this version began. `verify` of this version names them,
+because nothing says who computed them; in an evaluation that 1.0.0 began it makes a note. `verify` of 1.0.0 names the
+keys of the log, which it does not know, and what is computed otherwise now.
 """
 
 _FUZZ = """## Stored bytes changed
@@ -103,10 +110,11 @@ def every_table(results: Sequence[Result]) -> str:
 
 def turns_table(results: Sequence[Result]) -> str:
     """Of each ledger: which version began, and whether the end is that of this version alone."""
-    heading = ["ledger", "store", "the first turn", "turns", "as this version alone", "named by `verify`"]
+    heading = ["ledger", "store", "the first turn", "turns", "as this version alone", "computed otherwise",
+               "else named by `verify`"]
     return _table(heading, [
         (one["what"], one["where"], one["first"], one["steps"], "yes" if one["as_alone"] else "no",
-         len(one["named"])) for one in results
+         one["computed_otherwise"], len(one["named"])) for one in results
     ])
 
 

@@ -33,6 +33,7 @@ SCORE_BINS = 50
 FEATURE_BINS = 20
 MOST_VALUES = 200   # of a segment column; the rarer ones count as one
 OTHER = "assay.other"
+REPEATS = "assay.repeats"   # among the shares of missing values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,7 +93,14 @@ class Profile:
     segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
-    repeats: float | None = None       # None: not looked at, as in profiles of earlier versions
+
+    @property
+    def repeats(self) -> float | None:
+        """The share of items that say what another one says too; None: not looked at, as by version 1.0.0.
+
+        It is kept among `missing`, because a field that version 1.0.0 does not know stops its monitors.
+        """
+        return self.missing.get(REPEATS)
 
     @property
     def predicted_classes(self) -> Mapping[str, int]:
@@ -131,9 +139,11 @@ def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None =
             for name, values in beside.features.items()
         }},
         segments={name: _most_common(values) for name, values in beside.segments.items()},
-        missing={name: count / profile.rows for name, count in beside.missing.items()},
+        missing={
+            **{name: count / profile.rows for name, count in beside.missing.items()},
+            **({} if beside.copies is None else {REPEATS: beside.copies.share}),
+        },
         columns=dict(beside.columns),
-        repeats=None if beside.copies is None else beside.copies.share,
     )
 
 

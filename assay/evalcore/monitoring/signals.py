@@ -34,7 +34,7 @@ import numpy as np
 import scipy
 
 from assay.evalcore.monitoring.predicted_classes import changed_classes, collapsed_to
-from assay.evalcore.monitoring.profile import Profile
+from assay.evalcore.monitoring.profile import REPEATS, Profile
 from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import WatchedLimit
 from assay.evalcore.types import Floats, Ints
@@ -217,7 +217,7 @@ def _levels(sequence: Sequence[Profile]) -> list[_Level]:
         *([expected] if two_classes or any(p.expected is not None for p in sequence) else []),
         *(_Level(name=f"missing {name}", of=partial(_missing, name),
                  spread=partial(_binomial, partial(_missing, name)))
-          for name in new.missing if all(name in p.missing for p in sequence)),
+          for name in new.missing if name != REPEATS and all(name in p.missing for p in sequence)),
     ]
 
 

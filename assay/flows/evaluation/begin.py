@@ -188,9 +188,7 @@ def _claim(store: Store, spec: Spec, choice: Choice, manifest: Manifest) -> None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),
         versions={**versions(), **MARK},
-        auto=None if chosen is None else ChosenMethod(
-            method=chosen.method, reason=chosen.reason, rests_on=chosen.rests_on
-        ),
+        auto=None if chosen is None else ChosenMethod(method=chosen.method, reason=chosen.reason),
         format=LEDGER_FORMAT,
     ))
     _refuse_if_taken(store, spec)

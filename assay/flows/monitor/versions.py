@@ -58,6 +58,7 @@ class Versions:
     """All versions of a monitor's spec, in order."""
 
     all: tuple[Version, ...]
+    tests_alone: bool = True     # whether windows are tested by themselves: not where version 1.0.0 began it
 
     @property
     def newest(self) -> MonitorSpec:
@@ -115,7 +116,10 @@ def read_versions(ledger: Ledger, recorded: RecordedSpec) -> Versions:
     first = Version(
         number=1, first=spec.first.name, spec=spec, asked=spec, anew=frozenset(), new_model=False
     )
-    return Versions((first, *(_version(ledger, one) for one in read_amendments(ledger))))
+    return Versions(
+        (first, *(_version(ledger, one) for one in read_amendments(ledger))),
+        tests_alone=MARK.items() <= recorded.versions.items(),
+    )
 
 
 def _version(ledger: Ledger, amendment: Amendment) -> Version:

@@ -18,7 +18,7 @@ evaluations, which are verified by their own names.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.evalcore.errors import AssayError, plural
@@ -211,7 +211,7 @@ def amendment_differences(ledger: Ledger, versions: Versions, there: frozenset[s
 
 
 def _of_one(versions: Versions, one: Amendment) -> Iterator[str]:
-    before = Versions(versions.all[: one.number - 1])
+    before = replace(versions, all=versions.all[: one.number - 1])
     old, asked = before.all[-1], versions.all[one.number - 1].asked
     try:
         follows = consequences(before, asked, one.first)

@@ -50,6 +50,23 @@ class Alert:
             raise ValueError(f"an alert cannot be {self.severity!r} or {self.kind!r}")
 
 
+LATER_KINDS: tuple[Kind, ...] = ("collapse", "signal", "silent")   # that version 1.0.0 does not know
+
+
+def as_stored(alert: Alert) -> Alert:
+    """The alert as a ledger holds it: one of a kind that version 1.0.0 refuses is a `missing` one of its group.
+
+    So two versions can take turns on one ledger. Of such an alert the group is its kind.
+    """
+    return replace(alert, kind="missing") if alert.kind in LATER_KINDS else alert
+
+
+def as_raised(stored: Alert) -> Alert:
+    """The alert that a ledger holds, of its own kind."""
+    later = [kind for kind in LATER_KINDS if stored.kind == "missing" and stored.group == kind]
+    return replace(stored, kind=later[0]) if later else stored
+
+
 def rank(severity: Severity) -> int:
     """0 for the least severe."""
     return SEVERITIES.index(severity)

@@ -31,7 +31,7 @@ from assay.evalcore.errors import AssayError
 from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.tasks import events
-from assay.tasks.alerts.alert import DAILY, Alert, rank
+from assay.tasks.alerts.alert import DAILY, Alert, as_raised, as_stored, rank
 from assay.tasks.alerts.presentable import LONGEST_VALUE, one_line
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
@@ -124,7 +124,7 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
             continue
         settled = get_record(ledger, key, Settled)
         if settled.status == "sent":
-            found.append((settled.at, get_record(ledger, layout.alert(ledger.name, sent[1]), Alert)))
+            found.append((settled.at, as_raised(get_record(ledger, layout.alert(ledger.name, sent[1]), Alert))))
     return found
 
 
@@ -248,11 +248,12 @@ def _raise(ledger: Ledger, alert: Alert, now: datetime) -> Literal["raised", "mu
     mute = mute_at(read_mutes(ledger), now)
     if mute is not None:
         put_record(ledger, layout.alert_muted(ledger.name, alert.key), Muted(mute=mute.number, at=now))
+    blob = record.encode(as_stored(alert))
     if _exists(ledger, layout.alert_muted(ledger.name, alert.key)):   # also by an earlier, broken attempt
-        return "muted" if put_logged(ledger, key, record.encode(alert)) == record.encode(alert) else ""
+        return "muted" if put_logged(ledger, key, blob) == blob else ""
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
     enter_alert_index(ledger, alert.key, now)
-    return "raised" if put_logged(ledger, key, record.encode(alert)) == record.encode(alert) else ""
+    return "raised" if put_logged(ledger, key, blob) == blob else ""
 
 
 def enter_alert_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
@@ -474,7 +475,8 @@ def _reason_to_hold(
 
 @retried
 def _read(ledger: Ledger, key: str) -> Alert | None:
-    return find_record(ledger, layout.alert(ledger.name, key), Alert)
+    stored = find_record(ledger, layout.alert(ledger.name, key), Alert)
+    return None if stored is None else as_raised(stored)
 
 
 @retried
@@ -512,7 +514,7 @@ def read_muted(ledger: Ledger) -> list[MutedAlert]:
         alert = None if values is None else find_record(ledger, layout.alert(*values), Alert)
         if alert is not None:
             muted = get_record(ledger, key, Muted)
-            found.append((muted.at, MutedAlert(alert=alert, mute=muted.mute)))
+            found.append((muted.at, MutedAlert(alert=as_raised(alert), mute=muted.mute)))
     return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].alert.key))]
 
 
@@ -577,7 +579,7 @@ def outbox_rows(ledger: Ledger, repair: bool = True) -> list[OutboxRow]:
             told.setdefault(sent[1], {})[sent[2]] = get_record(ledger, key, Settled)
     rows = []
     for key in filter(layout.alert.match, keys):
-        alert = get_record(ledger, key, Alert)
+        alert = as_raised(get_record(ledger, key, Alert))
         channels = told.get(alert.key, {})
         if layout.alert_muted(ledger.name, alert.key) in keys:
             rows.append(

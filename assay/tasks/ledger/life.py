@@ -45,7 +45,6 @@ class ChosenMethod:
 
     method: str
     reason: str
-    rests_on: str | None = None     # nothing, or the score; not told by version 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

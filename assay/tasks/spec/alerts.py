@@ -14,12 +14,12 @@ here:
 
 import re
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, Strict, field_validator, model_validator
 
-from assay.tasks.schema import Finite, Location, Part, wrong
+from assay.tasks.schema import Finite, GrownPart, Location, Part, wrong
 
 Severity = Literal["info", "warning", "critical"]
 Kind = Literal[
@@ -36,8 +36,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _RESERVED = "default"   # the channel of those who name none
 
 
-class ChannelChoice(Part):
+class ChannelChoice(GrownPart):
     """One channel: a name, and where its address is to be found."""
+
+    later: ClassVar[tuple[str, ...]] = ("after_hours",)
 
     name: str = Field(description="a name for the channel: small letters, digits and dashes")
     env: str | None = Field(default=None, description="the environment variable that holds its address")
@@ -79,8 +81,10 @@ class ChannelChoice(Part):
         return self
 
 
-class AlertSeverity(Part):
+class AlertSeverity(GrownPart):
     """How severe each kind of alert is. A recovery is as severe as the breach it ends."""
+
+    later: ClassVar[tuple[str, ...]] = ("collapse", "signal", "silent")
 
     breach: Severity = Field(default="critical", description="info, warning or critical")
     inconclusive: Severity = Field(default="info", description="info, warning or critical")
@@ -144,8 +148,10 @@ class Maintenance(Part):
         return False
 
 
-class Alerts(Part):
+class Alerts(GrownPart):
     """Who is told of what: the section `alerts` of a spec."""
+
+    later: ClassVar[tuple[str, ...]] = ("tell", "maintenance")
 
     channels: Annotated[tuple[ChannelChoice, ...], Strict(False)] = Field(
         default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"

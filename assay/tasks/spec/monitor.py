@@ -40,7 +40,7 @@ from assay.evalcore.monitoring.calendar import (
 )
 from assay.evalcore.monitoring.signals import LEAST_WINDOWS
 from assay.evalcore.monitoring.verdicts import HORIZON, Correction, Test
-from assay.tasks.schema import Part, wrong
+from assay.tasks.schema import GrownPart, Part, wrong
 from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
@@ -85,8 +85,10 @@ class CatchUp(Part):
     )
 
 
-class Watch(Part):
+class Watch(GrownPart):
     """The `monitor:` section."""
+
+    later: ClassVar[tuple[str, ...]] = ("spending", "silent_days")
 
     first: _Text = Field(description='the first window, such as "2026-11-20"')
     last: _Text | None = Field(default=None, description="the last window, if there is one")
