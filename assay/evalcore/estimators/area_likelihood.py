@@ -148,7 +148,7 @@ def _logits(direct: DirectEstimates, bounds: tuple[float, float]) -> AreaScale:
     step = min(COARSEST_STEP, 2 / np.sqrt(max(float(number.max()), 1.0)) / STEPS_PER_ERROR)
     points = min(int(2 * FURTHEST_LOGIT / step) | 1, LARGEST_GRID)
     return AreaScale(
-        grid=np.linspace(-FURTHEST_LOGIT, FURTHEST_LOGIT, points),
+        grid=np.linspace(-FURTHEST_LOGIT, FURTHEST_LOGIT, points, dtype=np.float64),
         likelihood=Binomial(hits=number * share, number=number, low=low, span=span),
         offset=_offset(scipy.special.logit(place)), spread=SPREAD_OF_LOGITS, bounds=bounds,
     )
@@ -266,7 +266,7 @@ def _as_it_is(direct: DirectEstimates) -> AreaScale | None:
     step = max(float(error[here].min()) / STEPS_PER_ERROR, 2 * width / LARGEST_GRID)
     points = max(int(2 * width / step) | 1, SMALLEST_GRID)
     return AreaScale(
-        grid=np.linspace(-width, width, points) + float(value[here].mean()),
+        grid=float(value[here].mean()) + np.linspace(-width, width, points, dtype=np.float64),
         likelihood=Student(value=value, error=error, df=df, by_label=by_label), offset=offset,
         spread=SPREAD_IN_ERRORS * float(np.median(error[here])), bounds=(-np.inf, np.inf),
     )

@@ -87,10 +87,10 @@ def predicted_of_counts(
         cells = question.cells.prediction == f
         counts[:, f, 1] = positive[:, cells].sum(axis=1)
         counts[:, f, 0] = (size - positive)[:, cells].sum(axis=1)
-    return filled(measure.of_confusion(counts))
+    return with_mean_in_gaps(measure.of_confusion(counts))
 
 
-def filled(predicted: Floats) -> Floats:
+def with_mean_in_gaps(predicted: Floats) -> Floats:
     """(S,) with the mean of the others in the place of NaN."""
     exists = np.isfinite(predicted)
     return np.where(exists, predicted, predicted[exists].mean() if exists.any() else np.nan)
@@ -112,7 +112,7 @@ class PredictedSegments:
         places = [q for q, (m, _) in enumerate(self.stack.parts) if self.stack.measures[m] is measure]
         with np.errstate(divide="ignore", invalid="ignore"):
             predicted = self.stack.value(self.risk, self.known_sizes)[:, places]
-        return np.stack([filled(column) for column in predicted.T], axis=1)
+        return np.stack([with_mean_in_gaps(column) for column in predicted.T], axis=1)
 
 
 def predicted_of_guesses(question: Question, column: str, values: Mapping[str, int]) -> PredictedSegments:

@@ -271,7 +271,7 @@ def _segments(data: ReportData, rows: Sequence[MeasureEstimate]) -> ForestTable:
              table_line(data, row, lowest, highest, whole.value if whole else None))
             for row in shown
         ],
-        worst=sentences.worst_segment(rows),
+        worst=sentences.likely_worst_segment(rows),
     )
 
 

@@ -245,7 +245,7 @@ def _and_also(row: MeasureEstimate) -> str:
     return (f"; {also}" if also else "") + (f"; with the other segments {pooled}" if pooled else "")
 
 
-def worst_segment(rows: Sequence[MeasureEstimate]) -> str:
+def likely_worst_segment(rows: Sequence[MeasureEstimate]) -> str:
     """Which of these segments of one column and measure is the worst, and with what chance; empty where
     nothing is said of that."""
     pooled = [(row.pooled.chance_worst, row) for row in rows if row.pooled is not None]
