@@ -33,6 +33,7 @@ _COLUMNS = (      # of a frame of estimates
     "interval", "about", "labels", "undefined_reason", "wide_lower", "wide_upper", "unlabelled_share",
     "random_labels", "revision", "warnings",
 )
+_POOLED = ("pooled_value", "pooled_lower", "pooled_upper")    # of a frame with segments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,21 @@ class Estimate(MeasureEstimate):
     def random_labels(self) -> int | None:
         """Labels that random sampling would have needed for this interval, where that is known."""
         return self.price.random_labels
+
+    @property
+    def pooled_value(self) -> float | None:
+        """Of a segment: its value with what the other segments tell; `pooled` says more."""
+        return None if self.pooled is None else self.pooled.value
+
+    @property
+    def pooled_lower(self) -> float | None:
+        """The lower end of the interval of `pooled_value`."""
+        return None if self.pooled is None else self.pooled.lower
+
+    @property
+    def pooled_upper(self) -> float | None:
+        """The upper end of the interval of `pooled_value`."""
+        return None if self.pooled is None else self.pooled.upper
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -165,7 +181,9 @@ class Estimates:
     def to_frame(self) -> Any:
         """A row for each estimate, in full precision, with its wide interval and its warnings."""
         asked = ("question",) if any(one.question for one in self.estimates) else ()
-        columns = {name: [getattr(one, name) for one in self.estimates] for name in (*asked, *_COLUMNS)}
+        pooled = _POOLED if any(one.pooled for one in self.estimates) else ()
+        names = (*asked, *_COLUMNS, *pooled)
+        columns = {name: [getattr(one, name) for one in self.estimates] for name in names}
         columns["warnings"] = ["; ".join(one.warnings) for one in self.estimates]
         return frame_of(columns, self.backend)
 

@@ -79,6 +79,20 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PooledSegment:
+    """The estimate of a segment, of which the other segments and the label model have a part."""
+
+    value: float
+    lower: float                   # of its interval, of the confidence of the direct one
+    upper: float
+    towards: float                 # what the segment is expected to be but for its own labels
+    own_share: float               # of the way from there to the direct estimate that its own labels take it
+    spread: float                  # how much segments are found to differ beyond what is expected of each
+    together: Band                 # ends that hold for all segments of the column at once
+    chance_worst: float            # that it is the worst segment of the column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlsoAbout:
     """The interval of the same value, about the other: the population, or the pool."""
 
@@ -139,6 +153,7 @@ class MeasureEstimate:
     nonresponse: ResponseRate | None = field(default=None, metadata=IF_ANY)   # only where rounds closed early
     comparison: Comparison | None = field(default=None, metadata=IF_ANY)   # only of differences
     also: AlsoAbout | None = field(default=None, metadata=IF_ANY)   # of a pool of fewer than 5,000 items
+    pooled: PooledSegment | None = field(default=None, metadata=IF_ANY)   # of a segment: with the others
 
     also_printed: ClassVar = {"price": key_as(inline=True), "warning": IF_ANY}
 

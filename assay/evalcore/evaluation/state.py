@@ -62,6 +62,8 @@ class Question:
     evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
     of_class: str | None = None    # the positive class of two, where it is one of several that people answer
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
+    # column -> (S, D + D_k) mean losses expected of the items of each segment, and those known of them
+    expected_by_segment: Mapping[str, Floats] = field(default_factory=dict)
     about: About | None = None     # what intervals are about; None: as `evaluation.population` has it
     beside: bool = False           # the interval of the other is told too
     known: Ints | None = None      # (2, 2) items in no cell, by prediction and label; None: all are in cells

@@ -39,6 +39,13 @@ from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.evalcore.weighted.estimate import Labelled, Linearised, row_as_told, weighted_rows
+from assay.evalcore.weighted.pooled_segments import (
+    PredictedSegments,
+    SegmentColumn,
+    predicted_of_counts,
+    predicted_of_guesses,
+    with_pooled,
+)
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
 
 _LEAST_LEVEL = 1e-6   # a confidence, below which Student's quantile is nothing but rounding
@@ -97,12 +104,13 @@ def estimates_by_segment(
         parts = {
             f"{column}={value}": Labelled(items=items, among=place == i) for i, value in enumerate(values)
         }
-        rows += _of_column(question, state, sample, parts)
+        rows += _of_column(question, state, sample, parts, predicted_of_guesses(question, column, values))
     return tuple(rows)
 
 
 def _of_column(
-    question: Question, state: State, sample: WeightedSample, parts: Mapping[str, Labelled]
+    question: Question, state: State, sample: WeightedSample, parts: Mapping[str, Labelled],
+    segments: PredictedSegments,
 ) -> list[MeasureEstimate]:
     """Of the segments of one column, by name."""
     short_measures = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
@@ -128,7 +136,28 @@ def _of_column(
         ):
             comparison = comparison_of(difference, len(family), state.labels, question.cells.n_items)
             rows[q] = replace(rows[q], comparison=comparison)
+    worth = np.array([_worth(sample.weight[of.among]) for of in parts.values()])
+    n_segments, at = len(parts), 0
+    for measure in short_measures:
+        predicted = segments.of(measure)
+        for part in range(len(measure.parts)):
+            places = [at + s * len(measure.parts) + part for s in range(n_segments)]
+            fits = [numbers[q].fit for q in places]
+            pooled = with_pooled(SegmentColumn(
+                rows=[rows[q] for q in places], value=np.array([fit.value[part] for fit in fits]),
+                variance=np.array([numbers[q].variance for q in places]), labels=worth, items=segments.items,
+                predicted=predicted[:, part], bounds=measure.bounds, is_error=measure.is_error,
+                population=any(rows[q].about == "population" for q in places),
+            ), question.confidence)
+            for q, row in zip(places, pooled, strict=True):
+                rows[q] = row
+        at += n_segments * len(measure.parts)
     return rows
+
+
+def _worth(weight: Floats) -> float:
+    """(Σ w)² / Σ w²: what labels of these weights are worth in a random sample (Kish 1965); 0 of none."""
+    return float(weight.sum() ** 2 / (weight @ weight)) if len(weight) else 0.0
 
 
 def _named(
@@ -301,6 +330,7 @@ class SegmentEstimates:
 
     arrays: EstimateArrays
     labels: Ints      # items of the segment with a label
+    variance: Floats  # of few labels too
     exact: Bools      # every label that can change the measure is known
     too_few: Bools    # labels for an interval: it is the whole range
 
@@ -410,7 +440,8 @@ def _difference_estimate(
             variance=np.where(exact | too_few, 0.0, variance),
             diagnostics={"effective_labels": np.where(exact, 0.0, rated.number)},
         ),
-        labels=counts.labelled.sum(axis=(1, 2)), exact=exact, too_few=too_few,
+        labels=counts.labelled.sum(axis=(1, 2)), variance=np.where(exact, 0.0, variance), exact=exact,
+        too_few=too_few,
     )
 
 
@@ -482,10 +513,12 @@ def _from_draws(
         kinds = ["exact" if settled else "delta-normal"] * len(values)
         if weighted and not settled:
             arrays, kinds = _by_effective_number(question, measure, arrays, labels)
-        result += [
+        direct = [
             _estimate(question, measure, arrays, i, f"{column}={value}", kinds[i], int(labels[i]))
             for i, value in enumerate(values)
         ]
+        evidence = _SegmentEvidence(rounds=rounds, column=column, values=values, variance=arrays.variance)
+        result += _beside_others(question, measure, direct, evidence)
     return result
 
 
@@ -512,13 +545,43 @@ def _from_differences(
     estimates_by_measure = difference_estimates(
         question.measures, question.cells, rounds, column, question.by_segment[column], question.confidence
     )
-    return [
-        _estimate(
-            question, measure, of.arrays, i, f"{column}={value}", of.interval(i), int(of.labels[i])
-        )
-        for measure, of in zip(question.measures, estimates_by_measure, strict=True)
-        for i, value in enumerate(values)
-    ]
+    rows: list[MeasureEstimate] = []
+    for measure, of in zip(question.measures, estimates_by_measure, strict=True):
+        direct = [
+            _estimate(
+                question, measure, of.arrays, i, f"{column}={value}", of.interval(i), int(of.labels[i])
+            )
+            for i, value in enumerate(values)
+        ]
+        evidence = _SegmentEvidence(rounds=rounds, column=column, values=values, variance=of.variance)
+        rows += _beside_others(question, measure, direct, evidence)
+    return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _SegmentEvidence:
+    """What estimates of two classes in the segments of one column rest on."""
+
+    rounds: Sequence[LabelledRound]
+    column: str
+    values: Mapping[str, int]
+    variance: Floats     # (S,)
+
+
+def _beside_others(
+    question: Question, measure: Measure, rows: Sequence[MeasureEstimate], evidence: _SegmentEvidence
+) -> list[MeasureEstimate]:
+    """The rows of a measure in every segment, each with its pooled estimate."""
+    return with_pooled(SegmentColumn(
+        rows=rows, population=question.about == "population",
+        value=np.array([np.nan if row.value is None else row.value for row in rows], np.float64),
+        variance=evidence.variance, labels=np.array([row.labels for row in rows], np.float64),
+        items=np.array(list(evidence.values.values()), np.float64),
+        predicted=predicted_of_counts(
+            question, evidence.rounds, evidence.column, measure, len(evidence.values)
+        ),
+        bounds=measure.bounds, is_error=measure.is_error,
+    ), question.confidence)
 
 
 def segment_draws(

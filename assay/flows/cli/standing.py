@@ -130,6 +130,8 @@ def estimate_line(row: MeasureEstimate) -> str:
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval{about} {wording.interval(row)}"
     beside = wording.also_in_words(row)
     known += f", {beside}" if beside and not unknown else ""
+    pooled = wording.pooled_in_words(row)
+    known += f", with the other segments {pooled}" if pooled else ""
     wide = price.wide_in_words(row, "")
     known += f", {wide}" if wide and not unknown else ""
     kind = "" if row.interval == "exact" else f"   ({row.interval})"

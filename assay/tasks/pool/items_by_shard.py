@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.measured_pool import expected_by_part
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory
 from assay.evalcore.types import Floats, Ints
+from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import FrozenShard, frozen_parts
@@ -134,6 +136,24 @@ class MeasuredShards:
         runs = [_NumbersOfShard(store, shard, self._items.gather, work) for shard in pool.shards]
         return ordered_scores(runs, len(self), pool.map_over)[0]
 
+    def expected_by_segment(self) -> dict[str, Floats]:
+        """Column -> (S, D + D_k) by value, in order: the mean losses that guesses expect of the items of a
+        segment before any label, and those that are known."""
+        pool = self._items.pool
+        if not pool.segments:
+            return {}
+        work = _ExpectedBySegment(self._measures, Travelling(pool.store), pool.shards, pool.segments)
+        totals: dict[str, dict[str, Floats]] = {name: {} for name in pool.segments}
+        for found in self._items.of_shards([work] * self.n_shards):
+            for name, of_value in found.items():
+                for value, sums in of_value.items():
+                    totals[name][value] = totals[name].get(value, 0.0) + sums
+        stacked = {
+            name: np.stack([of_value[value] for value in sorted(of_value)])
+            for name, of_value in totals.items()
+        }
+        return {name: sums[:, :-1] / sums[:, -1:] for name, sums in stacked.items()}
+
     def rows(self) -> CellRows:
         """The rows of the cells, when the items are placed."""
         counts = np.stack([one.counts for one in self._placed], axis=1)
@@ -148,6 +168,26 @@ class _Measured:
 
     def __call__(self, shard: int, items: Items) -> Any:
         return self.work(self.measures(), items)
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpectedBySegment:
+    """Column -> value -> what `expected_by_part` sums up over a shard, whose parts are read again for it."""
+
+    measures: Callable[[], Stack]
+    store: Travelling
+    shards: Sequence[FrozenShard]
+    names: Sequence[str]
+
+    def __call__(self, shard: int, items: Items) -> dict[str, dict[str, Floats]]:
+        stack, found = self.measures(), {}
+        table = pa.concat_tables(frozen_parts(self.store.store, self.shards[shard].part_keys, self.names))
+        for name in self.names:
+            coded = table.column(name).combine_chunks().dictionary_encode()
+            values = coded.dictionary.to_pylist()
+            sums = expected_by_part(stack, items, numbers_of(coded.indices).astype(np.int64), len(values))
+            found[name] = dict(zip(values, sums, strict=True))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,8 @@ class EstimateLine:
     interval: str
     about: str               # what it is about, where that is the population
     also: str                # the interval about the other, in words, where it is told
+    pooled: str              # of a segment, with what the others tell
+    together: str            # its interval that holds together with those of all segments
     half_width: str
     kind: str                # of the interval, in words
     kind_name: str
@@ -199,6 +201,12 @@ class ForestTable:
     scale_from: str
     scale_to: str
     rows: Sequence[tuple[str, EstimateLine]]
+    worst: str = ""          # of segments: which is the worst, in words
+
+    @property
+    def pooled(self) -> bool:
+        """Whether what other segments tell stands beside any of the rows."""
+        return any(line.pooled for _, line in self.rows)
 
 
 def table_line(
@@ -219,6 +227,10 @@ def table_line(
         interval=wording.interval(row),
         about=" for the population" if row.about == "population" else "",
         also=wording.also_in_words(row),
+        pooled=wording.pooled_in_words(row),
+        together="" if row.pooled is None else wording.ends_in_words(
+            row.pooled.value, row.pooled.together.lower, row.pooled.together.upper
+        ),
         half_width=wording.half_width(row),
         kind=sentences.interval_kind(row.interval),
         kind_name=row.interval,
@@ -259,6 +271,7 @@ def _segments(data: ReportData, rows: Sequence[MeasureEstimate]) -> ForestTable:
              table_line(data, row, lowest, highest, whole.value if whole else None))
             for row in shown
         ],
+        worst=sentences.likely_worst_segment(rows),
     )
 
 

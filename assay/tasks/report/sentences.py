@@ -241,8 +241,19 @@ def in_a_line(row: MeasureEstimate) -> str:
 
 
 def _and_also(row: MeasureEstimate) -> str:
-    also = wording.also_in_words(row)
-    return f"; {also}" if also else ""
+    also, pooled = wording.also_in_words(row), wording.pooled_in_words(row)
+    return (f"; {also}" if also else "") + (f"; with the other segments {pooled}" if pooled else "")
+
+
+def likely_worst_segment(rows: Sequence[MeasureEstimate]) -> str:
+    """Which of these segments of one column and measure is the worst, and with what chance; empty where
+    nothing is said of that."""
+    pooled = [(row.pooled.chance_worst, row) for row in rows if row.pooled is not None]
+    if not pooled or rows[0].versus is not None:
+        return ""
+    chance, row = max(pooled, key=lambda pair: pair[0])
+    in_words = "over 99%" if chance > 0.99 else wording.percent(round(chance, 2))
+    return f"Most likely the worst: {row.segment}, with a chance of {in_words}."
 
 
 def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:

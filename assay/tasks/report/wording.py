@@ -170,6 +170,12 @@ def also_in_words(row: MeasureEstimate) -> str:
     return f"for the {also.about} {ends_in_words(row.value, also.lower, also.upper)}"
 
 
+def pooled_in_words(row: MeasureEstimate) -> str:
+    """`0.81 (0.70 to 0.88)`, what a segment is with what the others tell of it; or empty."""
+    pooled = row.pooled
+    return "" if pooled is None else value_and_interval(pooled.value, pooled.lower, pooled.upper)
+
+
 def has_interval(row: MeasureEstimate) -> bool:
     """Whether there is an interval to print."""
     return row.lower is not None and row.upper is not None and row.interval != "exact"

@@ -227,6 +227,27 @@ class _Expected:
         return np.concatenate([total, known_total])
 
 
+def expected_by_part(stack: Stack, items: Items, part: Ints, n_parts: int) -> Floats:
+    """(S, D + D_k + 1) sums over the items of each part: of the losses that the guesses expect before any
+    label, of those that are known, and of 1; part (n,): of each item.
+
+    The guesses count as they do at first; a constant among them says nothing of a part, and is left out.
+    """
+    totals = np.zeros((n_parts, stack.size + sum(stack.known_sizes(items)) + 1))
+    first_weights = stack.kind.first_weights(items)
+    for at, piece in items.chunks(at_once(stack, len(first_weights))):
+        guesses = stack.guesses(piece)
+        n_guesses = guesses.shape[1] - (0 if stack.kind.label_model.shared else 1)
+        loss = np.zeros((len(piece), guesses.shape[1], stack.size))
+        expect(stack, piece, guesses, loss)
+        weights = first_weights[:n_guesses]
+        expected = np.einsum("b,nbd->nd", weights / (weights.sum() or 1.0), loss[:, :n_guesses])
+        np.add.at(
+            totals, part[at], np.concatenate([expected, stack.known(piece), np.ones((len(piece), 1))], axis=1)
+        )
+    return totals
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Seen:
     """What a shard says of the pull of its items."""

@@ -245,13 +245,18 @@ class OutcomeCut:
     cells: OutcomeCells
     grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
     weights: PoolWeights | None = None
+    # column -> (S, D + D_k) mean losses expected of the items of each segment, and those known of them
+    expected_by_segment: Mapping[str, Floats] = field(default_factory=dict)
 
     def to_json(self) -> JsonObject:
         """Nested lists; floats keep every bit through JSON's shortest form."""
         cells = {name: values.tolist() for name, values in self.cells.to_arrays().items()}
         grids = {str(part): {"edges": list(g.edges), "tied": list(g.tied)} for part, g in self.grids.items()}
         weights = {} if self.weights is None else {"weights": asdict(self.weights)}
-        return cells | ({"grids": grids} if grids else {}) | weights
+        expected = {column: risk.tolist() for column, risk in self.expected_by_segment.items()}
+        return cells | ({"grids": grids} if grids else {}) | weights | (
+            {_EXPECTED: expected} if expected else {}
+        )
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
@@ -262,9 +267,12 @@ class OutcomeCut:
         return OutcomeCut(cells=cells, grids={
             int(part): Grid(edges=tuple(one["edges"]), tied=tuple(one["tied"]))
             for part, one in data.get("grids", {}).items()
-        }, weights=PoolWeights(**data["weights"]) if "weights" in data else None)
+        }, weights=PoolWeights(**data["weights"]) if "weights" in data else None, expected_by_segment={
+            column: np.asarray(risk, np.float64) for column, risk in data.get(_EXPECTED, {}).items()
+        })
 
 
+_EXPECTED = "expected_by_segment"
 _TYPES = {
     "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
     "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
@@ -360,7 +368,9 @@ def cut_gathered(
         measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids, weights))
         cells = outcome_method(method).cells(measured)
         check_contenders(spec, cells)
-        return OutcomeCut(cells=cells, grids=grids, weights=weights), measured.rows()
+        return OutcomeCut(
+            cells=cells, grids=grids, weights=weights, expected_by_segment=measured.expected_by_segment()
+        ), measured.rows()
 
 
 def check_contenders(spec: Spec, cells: OutcomeCells) -> None:
