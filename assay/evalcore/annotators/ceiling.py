@@ -19,7 +19,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Floats, Ints
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 
@@ -58,7 +58,7 @@ def people_against_each_other(
     return estimates
 
 
-def _rows(sample: WeightedSample, item: np.ndarray, label: Floats, share: Floats) -> WeightedSample:
+def _rows(sample: WeightedSample, item: Ints, label: Floats, share: Floats) -> WeightedSample:
     """The sample with a row for each pair of answers; item (p,) the labelled item that each is about."""
     return WeightedSample(
         cell=sample.cell[item], rank=sample.rank[item], round=sample.round[item], draw=sample.draw[item],

@@ -18,7 +18,8 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.methods.registry import Choice, is_auto
+from assay.evalcore.methods.registry import is_auto
+from assay.evalcore.methods.two_classes.choice import Choice
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.desks.desk import Desk, prepare_desk
