@@ -47,7 +47,8 @@ class OutcomePool:
     contenders: tuple[str, ...] = ()   # where rows are of one system each, or compare two: their names
 
     def truth(self, stack: Stack) -> Floats:
-        """(Q,) the numbers asked for; NaN where one is undefined on this pool."""
+        """(Q,) the numbers asked for; NaN where one is undefined on this pool. Raises BadInput naming a
+        measure that needs a column which is not there."""
         if isinstance(stack, StackOfQuestions):
             codes, kind = stack.questions.packing.unpack(self.codes), stack.questions
             return np.concatenate([
@@ -56,6 +57,7 @@ class OutcomePool:
                 ).truth(stack_of_question)
                 for number, stack_of_question in enumerate(stack.each)
             ])
+        stack.check(self.items)
         total, known_total = np.zeros(stack.size), 0.0
         for rows, piece in self.items.chunks():
             total += stack.of(piece, self.kind.phi(self.codes[rows])).sum(axis=0)

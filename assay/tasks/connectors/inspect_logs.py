@@ -25,7 +25,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
-from assay.tasks.connectors.shapes import Scores, Shape, members, texts_of
+from assay.tasks.connectors.shapes import Scores, Shape, members, texts_of_conversation
 from assay.tasks.connectors.turns import text_of, turns_of, with_results
 
 # Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
@@ -47,26 +47,21 @@ class Zipped:
         """An entry. Raises BadInput for one that is damaged or too large."""
         try:
             info = self._archive.getinfo(name)
-            if info.compress_type == _ZSTD:
-                data = self._zstd(info)
-            else:
-                with self._archive.open(info) as entry:
-                    data = entry.read(_LARGEST + 1)
+            with self._zstd(info) if info.compress_type == _ZSTD else self._archive.open(info) as entry:
+                data: bytes = entry.read(_LARGEST + 1)
         except (zipfile.BadZipFile, pa.ArrowException, OSError, NotImplementedError, struct.error) as error:
             raise BadInput(f"{self._path}: the entry {name} cannot be read: {error}") from None
         if len(data) > _LARGEST:
             raise BadInput(f"{self._path}: the entry {name} is larger than {_LARGEST >> 20} MB")
         return data
 
-    def _zstd(self, info: zipfile.ZipInfo) -> bytes:
+    def _zstd(self, info: zipfile.ZipInfo) -> Any:
         with self._path.open("rb") as raw:
             raw.seek(info.header_offset)
             *_, name, extra = _HEADER.unpack(raw.read(_HEADER.size))
             raw.seek(name + extra, 1)
             packed = raw.read(min(info.compress_size, _LARGEST))
-        with pa.input_stream(pa.BufferReader(packed), compression="zstd") as stream:
-            data: bytes = stream.read(_LARGEST + 1)
-        return data
+        return pa.input_stream(pa.BufferReader(packed), compression="zstd")
 
 
 @contextmanager
@@ -142,7 +137,7 @@ class InspectLogs(LogImporter):
             question += "\n\n" + "\n".join(f"{chr(ord('A') + i)}) {text}" for i, text in enumerate(choices))
         turns = with_results(turns_of(sample.get("messages") or [], "user", notes))
         return replace(
-            response, question=question, trajectory=texts_of(turns)["trajectory"],
+            response, question=question, trajectory=texts_of_conversation(turns)["trajectory"],
             choice=next((text for text in given if isinstance(text, str) and 0 < len(text) <= _SHORT), None),
         )
 

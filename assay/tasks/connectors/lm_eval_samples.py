@@ -36,7 +36,7 @@ class LmEvalSamples(LogImporter):
     marks = ("doc_id doc", "doc_id prompt_0", "results configs", "results n-shot", "results versions")
     written = "lm-evaluation-harness writes samples"
     lost = "likelihoods without a response"
-    shape = Shape(question_id="doc_id", system="system", task="task", run="date", reference="target")
+    shape = Shape(system="system", task="task", run="date", reference="target")
 
     def record_name(self, number: int, record: Mapping[str, Any]) -> str:
         """A document, by its number."""
@@ -62,6 +62,8 @@ class LmEvalSamples(LogImporter):
         requests = [(request.get("arg_0"), request.get("arg_1")) for request in asked.values()] if isinstance(
             asked, Mapping) else [(request[0], request[1] if len(request) > 1 else None) for request in asked]
         answer = _chosen(record, requests) or _generated(record, requests, notes)
+        if answer["response"] is None:
+            return None
         document = record["doc"] if isinstance(record["doc"], Mapping) else {}
         kind = str(record.get("filter") or "")
         names = record.get("metrics") or [
@@ -69,7 +71,8 @@ class LmEvalSamples(LogImporter):
         context = requests[0][0]
         chat = isinstance(context, str) and context.startswith('[{"role"')
         return self.shape.response_of(
-            record, notes, question=text_of(parsed_or_text(context) if chat else context, notes),
+            record, notes, question_id=str(record["doc_id"]),
+            question=text_of(parsed_or_text(context) if chat else context, notes),
             remarks=[Remark(name=name, value=record.get(name), source="" if kind == "none" else kind)
                      for name in names],
             about={name: value for name, value in document.items()

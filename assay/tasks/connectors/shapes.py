@@ -26,7 +26,7 @@ from assay.tasks.connectors.turns import (
 
 def value_at(record: Any, paths: str) -> Any:
     """What stands at the first of these paths at which something does; None for nothing."""
-    for path in filter(None, paths.split("|")):
+    for path in paths.split("|") if paths else ():
         value = _at(record, path)
         if not _is_nothing(value):
             return value
@@ -73,8 +73,9 @@ def _at(record: Any, path: str) -> Any:
             value = _at(record[key], rest) if rest else record[key]
             if not _is_nothing(value):
                 return value
-    columns = {name[len(path) + 1 :]: value for name, value in record.items()
-               if isinstance(name, str) and name.startswith(f"{path}.") and value is not None}
+    start = f"{path}."
+    names = [name for name in record if isinstance(name, str) and name.startswith(start)]
+    columns = {name[len(start) :]: record[name] for name in names if record[name] is not None}
     return nested(columns) if columns else None
 
 
@@ -192,7 +193,7 @@ class Shape:
         fields   those that do not stand at a path
         """
         if turns is not None:
-            texts = texts_of(turns)
+            texts = texts_of_conversation(turns)
         else:
             answer = text_of(value_at(record, self.response), notes, "assistant")
             texts = {"question": text_of(value_at(record, self.question), notes), "response": answer}
@@ -209,7 +210,7 @@ class Shape:
         })
 
 
-def texts_of(turns: Sequence[Turn]) -> dict[str, Any]:
+def texts_of_conversation(turns: Sequence[Turn]) -> dict[str, Any]:
     """Question, response and trajectory of a conversation."""
     answer = last_answer(turns)
     return {"question": last_question(turns), "response": answer,

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import pyarrow as pa
 
@@ -78,21 +79,10 @@ def batches(
     rows: Iterator[Mapping[str, Plain]], schema: pa.Schema, size: int = 2_000
 ) -> Iterator[pa.RecordBatch]:
     """Rows as record batches; a key that a row lacks is missing."""
-    waiting: list[Mapping[str, Plain]] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == size:
-            yield _batch(waiting, schema)
-            waiting = []
-    if waiting:
-        yield _batch(waiting, schema)
-
-
-def _batch(rows: Sequence[Mapping[str, Plain]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [
-        pa.array([fitting(row.get(field.name), field.type) for row in rows], field.type) for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    while waiting := list(islice(rows, size)):
+        yield pa.RecordBatch.from_arrays([
+            pa.array([fitting(row.get(field.name), field.type) for row in waiting], field.type)
+            for field in schema], schema=schema)
 
 
 _LONGEST_ID = 900       # characters; a pool takes 1,000

@@ -347,9 +347,6 @@ def _explained(asks: str, predicted: str | None, judges: list[str], columns: Ite
     return comments
 
 
-_TIE = "tie"
-
-
 class ByQuestion(Rows):
     """One row for each question, with a column for each system.
 

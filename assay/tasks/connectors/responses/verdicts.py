@@ -364,8 +364,3 @@ NOBODY_SAID = Scale(
     asks="People see a response and answer 1 if it is right, else 0.", half_width=0.05,
 )
 """What is asked where nothing predicts a label: a rate of classes needs a column that does."""
-
-
-def truth_as_grade(verdict: str | float | None) -> float | None:
-    """A verdict of right and wrong as the 1 and 0 that `NOBODY_SAID` asks for; a number as it is."""
-    return {RIGHT: 1.0, WRONG: 0.0}.get(verdict) if isinstance(verdict, str) else verdict

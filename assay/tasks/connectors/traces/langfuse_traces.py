@@ -55,10 +55,12 @@ class LangfuseTraces(TraceImporter):
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
         """Of a trace one for the whole, and one for each observation and each step with a score."""
-        trace = text_at(value, "traceId")
-        if trace and value_at(value, "dataType") is not None:
+        trace, is_step = text_at(value, "traceId"), {"traceId", "trace_id"} & set(value) and "type" in value
+        if value_at(value, "dataType") is not None and not trace:
+            notes.leave_out("scores of sessions or runs, and of no trace")
+        elif value_at(value, "dataType") is not None:
             yield from self._scored(trace, [value])
-        elif trace:
+        elif trace or is_step:
             yield self._step(value, notes)
         else:
             for key in value:

@@ -49,7 +49,8 @@ class LangsmithRuns(TraceImporter):
         kind = _KINDS.get(kind_name, "other")
         span = span_of(
             value, self.shape, notes, kind=kind,
-            model=text_at(value, "extra.metadata.ls_model_name") if kind == "model" else "")
+            model=text_at(value, "extra.metadata.ls_model_name") if kind == "model" else "",
+            **({"id": str(value["id"])} if kind_name else {}))
         beside = {} if kind_name else {
             name: held for name, held in value.items() if name.partition(".")[0] not in _USED}
         scores = {name: held for name, held in beside.items() if is_score(name, [held], words=False)}
