@@ -159,7 +159,10 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 def ran_from_index(wheel: Path) -> list[str]:
-    """What `assay --version` says by `uvx` and `pipx run`, from an index of this wheel. Raises NotReleased."""
+    """What `assay --version` says by `uvx` and `pipx run`, from an index of this wheel.
+
+    Raises NotReleased.
+    """
     said = []
     uvx = UV.with_name("uvx")
     with local_index(wheel) as index, TemporaryDirectory() as held:
