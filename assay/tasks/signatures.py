@@ -138,13 +138,14 @@ def stamped_at(stamp: bytes, message: bytes, root: bytes | None) -> datetime:
         client, x509 = import_module("rfc3161_client"), import_module("cryptography.x509")
     try:
         said = client.decode_timestamp_response(stamp)
-        digest, at = said.tst_info.message_imprint.message, said.tst_info.gen_time
+        digest = said.tst_info.message_imprint.message
+        seen: datetime = said.tst_info.gen_time.astimezone(UTC)
     except ValueError:
         raise WrongSignature("there is no time stamp of RFC 3161") from None
     if root is None:
         if digest != hashlib.sha256(message).digest():
             raise WrongSignature("the time stamp is of other bytes")
-        return at.astimezone(UTC)
+        return seen
     verifier = client.VerifierBuilder()
     try:
         for certificate in x509.load_pem_x509_certificates(root):
@@ -155,7 +156,7 @@ def stamped_at(stamp: bytes, message: bytes, root: bytes | None) -> datetime:
         verifier.build().verify_message(said, message)
     except (client.VerificationError, ValueError) as error:
         raise WrongSignature(f"the time stamp does not hold: {error}") from None
-    return at.astimezone(UTC)
+    return seen
 
 
 def read_pem(path: Path) -> bytes:

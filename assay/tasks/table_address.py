@@ -22,7 +22,9 @@ SQL, DELTA, ICEBERG = "sql://", "delta://", "iceberg://"
 _CONNECTION = r"[A-Za-z_][A-Za-z0-9_]*|[a-z0-9-]+/[a-z0-9-]+"
 _SQL = re.compile(rf"{SQL}(?P<connection>{_CONNECTION})(?::(?P<order>[^?]*))?\?(?P<query>.+)", re.DOTALL)
 _TABLE = re.compile(r"(?P<kind>delta|iceberg)://(?P<place>[^?]+)(?:\?(?P<options>.*))?")
-_OPTIONS = {DELTA: {"version": int}, ICEBERG: {"snapshot": int, "catalog": str}}
+_OPTIONS: Mapping[str, Mapping[str, type[int] | type[str]]] = {
+    DELTA: {"version": int}, ICEBERG: {"snapshot": int, "catalog": str},
+}
 _KEYS = {"sql": ("connection",), "delta": ("version",), "iceberg": ("snapshot", "catalog")}
 
 

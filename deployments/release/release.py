@@ -5,7 +5,8 @@
 The sdist is built from what git has, the wheel from the sdist. Then the wheel is installed with the pinned
 packages, light and full, into fresh environments of each version of Python that is here; each runs the demo
 (light: a first evaluation of its own) and a slice of the tests, from a folder with nothing of the checkout
-but the tests. Beside the two stand bills of materials and SHA256SUMS. A version that is not here is named.
+but the tests. The command is also run from a local index, as `uvx` and `pipx run` do it. Beside the two files
+stand bills of materials and SHA256SUMS. A version that is not here is named.
 """
 
 import argparse
@@ -15,11 +16,15 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 
 from bill_of_materials import ROOT, version_here, written_bill
 
@@ -130,6 +135,53 @@ def tried(python: Path, version: str, install: str, wheel: Path) -> Tried:
     return Tried(version, install, time.monotonic() - began, tests.strip().splitlines()[-1])
 
 
+@contextmanager
+def local_index(wheel: Path) -> Iterator[str]:
+    """The address of an index on this machine that has this wheel, and nothing else."""
+    with TemporaryDirectory() as held:
+        page = Path(held) / "simple" / "assay-evaluation"
+        page.mkdir(parents=True)
+        shutil.copy(wheel, page)
+        digest = sha256(wheel.read_bytes()).hexdigest()
+        (page / "index.html").write_text(f'<a href="{wheel.name}#sha256={digest}">{wheel.name}</a>')
+        serving = partial(QuietHandler, directory=held)
+        with ThreadingHTTPServer(("127.0.0.1", 0), serving) as server:
+            Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}/simple"
+            server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Files of a folder, without a line for each request."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+def ran_from_index(wheel: Path) -> list[str]:
+    """What `assay --version` says by `uvx` and `pipx run`, from an index of this wheel.
+
+    Raises NotReleased.
+    """
+    said = []
+    uvx = UV.with_name("uvx")
+    with local_index(wheel) as index, TemporaryDirectory() as held:
+        home = {"PIPX_HOME": held, "UV_CACHE_DIR": f"{held}/uv"}
+        for name, command in {
+            "uvx": [uvx, "--index", index, "--from", "assay-evaluation", "assay", "--version"],
+            "pipx run": [
+                uvx, "pipx", "run", "--no-cache", "--pip-args",
+                f"--extra-index-url {index} --trusted-host 127.0.0.1", "--spec", "assay-evaluation", "assay",
+                "--version",
+            ],
+        }.items():
+            line = did(name, command, Path(held), **home).strip().splitlines()[-1]
+            if not line.endswith(f" {version_here()}"):
+                raise NotReleased(f"{name}: assay --version says {line!r}")
+            said.append(f"{name}: {line}")
+    return said
+
+
 def _cleared(out: Path) -> None:
     """An empty folder, where there is none or one of an earlier release. Raises NotReleased for any other."""
     out.mkdir(parents=True, exist_ok=True)
@@ -173,6 +225,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except NotReleased as error:
                 wrong.append(f"{version} {install}")
                 print(error, flush=True)
+    try:
+        print("\n".join(ran_from_index(wheel)), flush=True)
+    except NotReleased as error:
+        wrong.append("from an index")
+        print(error, flush=True)
     for version in missing:
         print(f"Python {version}: NOT tried, for this machine has none")
     print(f"FAILED: {', '.join(wrong)}" if wrong else f"ready in {out}")

@@ -390,10 +390,10 @@ def _of_bundle(bundle: Path, name: str | None, where: str | None, asked: _Verify
             "--bundle: reads no store, and its log ends with the seal that it names; leave out --store and "
             "--contains"
         )
-    pems = [None if asked[given] is None else read_pem(asked[given]) for given in ("key", "time_root")]
+    key, root = (None if path is None else read_pem(path) for path in (asked["key"], asked["time_root"]))
     with working(f"verifying {bundle}") as tell:
         result = verify_bundle(
-            bundle, *pems, checked_seal(asked["seal"]),
+            bundle, key, root, checked_seal(asked["seal"]),
             lambda done, rounds: tell("rounds recomputed", done, rounds),
         )
     if name not in (None, result.evaluation):

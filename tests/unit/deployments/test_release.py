@@ -1,9 +1,11 @@
 """What is released: bills of materials from the pins, an audit that says what it could not look up."""
 
+import hashlib
 import importlib
 import json
 import re
 import sys
+import urllib.request
 
 import pytest
 from services.prefect_server import ROOT
@@ -19,6 +21,16 @@ def programs():
     sys.path.append(folder)
     yield {name: importlib.import_module(name) for name in ("bill_of_materials", "audit", "release")}
     sys.path.remove(folder)
+
+
+def test_a_local_index_has_the_wheel_with_its_digest(programs, tmp_path):
+    wheel = tmp_path / "assay_evaluation-1.0.0-py3-none-any.whl"
+    wheel.write_bytes(b"wheel")
+    with programs["release"].local_index(wheel) as index:
+        page = urllib.request.urlopen(f"{index}/assay-evaluation/", timeout=10).read().decode()
+        (name, digest) = re.search(r'href="(.+)#sha256=(.+?)"', page).groups()
+        fetched = urllib.request.urlopen(f"{index}/assay-evaluation/{name}", timeout=10).read()
+    assert hashlib.sha256(fetched).hexdigest() == digest == hashlib.sha256(b"wheel").hexdigest()
 
 
 @pytest.mark.parametrize("file", PINS, ids=[file.stem for file in PINS])

@@ -173,8 +173,7 @@ def database_connection(name: str) -> Iterator[Database]:
     except Exception as error:
         raise BadInput(
             f"the database in {_called(name)} cannot be reached: {without_words_of(address, str(error))}; "
-            "correct the "
-            "address there, and see whether the database runs and lets this user in"
+            "correct the address there, and see whether the database runs and lets this user in"
         ) from None
     try:
         yield database
@@ -185,8 +184,8 @@ def database_connection(name: str) -> Iterator[Database]:
             raise
         raise BadInput(
             f"the database in {_called(name)} refuses the query: "
-            f"{without_words_of(_password_in(address), str(error))}; try the "
-            "query in the database's own shell, and cast a column whose values are of several types"
+            f"{without_words_of(_password_in(address), str(error))}; try the query in the database's own "
+            "shell, and cast a column whose values are of several types"
         ) from None
     finally:
         with suppress(Exception):       # what a driver says of a query that was cut short is of no use
@@ -231,8 +230,7 @@ def _of_block(name: str) -> str:
     except Exception as error:
         raise BadInput(
             f"pool.source: {_called(name)} cannot be read ({type(error).__name__}); make a block of the kind "
-            "Secret of "
-            "this name, and see whether Prefect's API can be reached from here"
+            "Secret of this name, and see whether Prefect's API can be reached from here"
         ) from None
     if not isinstance(address, str):
         raise BadInput(f"pool.source: {_called(name)} holds no text; put the address of the database into it")

@@ -5,7 +5,7 @@ read as other files of Parquet are, in the order of their paths; so the same ver
 everywhere.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -45,14 +45,12 @@ class DeltaRows(Table):
         """The types of the columns. Raises BadInput."""
         return pa.schema(_opened(self.asked).schema().to_arrow())
 
-    def rows(self, columns: Sequence[str], file_at: FileAt) -> Iterator[pa.RecordBatch]:
+    def rows(self, fields: pa.Schema, file_at: FileAt) -> Iterator[pa.RecordBatch]:
         """These columns, file by file; what a file was written without is missing. Raises BadInput."""
-        types = self.schema()
-        fields = pa.schema([types.field(name) for name in columns])
         for data in _data_files(_opened(self.asked)):
             file = file_at(data.path)
             stored = parquet_schema(file).names
-            own = [name for name in columns if name in stored]
+            own = [name for name in fields.names if name in stored]
             for start, batch in parquet_batches(file, own or stored[:1]):
                 rows = pa.RecordBatch.from_arrays(
                     [

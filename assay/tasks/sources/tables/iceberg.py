@@ -6,7 +6,7 @@ the order of their paths, one at a time, without the rows that the snapshot has 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -48,15 +48,13 @@ class IcebergRows(Table):
         """The types of the columns. Raises BadInput."""
         return _opened(self.asked).scan(snapshot_id=self.asked.state).projection().as_arrow()
 
-    def rows(self, columns: Sequence[str], file_at: FileAt) -> Iterator[pa.RecordBatch]:
+    def rows(self, fields: pa.Schema, file_at: FileAt) -> Iterator[pa.RecordBatch]:
         """These columns, file by file. Raises BadInput for a data file that is gone or is not sound."""
         table = _opened(self.asked)
-        scan = table.scan(snapshot_id=self.asked.state, selected_fields=tuple(columns))
+        scan = table.scan(snapshot_id=self.asked.state, selected_fields=tuple(fields.names))
         reading = import_module("pyiceberg.io.pyarrow").ArrowScan(
             table.metadata, table.io, scan.projection(), scan.row_filter
         )
-        types = scan.projection().as_arrow()
-        fields = pa.schema([types.field(name) for name in columns])
         try:
             for data in sorted(scan.plan_files(), key=lambda data: data.file.file_path):
                 for batch in reading.to_record_batches([data]):

@@ -7,13 +7,14 @@ does.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.sources.files.file import check_columns
 from assay.tasks.sources.tables.connections import Database, database_connection
 from assay.tasks.sources.tables.table import FileAt, Table, plain_schema
 from assay.tasks.sources.values import kind
@@ -40,25 +41,27 @@ class QueryRows(Table):
         with database_connection(self.asked.connection) as database:
             return plain_schema(database.reader(self._from(f"LIMIT {_LOOKED_AT}")).schema)
 
-    def rows(self, columns: Sequence[str], file_at: FileAt) -> Iterator[pa.RecordBatch]:
-        """These columns, sorted. Raises BadInput for rows that are not in order, and whatever the database
-        says."""
-        is_text = self.asked.order is not None and kind(self.schema().field(self.asked.order).type) == "text"
-        last: pa.Array | None = None
+    def rows(self, fields: pa.Schema, file_at: FileAt) -> Iterator[pa.RecordBatch]:
+        """These columns, sorted. Raises BadInput for rows out of order, and for what the database says."""
+        order, last, names, is_text = self.asked.order, None, list(fields.names), False
+        if order is not None:
+            schema = fields if order in names else self.schema()
+            check_columns(self.path, [order], schema.names)
+            is_text = kind(schema.field(order).type) == "text"
+            names += [] if order in names else [order]
         with database_connection(self.asked.connection) as database:
-            order = self.asked.order
-            selected = list(dict.fromkeys([*columns, *([] if order is None else [order])]))
-            names = ", ".join(_quoted(database, name) for name in selected)
             behind = ""
             if order is not None:
                 behind = f"ORDER BY {database.in_order(_quoted(database, order), is_text)}"
-            for batch in database.reader(self._from(behind, names)):
+            selected = ", ".join(_quoted(database, name) for name in names)
+            for batch in database.reader(self._from(behind, selected)):
                 if order is not None and batch.num_rows:
                     last = self._in_order(last, batch.column(order))
                 yield batch
 
-    def _from(self, behind: str, names: str = "*") -> str:
-        return f"SELECT {names} FROM (\n{self.asked.query}\n) AS assay_rows {behind}"  # noqa: S608 - the query is the user's own
+    def _from(self, behind: str, selected: str = "*") -> str:
+        rows = f"(\n{self.asked.query}\n) AS assay_rows"
+        return f"SELECT {selected} FROM {rows} {behind}"  # noqa: S608 - the query is the user's own
 
     def _in_order(self, last: pa.Array | None, ids: pa.Array) -> pa.Array:
         """The last id. Raises BadInput where one comes before the one behind it."""
@@ -69,8 +72,7 @@ class QueryRows(Table):
         if pc.any(pc.greater(every[:-1], every[1:])).as_py():
             raise BadInput(
                 f"{self.path}: the database sorts the column {self.asked.order!r} otherwise than by code "
-                "point or by "
-                "size, so rows have no order that is the same everywhere; cast it to text in the query"
+                "point or by size, so rows have no order that is the same everywhere; cast it to text"
             )
         return every[-1:]
 

@@ -35,8 +35,8 @@ class Table:
         """The types of the columns. Raises BadInput where it cannot be read."""
         raise NotImplementedError
 
-    def rows(self, columns: Sequence[str], file_at: FileAt) -> Iterator[pa.RecordBatch]:
-        """Every row in a fixed order, with at least these columns. Raises BadInput."""
+    def rows(self, fields: pa.Schema, file_at: FileAt) -> Iterator[pa.RecordBatch]:
+        """Every row in a fixed order, with at least these fields of its schema. Raises BadInput."""
         raise NotImplementedError
 
 
@@ -47,8 +47,8 @@ def table_batches(
     them."""
     schema, first = table.schema(), 0
     check_columns(table.path, columns, every_name(schema))
-    needed = list(dict.fromkeys(column_with_field(name, schema.names) for name in columns))
-    for batch in table.rows(needed, file_at):
+    needed = dict.fromkeys(column_with_field(name, schema.names) for name in columns)
+    for batch in table.rows(pa.schema([schema.field(name) for name in needed]), file_at):
         rows = picked(_plain(batch), columns)
         for place in range(0, rows.num_rows, BATCH_ROWS):
             yield first + place, rows.slice(place, BATCH_ROWS)

@@ -131,6 +131,16 @@ def test_what_a_query_says_of_its_columns(database):
 
 
 @every_database
+def test_rows_have_one_order_whichever_columns_are_read(database):
+    source = open_source("sql://WAREHOUSE?select length(text) * 1000 + row_number() over () as n, p.* "
+                         "from predictions p", "n")
+    alone, beside = ([row for batch in source.batches(columns) for row in batch.columns.to_pylist()]
+                     for columns in (["text"], ["n", "text"]))
+    assert [row["text"] for row in alone] == [row["text"] for row in beside]
+    assert [row["n"] for row in beside] == sorted(row["n"] for row in beside)
+
+
+@every_database
 def test_a_query_that_has_changed_is_refused(database, monkeypatch):
     manifest, _, store, spec = frozen({"sql": QUERY, "connection": database})
     fewer = a_spec("sql://WAREHOUSE?select * from predictions where score > 0.5", display=["text"])
