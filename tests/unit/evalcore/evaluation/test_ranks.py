@@ -74,8 +74,8 @@ def test_where_nothing_holds_together_or_is_compared_there_are_no_ranks():
     (0.02, {"a": 4, "b": 1}, "Ship b: not worse than a by more than 0.02, at a quarter of the price."),
     (0.02, {"a": 10, "b": 6}, "Ship b: not worse than a by more than 0.02, at 60% of the price."),
     (0.02, {"a": 2, "b": 1}, "Ship b: not worse than a by more than 0.02, at half the price."),
-                              "than 0.005 (95% confidence)."),
-                              "than 0.005 (95% confidence)."),
+    (0.005, {"a": 4, "b": 1}, "Ship nothing on this yet: no system is known to be worse than no other by "
+                              "more than 0.005 (95% confidence)."),
     (0.03, {"a": 1, "b": 4}, "Ship a: not worse than b by more than 0.03, at a quarter of the price."),
     (None, {"a": 4, "b": 1}, ""), (0.02, {}, ""),
 ])
