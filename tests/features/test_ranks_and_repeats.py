@@ -2,11 +2,14 @@
 
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from services.logs import LOGS
 
 import assay
 from assay.errors import BadInput
@@ -134,6 +137,18 @@ def test_the_command_says_the_same_and_counts_gaps(answers, tmp_path, capsys):
     assert "are worth their price" in shown
     assert run_command_line([*asked, "--price-item", "2"]) == 2
     assert "give both" in capsys.readouterr().err
+
+
+def test_epochs_of_an_imported_log_are_repeats(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(LOGS / "inspect" / "sums.eval", "run.eval")
+    page = (DOCS / "how-to" / "repeats.md").read_text(encoding="utf-8")
+    [text] = re.findall(r"^```\n(assay .*?)^```", page, re.M | re.S)
+    for line in text.splitlines():
+        assert run_command_line(shlex.split(line, comments=True)[1:]) == 0
+    told = capsys.readouterr().out
+    assert "20 items, 40 answers with a label" in told
+    assert "pass^2" in told
 
 
 @pytest.mark.parametrize(("changed", "said"), [
