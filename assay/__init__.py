@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.face.labelled import estimate
     from assay.face.logs import Logs, import_logs
     from assay.face.recycling import recycle
+    from assay.face.repeating import repeats
     from assay.face.results import Estimate, Estimates, Replay, Result
     from assay.face.several import Evaluations, open, report
     from assay.face.simulation import replay
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Estimate", "Estimates", "Evaluation", "Evaluations", "Logs", "Replay", "Result",
     "aevaluate", "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "recycle",
-    "replay", "report",
+    "repeats", "replay", "report",
 ]
 
 _HOMES = {
@@ -38,7 +39,8 @@ _HOMES = {
     "aevaluate": "inline",
     "estimate": "labelled", "open": "several", "Evaluations": "several",
     "Estimate": "results", "Estimates": "results", "Replay": "results", "Result": "results",
-    "replay": "simulation", "recycle": "recycling", "report": "several", "import_logs": "logs",
+    "replay": "simulation", "recycle": "recycling", "repeats": "repeating",
+    "report": "several", "import_logs": "logs",
     "Logs": "logs",
 }
 

@@ -57,6 +57,7 @@ def evaluate(
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     pairs: str | None = None,
+    margin: float | None = None,
     contenders: Mapping[str, Any] | None = None,
     thresholds: Sequence[float] | None = None,
     features: Sequence[str] | None = None,
@@ -129,6 +130,8 @@ def evaluate(
             `{name: {"score": column, "threshold": 0.5}}`.
         baseline: the system that others are compared with; the first unless said.
         pairs: `"all"`: every two systems are compared.
+        margin: how much worse than another a system may be and be shipped; with a `price` of each system the
+            cheapest is named (`ranks.ship` of the result).
         contenders: rows that are one system's answer, or compare two:
             `{"columns": ["model"], "names": ["a", "b", "c"]}`.
         thresholds: of the score, a system each.

@@ -47,7 +47,8 @@ OF_POOL = {       # argument -> key under `pool`
     "thresholds": "thresholds", "judge": "judge", "earlier": "earlier", "covariates": "covariates",
     "spread": "spread", "cluster": "cluster", "weight": "weight", "strata": "strata",
     "rank": "rank", "systems": "systems",
-    "baseline": "baseline", "pairs": "pairs", "contenders": "contenders", "features": "features",
+    "baseline": "baseline", "pairs": "pairs", "margin": "margin",
+    "contenders": "contenders", "features": "features",
     "show": "display", "show_as": "show_as", "segments": "segments", "id": "id",
 }
 COLUMNS = (

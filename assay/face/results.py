@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.evaluation.best import BestSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.ranks import SystemRanks
 from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.best import best_in_words
+from assay.tasks.report.ranks import rank_lines
 from assay.tasks.report.standing import Standing, StandingJson
 
 if TYPE_CHECKING:
@@ -226,6 +228,7 @@ class Result(Estimates):
     method: str
     json: StandingJson               #: all of it, as `--json` prints it
     best: BestSystem | None = None   #: the best of several systems, where that is the target
+    ranks: SystemRanks | None = None   #: of systems that are compared, and which of them to ship
     store: Store = field(repr=False, compare=False)   #: where its record is
 
     @property
@@ -313,8 +316,9 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,
         estimates=tuple(map(estimate_of, rows)), json=standing.to_json(), backend=backend, store=store,
-        best=standing.best,
+        best=standing.best, ranks=standing.ranks,
         notes=(
+            *rank_lines(standing.ranks),
             *([] if standing.best is None else
               [best_in_words(standing.best, finished=standing.state == "finished")]),
             *filter(None, [sentences.trusted(standing)]),

@@ -21,6 +21,7 @@ label it scatters about θ by (variance of an item) / m, and all of them may be 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -97,13 +98,21 @@ def _kernel(grid: Floats, centres: Floats, spread: float) -> Floats:
     return np.diff(_student_of_four((edges[:, None] - centres[None]) / max(spread, half / 4)), axis=0)
 
 
+@lru_cache(maxsize=4 * SPREADS)
+def _whole_kernel(low: float, high: float, points: int, spread: float) -> Floats:
+    """The same of centres over the whole grid: shares of one precision have one."""
+    return _kernel(np.linspace(low, high, points), np.linspace(low, high, CENTRES), spread)
+
+
 def _closing_in(scale: AreaScale, likelihood: Floats, spread: float) -> _Piece:
     """At one β and τ; likelihood (S, G).  The grid of μ closes in on its posterior."""
     low, high = float(scale.grid[0]), float(scale.grid[-1])
     for closer in range(CLOSER):
         centres = np.linspace(low, high, CENTRES)
         step = centres[1] - centres[0]
-        evidence = np.maximum(likelihood @ _kernel(scale.grid, centres, spread), 1e-300)
+        kernel = _kernel(scale.grid, centres, spread) if closer else \
+            _whole_kernel(low, high, len(scale.grid), spread)
+        evidence = np.maximum(likelihood @ kernel, 1e-300)
         log_weight = np.log(evidence).sum(axis=0) + np.log(step) + scale.prior_of_centre(centres)
         weight = np.exp(log_weight - log_weight.max())
         mean = float(weight @ centres / weight.sum())

@@ -79,7 +79,7 @@ def predicted_of_counts(
     A segment in which it does not exist is expected to be as the others are in the mean.
     """
     size: Ints | None = question.by_segment.get(column)
-    if size is None or not rounds:
+    if size is None or not rounds or rounds[-1].plan.design.model is None:
         return np.full(n_segments, np.nan)
     positive = size * np.clip(rounds[-1].plan.design.model[0], 0.0, 1.0)         # (S, C)
     counts = np.zeros((n_segments, 2, 2))

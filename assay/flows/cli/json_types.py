@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.recycled import RecycledSystem
+from assay.evalcore.repeats import Repeats
 from assay.evalcore.weighted.judge_audit import AuditVerdict
 from assay.evalcore.weighted.judges import Judges
 from assay.tasks.alerts.outbox import Delivery, Settled
@@ -108,6 +109,13 @@ class RecycledJson(TypedDict):
 
     systems: list[RecycledSystem]    # the parent first
     labels: int                      # different items to label in all
+
+
+class RepeatsJson(TypedDict):
+    """What several answers to each item say."""
+
+    repeats: Repeats
+    unlabelled: int                  # rows without a label, left out
 
 
 class SpecWrittenJson(TypedDict):

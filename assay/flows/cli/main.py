@@ -123,6 +123,10 @@ COMMANDS = {
         "recycle", "recycle_command",
         "Draw samples for the precision of several classifiers, which share their labels.",
     ),
+    "repeats": CommandPlace(
+        "repeats", "repeats_command",
+        "What several answers to each item say: pass@k, pass^k, and how often all k are alike.",
+    ),
     "init": CommandPlace(
         "spec", "init",
         "Write a commented spec to start from [default: assay.yaml].",

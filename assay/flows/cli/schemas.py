@@ -52,6 +52,7 @@ FORMS: dict[str, Form] = dict([
     _command("estimate", of.EstimatedJson),
     _command("judges", of.JudgesJson),
     _command("recycle", of.RecycledJson),
+    _command("repeats", of.RepeatsJson),
     _command("publish", of.PublishedJson),
     _command("compare", ComparedJson),
     _command("verify", Verification),

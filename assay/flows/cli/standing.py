@@ -17,6 +17,7 @@ from assay.tasks.report import comparison, price, sentences, wording
 from assay.tasks.report.best import best_in_words, ranked_line
 from assay.tasks.report.data import ComparedSystems, ReportData
 from assay.tasks.report.price import outlook_lines, price_lines
+from assay.tasks.report.ranks import rank_lines
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.census import hardly_met_by_all
 
@@ -64,6 +65,8 @@ def print_standing(
                     "assay compare are of one system each, and narrower.")
             click.echo(fill(said, 100, initial_indent="    ", subsequent_indent="    "))
         rows = [row for row in rows if row.measure != standing.best.measure or row.segment is not None]
+    for line in rank_lines(standing.ranks):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(several)
         for row in of_measure if len(of_measure) <= _MOST_LISTED else ():
@@ -119,7 +122,8 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
     for row, told in comparison.differences_by_segment(data.estimates):
         said = f"{row.measure} of {row.of} in {row.segment}: {comparison.difference_in_words(row, told)}"
         click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
-    for line in (comparison.finding(data), *comparison.agreeing(systems, data.pool.n)):
+    agreeing = comparison.agreeing(systems, data.pool.n)
+    for line in (*rank_lines(data.ranks), comparison.finding(data), *agreeing):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
 
 

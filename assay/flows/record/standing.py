@@ -13,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from assay.evalcore.evaluation.ranks import Contest, SystemRanks, system_ranks
 from assay.evalcore.evaluation.stopping import Verdict, verdict
+from assay.evalcore.measures.stack import Stack
 from assay.flows.record.opened import Opened
 from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import read_plan
@@ -204,10 +206,25 @@ def standing_of(
         confidence_asked=opened.spec.target.confidence,
         known_before=_known_before(opened, known.round if known else 0),
         ownership=opened.spec.ownership,
+        ranks=_ranks(opened, known),
         question=opened.spec.question or "",
         limit_min=limit.min if limit else None,
         limit_max=limit.max if limit else None,
     )
+
+
+def _ranks(opened: Opened, known: RoundEstimate | None) -> SystemRanks | None:
+    """Of systems that are compared, or whose rows the pool has, after a round."""
+    pool = opened.spec.pool
+    if known is None or len(pool.system_names) < 2:
+        return None
+    stack = opened.question.measures
+    if not isinstance(stack, Stack) or not stack.measures[0].prefers:
+        return None
+    margin = opened.spec.target.best_of if pool.margin is None else pool.margin
+    return system_ranks(known.rows, Contest(
+        is_error=stack.measures[0].is_error, margin=margin, prices=pool.prices,
+    ))
 
 
 def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:

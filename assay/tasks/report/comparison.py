@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import Comparison, MeasureEstimate
+from assay.evalcore.evaluation.ranks import SystemRanks
 from assay.evalcore.printed import printed
 from assay.tasks.report import wording
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened_name
@@ -292,6 +293,7 @@ class ComparedJson(TypedDict):
     estimates: list[MeasureEstimate]    # of each system
     differences: list[MeasureEstimate]
     by_segment: list[MeasureEstimate]   # both in each segment, where the spec names any
+    ranks: SystemRanks | None        # by the first measure; null where it is of several numbers
 
 
 def comparison_json(data: "ReportData", systems: "ComparedSystems") -> ComparedJson:
@@ -310,6 +312,7 @@ def comparison_json(data: "ReportData", systems: "ComparedSystems") -> ComparedJ
         "estimates": [printed(row) for row in levels_of(data.estimates)],
         "differences": [printed(row) for row, _ in differences_of(data.estimates)],
         "by_segment": [printed(row) for row in data.estimates if row.segment is not None],
+        "ranks": printed(data.ranks),
     }
 
 

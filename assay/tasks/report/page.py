@@ -24,6 +24,7 @@ from assay.tasks.report.estimate_figures import estimate_against_labels, joint_s
 from assay.tasks.report.guesses import errors_in_words, judge_checks_in_words, judges_in_words
 from assay.tasks.report.outcomes import confusion_matrix, outcome_section, scales_alike
 from assay.tasks.report.price import audit_in_words
+from assay.tasks.report.ranks import ranks_section
 from assay.tasks.report.rendering import render
 from assay.tasks.report.score_figures import curves, labels_by_score, reliability_diagram
 from assay.tasks.spec.strict_yaml import written_yaml
@@ -367,6 +368,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
             outcome=data.outcome,
         ),
         "comparison": comparison_section(data),
+        "ranks": ranks_section(data.ranks),
         "joint": joint_section(data.joint, data.outcome) if data.joint else None,
         "multiples": small_multiples(data, drawn) if drawn else None,
         "undrawn": len(others) - len(drawn),

@@ -11,6 +11,7 @@ from assay.evalcore.errors import ordinal, plural
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.best import BestSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.ranks import SystemRanks
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
@@ -116,6 +117,7 @@ class EvaluationJson(OwnershipJson):
     labels_known_before: NotRequired[int]      # of the labels: not bought; only where there are any
     outcomes: NotRequired[OutcomesJson]        # only with a source of outcomes
     best: NotRequired[BestSystem]              # only where the best of several systems is asked for
+    ranks: NotRequired[SystemRanks]            # only where systems are compared
     joint_region: NotRequired[JointRegion]     # only where the method gives several measures one
     revised: NotRequired[RevisedJson]          # only after a revision
     extensions: NotRequired[list[ExtensionRow]]   # only after an extension
@@ -149,6 +151,7 @@ class Standing:
     method: str = ""                   # the one in use, never `auto`
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
     rests_on: str = "nothing"          # what the interval takes without being shown: nothing, or score
+    ranks: SystemRanks | None = None   # of systems that are compared, by the first measure
     forecast: Outlook | None = None    # only where asked for: flows.report.gather
     revision: int = 0                  # of the estimates; 0: as the rounds were closed
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
@@ -203,6 +206,8 @@ class Standing:
             told["outcomes"] = {"known": self.outcomes}
         if self.best is not None:
             told["best"] = printed(self.best)
+        if self.ranks is not None:
+            told["ranks"] = printed(self.ranks)
         if self.joint is not None:
             told["joint_region"] = printed(self.joint)
         if self.revision:

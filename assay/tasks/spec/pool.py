@@ -26,6 +26,9 @@ MOST_COMPARED = 20
 _OWN = ("score", "probability", "threshold")
 
 
+Price = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
 class System(Part):
     """One system whose predictions are in the pool."""
 
@@ -35,6 +38,9 @@ class System(Part):
         default=None, description="a column; of several classes {prefix: p_}, {class: column} or a confidence"
     )
     threshold: Finite | None = Field(default=None, description="score or probability that calls it positive")
+    price: Price | None = Field(
+        default=None, description="what it costs to run, in any unit; of all systems or of none"
+    )
 
     @property
     def columns(self) -> list[str]:
@@ -132,6 +138,9 @@ class Contenders(Part):
     names: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Strict(False)] = Field(
         min_length=2, max_length=MOST_COMPARED, description="the systems; the first is the baseline",
     )
+    prices: dict[str, Price] | None = Field(
+        default=None, description="what each costs to run, in any unit: {a: 4, b: 1}; with `pool.margin`"
+    )
 
     @model_validator(mode="after")
     def _each_once(self) -> "Contenders":
@@ -142,6 +151,10 @@ class Contenders(Part):
         for name in self.names:
             if not name.isprintable():
                 raise wrong(f"`names` has {name!r}: a name is one line, without control characters")
+        if self.prices is not None and set(self.prices) != set(self.names):
+            odd = sorted(set(self.prices) ^ set(self.names))[0]
+            what = "no price" if odd in self.names else "a price, and is none of `names`"
+            raise wrong(f"`prices`: {odd!r} has {what}; give one for each of {', '.join(self.names)}")
         return self
 
 
@@ -218,6 +231,10 @@ class Pool(Part):
     pairs: Literal["all"] | None = Field(
         default=None, description="all: every two systems are compared, not only each with the baseline"
     )
+    margin: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="how much worse than another a system may be by the first measure, and be "
+                                  "shipped: with prices the cheapest is named",
+    )
     contenders: Contenders | None = Field(
         default=None,
         description="rows that are one system's answer, or compare two: {columns: [model], names: [a, b, c]}",
@@ -256,6 +273,13 @@ class Pool(Part):
             _compared(self)
         else:
             _BY_TASK[self.task](self)
+        if self.margin is not None and len(self.system_names) < 2:
+            raise wrong("`margin` is of systems that are compared; name them under `systems` or "
+                        "`contenders`, or leave it out")
+        unpriced = [name for name, system in self.compared.items() if system.price is None]
+        if self.prices and unpriced:
+            raise wrong(f"`systems`: {unpriced[0]!r} has no `price`, and others have; give all of them "
+                        "one, or none")
         if self.spread is not None and self.task != "number":
             raise wrong("`spread` says how uncertain a predicted number is, and the labels are no numbers; "
                         "leave it out")
@@ -293,6 +317,13 @@ class Pool(Part):
     def system_names(self) -> tuple[str, ...]:
         """The systems that the same labels compare, or whose rows the pool has; the baseline first."""
         return tuple(self.compared) if self.contenders is None else self.contenders.names
+
+    @property
+    def prices(self) -> Mapping[str, float]:
+        """What each of the systems costs; none where no prices are given."""
+        if self.contenders is not None:
+            return self.contenders.prices or {}
+        return {name: system.price for name, system in self.compared.items() if system.price is not None}
 
     @property
     def judges(self) -> tuple[str, ...]:
