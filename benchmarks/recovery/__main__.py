@@ -73,7 +73,7 @@ def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]
     if chosen.part == "turns":
         return run_turns(set(chosen.services.split(",")))
     if chosen.part == "fuzz":
-        return run_fuzz(chosen.mutations, chosen.seed)
+        return run_fuzz(chosen.mutations, chosen.seed, chosen.results)
     if chosen.part == "many":
         return run_many(chosen.evaluations, set(chosen.services.split(",")))
     return run_faults(chosen.times, chosen.seed, set(chosen.services.split(",")))
@@ -191,13 +191,17 @@ def run_turns(services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
                 yield {"part": "turns", "well": one.well, **asdict(one)}, str(one)
 
 
-def run_fuzz(mutations: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """So many changes of stored bytes, in portions."""
+def run_fuzz(mutations: int, seed: int, results: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """So many changes of stored bytes, in portions; those that are done are left out."""
     import assay.tasks.effects
     from benchmarks.recovery.fuzz import fuzz
 
     assay.tasks.effects.FIRST_WAIT = 0.0
+    logging.disable(logging.ERROR)         # a line for each change that a run of a monitor meets
+    done = {line["seed"] for line in _read(results) if line["part"] == "fuzz"}
     for number in range(-(-mutations // PORTION)):
+        if seed + number in done:
+            continue
         with _folder() as folder:
             found = fuzz(folder, min(PORTION, mutations - number * PORTION), seed + number)
         yield {"part": "fuzz", "seed": seed + number, "well": not found.wrong, **asdict(found)}, (

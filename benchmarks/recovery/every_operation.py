@@ -13,7 +13,8 @@ and the step in which that happened is run again, by something that remembers no
 be that of the undisturbed life, key by key and byte by byte, but for times and random words, and the desk
 hold what it holds there.  Each n costs its step and the run after it: where the record at the end of a step is
 that of the undisturbed life, what follows is as well, and where it is that of a process which was killed at
-this n, that was tried.  One n in IN_FULL is lived to its end all the same, and verified.
+this n, that was tried.  One n in IN_FULL is lived to its end all the same, and verified.  At which a long life
+finds its store away, one in so many is tried (`Life.away`): each of these costs the whole step.
 """
 
 import re
@@ -275,4 +276,4 @@ def studied_lives(folder: Path, every: int, done: set[tuple[str, str]]) -> Itera
         hows = [how for how in HOWS if (name, how) not in done]
         if hows:
             whole = undisturbed(life, folder / name.replace(" ", "-"))
-            yield from (study(whole, name, how, every) for how in hows)
+            yield from (study(whole, name, how, every * (life.away if "away" in how else 1)) for how in hows)

@@ -1,54 +1,36 @@
 """Stored bytes changed at random, key by key: each change is named by `verify`, or harmless.
 
-The ledgers are small and hold every kind of key: an evaluation with segments that was extended and whose
-labels were revised, and a monitor with a missing window, a mute, an amendment and alerts.  A change is of
-the bytes (cut off, flipped, repeated, exchanged with another key of the kind) or of the value (a field
-replaced by something hostile, removed or added; a column of a table with other values).  Then everything
-that reads ledgers reads this one: `verify`, lists, the standing, the report, the history, and the next run
-of a copy.  None may raise anything but an error of ours, or take longer than LONGEST seconds; and where
-`verify` finds nothing, standing and history must say what they said before.
+The ledgers (fuzzed_ledgers.py) hold every kind of key.  A change is of the bytes (cut off, flipped, repeated,
+exchanged with another key of the kind) or of the value (a field replaced by something hostile, removed or
+added; a column of a table with other values).  Then everything that reads ledgers reads this one: `verify`,
+lists, the standing, the outbox, the report, the forecast, the history, and the next run of a copy.  None may
+raise anything but an error of ours, or take longer than LONGEST seconds; and where `verify` finds nothing,
+standing and history must say what they said before.
 
-`verify` compares digests first. Where they name the change already, its recomputation, the report and the
-next run are tried with every IN_FULL-th change only.
+`verify` compares digests first. Where they name the change already, all other readers but the standing are
+tried with every IN_FULL-th change only; and so are the slow ones where the key is no evidence.
 """
 
 import json
 import random
-import signal
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from doubles.stream import after, monitor_data, write_stream
-from doubles.world import World
-
 from assay.evalcore.errors import AssayError
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.finish import extend
-from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.mute import mute
-from assay.flows.monitor.tick import tick
-from assay.flows.monitor.versions import amend, register
-from assay.flows.record.finished import standings
-from assay.flows.record.opened import open_evaluation
-from assay.flows.record.standing import current_standing
-from assay.flows.report.gather import report_data
-from assay.flows.verify.ledger import verify
-from assay.flows.verify.monitor import verify_monitor
-from assay.flows.verify.unsealed import check_desk, check_unsealed
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.integrity import check_integrity
-from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report.files import report_json
-from assay.tasks.spec.monitor import MonitorSpec
+from benchmarks.recovery.fuzzed_ledgers import FuzzedLedger, every_ledger
+from benchmarks.recovery.limits import at_most
 
 LONGEST = 20      # seconds of one reader
-IN_FULL = 25
+IN_FULL = 40
+MOST_LEDGERS = 2     # in which keys of one kind are changed
+SLOW = ("verify", "report", "the next run")
 HOSTILE: list[Any] = [
     None, True, -1, 0, 2**63, -(2**70), 1e308, -1e308, 5e-324, "", "x" * 70_000, "\u202e\n\x00", "../../x",
     [], {}, [[]], {"": {}}, "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+00:00", "nan",
@@ -75,162 +57,68 @@ class OneChanged(MemoryStore):
         self._counted = -1      # the folders are looked up when something is put
 
 
-def evaluation_ledger(folder: Path) -> dict[str, bytes]:
-    """An evaluation that was extended, and revised after that."""
-    folder.mkdir(parents=True, exist_ok=True)
-    world = World(
-        folder, n=40, budget={"labels": 6}, batch_size=3, limit={"min": 0.999}, measure=["f1", "accuracy"]
-    )
-    world.run()
-    extend(world.store, "small", 9, reason="to be sure")
-    world.advance()
-    some = next(iter(world.desk.answers))
-    for item in list(world.desk.answers)[:20]:
-        world.desk.answers[item] = world.desk.answers[some]
-    world.advance(look_again=True)
-    return _values(world.store)
-
-
-def monitor_ledger(folder: Path) -> dict[str, bytes]:
-    """A monitor's, with those of its evaluations."""
-    write_stream(folder, 3, drop_from=0, worse=0.45, items=60)
-    (folder / "predictions-2026-11-02.csv").unlink()
-    store = MemoryStore()
-    data = monitor_data(folder, quiet_labels=10) | {"budget": {"labels": 20}, "batch_size": 10}
-    data["alerts"] = {"tell": ["breach", "recovery", "missing"]}
-    register(store, MonitorSpec.from_data(data, origin="fuzz"))
-    mute(store, "stream", until=after(1), reason="roll-out", now=after(0))
-    tick(store, "stream", now=after(2))
-    data["threshold"] = {"min": 0.8}
-    amend(store, MonitorSpec.from_data(data, origin="fuzz"), now=after(2), reason="agreed")
-    tick(store, "stream", now=after(3))
-    return _values(store)
-
-
-def _values(store: MemoryStore) -> dict[str, bytes]:
-    return {key: store.get(key) for key in store.keys("") if not key.startswith("index/")}
-
-
 def fuzz(folder: Path, mutations: int, seed: int) -> Fuzzed:
-    """So many changes in all, evenly over the kinds of keys."""
+    """So many changes in all, evenly over the kinds of keys of each ledger."""
     draw = random.Random(seed)
-    found = Fuzzed()
-    ledgers = [
-        (evaluation_ledger(folder / "evaluation"), "small", _evaluation_readers),
-        (monitor_ledger(folder / "monitor"), "stream", _monitor_readers),
-    ]
-    targets = [target for values, name, readers in ledgers for target in _targets(values, name, readers)]
-    for i in range(mutations):
-        kind, keys, values, readers, expected = targets[i % len(targets)]
-        key = draw.choice(keys)
-        blob = _changed(draw, values, key, keys)
-        if blob == values[key]:
-            continue
-        found.tried[kind] = found.tried.get(kind, 0) + 1
-        _judge(found, OneChanged(values, key, blob), key, readers, expected, in_full=i % IN_FULL == 0)
-    return found
+    result = Fuzzed()
+    with chdir(folder):
+        targets = _targets(every_ledger(folder))
+        for i in range(mutations):
+            ledger, kind, keys, expected = targets[i % len(targets)]
+            key = draw.choice(keys)
+            blob = _changed(draw, ledger.values, key, keys)
+            if blob == ledger.values[key]:
+                continue
+            result.tried[kind] = result.tried.get(kind, 0) + 1
+            in_full = i // len(targets) % IN_FULL == 0
+            _judge(result, OneChanged(ledger.values, key, blob), key, ledger, expected, in_full=in_full)
+    return result
 
 
-Reader = tuple[str, Callable[[], Any]]
-Readers = Callable[[MemoryStore, str], Iterator[Reader]]
+Target = tuple[FuzzedLedger, str, list[str], dict[str, Any]]
 
 
-def _targets(
-    values: dict[str, bytes], name: str, readers: Readers
-) -> Iterator[tuple[str, list[str], dict[str, bytes], Readers, dict[str, Any]]]:
-    """Each kind of key of a ledger, with what its readers say of it as it is."""
-    by_kind: dict[str, list[str]] = {}
-    for key in values:
-        known = layout.parse_key(key)
-        if known is not None:
-            by_kind.setdefault(known.kind.template, []).append(key)
-    whole = MemoryStore()
-    whole._values.update(values)
-    expected = {what: read() for what, read in readers(whole, "")}
-    for kind, keys in sorted(by_kind.items()):
-        yield kind, keys, values, readers, expected
-
-
-def _evaluation_readers(store: MemoryStore, key: str) -> Iterator[Reader]:
-    yield "digests", lambda: not _damaged_by_digests(store, "small")
-    yield "standing", lambda: current_standing(open_evaluation(store, "small")).estimates
-    yield "verify", lambda: verify(store, "small").verified
-    yield "lists", lambda: len(standings(store))
-    yield "report", lambda: _report(store, "small")
-    yield "the next run", lambda: advance(store, "small").state
-
-
-def _damaged_by_digests(store: MemoryStore, name: str) -> bool:
-    found = check_integrity(Ledger(store, name))
-    check_unsealed(found)
-    check_desk(found)
-    return bool(found.differences)
-
-
-def _report(store: MemoryStore, name: str) -> int:
-    opened = open_evaluation(store, name)
-    return len(json.loads(report_json(report_data(opened, current_standing(opened)))))
-
-
-def _monitor_readers(store: MemoryStore, key: str) -> Iterator[Reader]:
-    """key: that was changed, of the monitor or of one of its evaluations."""
-    owner = key.split("/")[0]
-    evaluations = [owner] if owner not in ("monitors", "") else ["stream-2026-11-01", "stream-2026-11-03"]
-
-    def said() -> Any:
-        history = read_monitor_history(store, "stream", lambda: after(3))
-        return [(one.number, one.window, one.verdict) for one in history.verdicts]
-
-    def digests() -> bool:
-        if owner == "monitors":
-            return verify_monitor(store, "stream").verified
-        return not any(_damaged_by_digests(store, name) for name in evaluations)
-
-    yield "digests", digests
-    yield "standing", said
-    yield "verify", lambda: verify_monitor(store, "stream").verified and all(
-        verify(store, name).verified for name in evaluations
-    )
-    yield "lists", lambda: len(standings(store))
-    yield "the next run", lambda: bool(tick(store, "stream", now=after(3)))
+def _targets(ledgers: list[FuzzedLedger]) -> list[Target]:
+    """Each kind of key in the first ledgers that hold it, with what readers say of these as they are."""
+    held: Counter[str] = Counter()
+    targets: list[Target] = []
+    for ledger in ledgers:
+        whole = OneChanged(ledger.values, *next(iter(ledger.values.items())))
+        expected = {what: read() for what, read in ledger.readers(whole, "") if what in ("digests", "standing")}
+        if expected["digests"] is not True:
+            raise AssertionError("a ledger is not whole before anything was changed")
+        for kind, keys in ledger.by_kind().items():
+            held[kind] += 1
+            if held[kind] <= MOST_LEDGERS:
+                targets.append((ledger, kind, keys, expected))
+    return targets
 
 
 def _judge(
-    found: Fuzzed, store: MemoryStore, key: str, readers: Readers, expected: Mapping[str, Any], *,
+    result: Fuzzed, store: MemoryStore, key: str, ledger: FuzzedLedger, expected: Mapping[str, Any], *,
     in_full: bool,
 ) -> None:
     answers: dict[str, Any] = {}
-    for what, read in readers(store, key):
-        if answers.get("digests", True) is not True and not in_full and "standing" in answers:
+    is_evidence = not key.startswith(("index/", "desks/"))
+    for what, read in ledger.readers(store, key):
+        if not in_full and answers.get("digests", True) is not True and "standing" in answers:
             break
+        if not in_full and not is_evidence and what in SLOW:
+            continue
         try:
-            with _at_most(LONGEST):
+            with at_most(LONGEST):
                 answers[what] = read()
         except AssayError:
             answers[what] = AssayError
         except Exception:
-            found.wrong.append(f"{key}: {what}: {traceback.format_exc(limit=-3)}")
+            result.wrong.append(f"{key}: {what}: {traceback.format_exc(limit=-3)}")
             return
-    if answers["digests"] is not True or answers["verify"] is not True:
-        found.named += 1
+    if answers["digests"] is not True or answers.get("verify", True) is not True:
+        result.named += 1
     elif answers["standing"] == expected["standing"]:
-        found.harmless += 1
+        result.harmless += 1
     else:
-        found.wrong.append(f"{key}: the standing is another, and verify finds nothing")
-
-
-@contextmanager
-def _at_most(seconds: int) -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise TimeoutError(f"more than {seconds} seconds")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        result.wrong.append(f"{key}: the standing is another, and verify finds nothing")
 
 
 # Changes.

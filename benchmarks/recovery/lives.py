@@ -40,6 +40,7 @@ class Life:
     write: Callable[[Path], None]
     steps: Callable[[Path], Sequence[Step]]
     people: Callable[[], FakeDesk] = _nobody
+    away: int = 1      # of the operations at which the store is away, one in so many is tried
 
 
 @dataclass(slots=True)
@@ -225,5 +226,5 @@ LIVES: Mapping[str, Life] = {
     ),
     **{kind: _of_kind(kind) for kind in stream_of_kinds.WRITERS},
     "several questions": Life(write=_write_questions, steps=_questions),
-    "monitor that catches up": Life(write=_write_stream, steps=_catching_up),
+    "monitor that catches up": Life(write=_write_stream, steps=_catching_up, away=10),
 }

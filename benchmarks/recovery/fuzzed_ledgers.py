@@ -1,0 +1,260 @@
+"""Small ledgers that together hold every kind of key but NOT_HELD, and who reads them.
+
+Made by this version: an evaluation that was extended and revised; one with gold, two people an item, a round
+closed early and a revision; one at a simulated desk whose people err, with outcomes known beforehand; and a
+monitor with a missing window, a mute, an amendment, a response, and alerts that were sent and not sent.  Of
+version 1.0.0: an evaluation that is open at the caller's desk, one that inherits labels, one of three people an item,
+and a monitor whose records are sealed one by one.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from doubles.channels import FakeChannel
+from doubles.stream import after, monitor_data, write_stream
+from doubles.world import World
+from promised import ledgers as of_first_version
+
+from assay.flows.alerts import deliver
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.evaluation.finish import extend
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.incidents import Reply, respond, standing_incidents
+from assay.flows.monitor.mute import mute
+from assay.flows.monitor.run import read_run
+from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import amend, register
+from assay.flows.record.ahead import kept_outlook, read_outlook
+from assay.flows.record.finished import standings
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.flows.verify.unsealed import check_alerts, check_desk, check_unsealed
+from assay.tasks.alerts.outbox import deliver_due, outbox_rows
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.findings import Integrity
+from assay.tasks.ledger.integrity import check_integrity, check_monitor_seals
+from assay.tasks.ledger.log_check import check_log
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.report.files import report_json
+from assay.tasks.spec.monitor import MonitorSpec
+from benchmarks.recovery.every_operation import undisturbed
+from benchmarks.recovery.lives import LIVES
+
+Reader = tuple[str, Callable[[], Any]]
+# of shards of a freeze that was interrupted, of an evaluation or a monitor of very many records, and of a seal
+# that version 1.0.0 wrote of the state of a window
+NOT_HELD = frozenset(kind.template for kind in (
+    layout.freezing_receipt, layout.freezing_scores, layout.freezing_ids, layout.checkpoint_run,
+    layout.monitor_checkpoint_run, layout.monitor_checkpoint, layout.window_state_seal,
+))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzedLedger:
+    """The values of a store, and who reads it once the value of a key was changed."""
+
+    values: Mapping[str, bytes]
+    readers: Callable[[MemoryStore, str], Iterator[Reader]]
+
+    def by_kind(self) -> dict[str, list[str]]:
+        """The keys of each kind."""
+        kinds: dict[str, list[str]] = {}
+        for key in self.values:
+            parsed = layout.parse_key(key)
+            if parsed is not None:
+                kinds.setdefault(parsed.kind.template, []).append(key)
+        return dict(sorted(kinds.items()))
+
+
+def every_ledger(folder: Path) -> list[FuzzedLedger]:
+    """All of them, with their files in the folder, which must be the current one."""
+    closed = undisturbed(LIVES["two people and gold, closed early"], folder / "closed").end
+    of_first_version.unpack(folder)
+    early = open_store("ledger")
+    return [
+        FuzzedLedger(values=_revised(folder / "revised"), readers=partial(evaluation_readers, "small")),
+        FuzzedLedger(values=dict(closed._values), readers=partial(evaluation_readers, "small")),
+        FuzzedLedger(values=_known(folder / "known"), readers=partial(evaluation_readers, "small")),
+        FuzzedLedger(values=_monitor(folder / "monitor"), readers=partial(monitor_readers, "stream")),
+        *(FuzzedLedger(
+            values=_with_forecast({key: early.get(key) for key in early.keys("") if of.search(key)}, name),
+            readers=partial(evaluation_readers, name),
+        ) for name, of in _OF_FIRST_VERSION.items()),
+        FuzzedLedger(
+            values={key: early.get(key) for key in early.keys("") if "animals" in key},
+            readers=partial(monitor_readers, "animals"),
+        ),
+    ]
+
+
+_OF_FIRST_VERSION = {
+    "open": re.compile(r"(^|/)open(/|$)(?!open-)"), "follower": re.compile("(^|/)(follower|recalibrated)/"),
+    "people": re.compile("(^|/)people/"),
+}
+
+
+def _with_forecast(values: dict[str, bytes], name: str) -> dict[str, bytes]:
+    store = _store_of(values)
+    opened = open_evaluation(store, name)
+    read_outlook(opened, current_standing(opened))
+    return dict(store._values)
+
+
+def _store_of(values: Mapping[str, bytes]) -> MemoryStore:
+    store = MemoryStore()
+    store._values.update(values)
+    store._counted = -1      # its folders are looked up when something is put
+    return store
+
+
+_FEW = {"n": 40, "budget": {"labels": 6}, "batch_size": 3}
+
+
+def _revised(folder: Path) -> dict[str, bytes]:
+    folder.mkdir(parents=True, exist_ok=True)
+    world = World(folder, **_FEW, limit={"min": 0.999}, measure=["f1", "accuracy"])
+    world.run()
+    extend(world.store, "small", 9, reason="to be sure")
+    world.advance()
+    some = next(iter(world.desk.answers))
+    for item in list(world.desk.answers)[:20]:
+        world.desk.answers[item] = world.desk.answers[some]
+    world.advance(look_again=True)
+    return dict(world.store._values)
+
+
+def _known(folder: Path) -> dict[str, bytes]:
+    """Two people who often err, asked again where they differ; outcomes of some items; and open."""
+    folder.mkdir(parents=True, exist_ok=True)
+    labels = folder / "labels.csv"
+    desk = {"kind": "simulated", "labels": str(labels), "annotators_per_item": 2, "error_rate": 0.3}
+    world = World(folder, n=40, budget={"labels": 12}, batch_size=4, desk=desk,
+                  outcomes={"source": str(folder / "known.csv"), "label": "label"})
+    with labels.open(newline="") as opened:
+        rows = list(csv.reader(opened))
+    with (folder / "known.csv").open("w", newline="") as opened:
+        csv.writer(opened).writerows(rows[:6])
+    begin_evaluation(world.store, world.spec)
+    advance(world.store, "small")
+    return dict(world.store._values)
+
+
+def _monitor(folder: Path) -> dict[str, bytes]:
+    write_stream(folder, 3, drop_from=0, worse=0.45, items=60)
+    (folder / "predictions-2026-11-02.csv").unlink()
+    store = MemoryStore()
+    data = monitor_data(folder, quiet_labels=30) | {"budget": {"labels": 40}, "batch_size": 20}
+    data["threshold"] = {"min": 0.95}
+    data["alerts"] = {"tell": ["breach", "recovery", "missing"]}
+    register(store, MonitorSpec.from_data(data, origin="fuzz"))
+    mute(store, "stream", until=after(1) + timedelta(hours=1), reason="roll-out", now=after(0))
+    tick(store, "stream", now=after(1))
+    tick(store, "stream", now=after(2))
+    data["threshold"] = {"min": 0.9}
+    amend(store, MonitorSpec.from_data(data, origin="fuzz"), now=after(2), reason="agreed")
+    tick(store, "stream", now=after(3))
+    channel, other = FakeChannel(), FakeChannel("other")
+    channel.down, other.down = 1, 99
+    for hours in range(3):
+        deliver_due(Ledger(store, "monitors/stream"), [channel, other], after(3) + timedelta(hours=hours))
+    incident = standing_incidents(read_run(store, "stream", after(3)))[0]
+    reply = Reply(action="acknowledge", incident=incident.name, by="Ada", reason="seen")
+    respond(store, "stream", reply, now=after(3))
+    tick(store, "stream", now=after(3) + timedelta(minutes=5))
+    return dict(store._values)
+
+
+# Who reads a ledger.
+
+def evaluation_readers(name: str, store: MemoryStore, key: str) -> Iterator[Reader]:
+    """Everything that reads an evaluation of this name."""
+    owner = _owner(key) or name
+    names = {name, owner} if store.exists(layout.manifest(owner)) else {name}
+
+    def standing() -> Any:
+        opened = open_evaluation(store, name)
+        now = current_standing(opened)
+        return now.state, now.labels, now.estimates
+
+    yield "digests", lambda: not any(_damaged_by_digests(store, each) for each in names)
+    yield "standing", standing
+    yield "verify", lambda: all(verify(store, each).verified for each in names)
+    yield "lists", lambda: len(standings(store))
+    yield "alerts", lambda: len(outbox_rows(Ledger(store, name)))
+    yield "report", lambda: _report(store, name)
+    yield "forecast", lambda: bool(kept_outlook(
+        open_evaluation(store, name), current_standing(open_evaluation(store, name))
+    ))
+    yield "the next run", lambda: advance(store, name).state
+
+
+def _owner(key: str) -> str:
+    """The evaluation that a key belongs to; nothing for that of a monitor."""
+    parsed = layout.parse_key(key)
+    if parsed is None:
+        return ""
+    values = dict(zip(parsed.kind.fields, parsed.values, strict=True))
+    owner = str(values.get("evaluation", values.get("owner", "")))
+    return "" if owner.startswith(layout.MONITORS_PREFIX) else owner
+
+
+def _damaged_by_digests(store: MemoryStore, name: str) -> bool:
+    integrity = check_integrity(Ledger(store, name))
+    check_unsealed(integrity)
+    check_desk(integrity)
+    return bool(integrity.differences)
+
+
+def _monitor_damaged_by_digests(store: MemoryStore, name: str) -> bool:
+    ledger = Ledger(store, layout.monitor_ledger(name))
+    integrity = Integrity(
+        ledger=ledger, keys=frozenset(ledger.keys(f"{ledger.name}/")), known={}, rounds=0, finished=False
+    )
+    check_monitor_seals(integrity)
+    check_log(integrity)
+    check_alerts(integrity)
+    return bool(integrity.differences)
+
+
+def _report(store: MemoryStore, name: str) -> int:
+    opened = open_evaluation(store, name)
+    return len(json.loads(report_json(report_data(opened, current_standing(opened)))))
+
+
+def monitor_readers(name: str, store: MemoryStore, key: str) -> Iterator[Reader]:
+    """Everything that reads a monitor of this name, and its evaluation that the key belongs to."""
+    owner = _owner(key)
+    windows = sorted(folder for folder in store.folders("") if folder.startswith(f"{name}-"))
+    evaluations = [owner] if owner else windows
+
+    def standing() -> Any:
+        history = read_monitor_history(store, name, lambda: after(4))
+        return [(one.number, one.window, one.verdict) for one in history.verdicts]
+
+    def digests() -> bool:
+        if not owner:
+            return not _monitor_damaged_by_digests(store, name)
+        return not any(_damaged_by_digests(store, each) for each in evaluations)
+
+    yield "digests", digests
+    yield "standing", standing
+    yield "verify", lambda: verify_monitor(store, name).verified and all(
+        verify(store, each).verified for each in evaluations
+    )
+    yield "lists", lambda: len(standings(store))
+    yield "alerts", lambda: len(outbox_rows(Ledger(store, layout.monitor_ledger(name))))
+    yield "deliveries", lambda: len(deliver(store, now=lambda: after(4), environment={}))
+    yield "the next run", lambda: bool(tick(store, name, now=after(4)))
+
