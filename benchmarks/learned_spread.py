@@ -305,13 +305,13 @@ def page(repeats: int) -> Iterator[str]:
     """The lines of the page."""
     yield "# Where labels tell how far errors spread\n"
     yield "Made by `python -m benchmarks.learned_spread`; do not edit.\n"
-    yield (f"Nominal 95%, batches of 25, {repeats} evaluations a row. Cells: root mean squared error over that "
-           f"of `passive` (Monte Carlo standard error {1 / np.sqrt(repeats):.2f}) · coverage "
+    yield (f"Nominal 95%, batches of 25, {repeats} evaluations a row. Cells: root mean squared error over "
+           f"that of `passive` (Monte Carlo standard error {1 / np.sqrt(repeats):.2f}) · coverage "
            f"({np.sqrt(0.0475 / repeats):.3f} at 0.95) · mean half-width. The target is the half-width of "
            f"`passive` at {AIM_AT} labels. `before` takes errors to spread as was guessed: of numbers alike "
-           "everywhere, where `bernoulli` and `static-is` draw evenly and `stratified` is `stratified-neyman`. "
-           "The families `mostly exact` and `fives` came after a first version covered 0.89 on summeval "
-           "consistency.")
+           "everywhere, where `bernoulli` and `static-is` draw evenly and `stratified` is "
+           "`stratified-neyman`. The families `mostly exact` and `fives` came after a first version covered "
+           "0.89 on summeval consistency.")
     real = []
     yield "\n## Real pools: judged on"
     yield from head()
