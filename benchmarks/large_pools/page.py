@@ -27,8 +27,8 @@ def tables(
 def _how_to_read() -> str:
     return (
         "Each freeze is a new process that begins an evaluation by a Dirichlet tree; the start of workers "
-        "counts. 10⁶ rows are one shard, which no worker gets. *Scan*: the same columns by Arrow from the same "
-        "place, in one process, just before. Memory: the largest process at its peak."
+        "counts. 10⁶ rows are one shard, which no worker gets. *Scan*: the same columns by Arrow from the "
+        "same place, in one process, just before. Memory: the largest process at its peak."
     )
 
 
@@ -87,8 +87,8 @@ def _plan(freezes: Sequence[Freeze], bytes_a_row: float) -> str:
     a_core = alone.rows / alone.seconds
     lines = [
         f"From the largest freeze by one process above: {a_core:,.0f} rows a second and core, and "
-        f"{bytes_a_row:.1f} bytes a row in the ledger. Seconds fall with the cores as long as the store keeps "
-        "up, which was measured with two. Prices: "
+        f"{bytes_a_row:.1f} bytes a row in the ledger. Seconds fall with the cores as long as the store "
+        "keeps up, which was measured with two. Prices: "
         f"{DOLLARS_PUT * 1000:.3f} dollars for 1,000 writes, {DOLLARS_GB_MONTH} a GB and month, "
         f"{DOLLARS_CORE_HOUR} a core and hour.", "",
         "| rows | ledger, GB | parts written | hours of one core | minutes of 64 cores | cores, dollars | "
