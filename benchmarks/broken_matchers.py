@@ -43,14 +43,15 @@ def page(found: Totals) -> str:
         "where a live one has 2,000. Error is over that of the best of "
         f"{', '.join(f'`{name}`' for name in PUBLISHED)} with as many labels, as a ratio of mean squared "
         "errors.\n",
-        "Before labels were spread over regions, matchers 0 to 4 (R = 50) covered 0.84 to 0.90 in the mean at "
-        "150 to 1,000 labels, and matcher 2 covered 0.24 to 0.56. What that costs where the model is good: "
+        "Before labels were spread over regions, matchers 0 to 4 (R = 50) covered 0.84 to 0.90 in the "
+        "mean at 150 to 1,000 labels, and matcher 2 covered 0.24 to 0.56. What that costs where the model is "
+        "good: "
         "[ideas](ideas.md), sixth pass.\n",
         "The guard is on, as by default: up to the third positive found below the threshold the interval "
         "reaches the wide one, then √(3/found) of the way. Without it (12 pools, R = 50) matcher 2 covered "
-        "0.86, 0.60, 0.54 and 0.76 at 150, 200, 300 and 500 labels (with it 1.06 to 1.32 times as wide). While "
-        "the guard ended at the third, five matchers covered 0.80 to 0.88 soon after (R = 50). How it fades was "
-        "chosen on 42 matchers of lot `choose`; intervals are 0 to 2.4% wider in the mean.\n",
+        "0.86, 0.60, 0.54 and 0.76 at 150, 200, 300 and 500 labels (with it 1.06 to 1.32 times as wide). "
+        "While the guard ended at the third, five matchers covered 0.80 to 0.88 soon after (R = 50). How it "
+        "fades was chosen on 42 matchers of lot `choose`; intervals are 0 to 2.4% wider in the mean.\n",
     ]
     for family, title in FAMILY.items():
         lot = in_lot(family, "judge", SIZES[family])

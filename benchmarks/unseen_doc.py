@@ -152,16 +152,16 @@ def document(lines: Sequence[dict[str, Any]]) -> str:
         f"`python -m benchmarks.unseen` on {len(lines)} pools (`benchmarks.lottery`, "
         f"numbers {min(x['pool'] for x in lines)} to {max(x['pool'] for x in lines)}, which were used for "
         f"nothing else): about {several} repeats each, batches of 10, 25, 50 or 100, nominal 95%. Cells: "
-        "coverage / that of the wide interval, w mean width; a star where coverage is below 0.93 (binomial, p "
-        "< 0.01). Every fourth pool goes to 1,000 labels, the others to 300.\n",
+        "coverage / that of the wide interval, w mean width; a star where coverage is below 0.93 (binomial, "
+        "p < 0.01). Every fourth pool goes to 1,000 labels, the others to 300.\n",
         "## F1, by kind of pool\n", coverage_table(lines, "kind", "f1"),
         "## All measures asked for, by kind of pool\n", coverage_table(lines, "kind"),
         "## By measure, whichever measure drove the sampling\n", coverage_table(lines, "measure"),
         "## F1, by batch size\n", coverage_table(lines, "batch", "f1"),
         "## Error of F1 beside the best of three published methods\n",
         f"{len(beside)} of the pools: MSE divided by the smallest MSE of {'; '.join(LEAST_ERROR)}, with the "
-        "same scores at the same budget, geometric mean over pools. The smallest of three noisy errors is too "
-        "small, so the ratios are too large. Errors below 0.002 count as 0.002.\n",
+        "same scores at the same budget, geometric mean over pools. The smallest of three noisy errors is "
+        "too small, so the ratios are too large. Errors below 0.002 count as 0.002.\n",
         ratio_table(lines),
         "## Labels of F1 to a half-width\n",
         "On how many of those pools half the mean width came down to ± for good; the coverage there, an "
