@@ -276,8 +276,8 @@ def page(runs: int, rows: Sequence[Row]) -> Iterator[str]:
            f"coverage of 0.95: {np.sqrt(0.0475 / runs):.3f}). Cells: coverage · mean width · mean width "
            f"over 3.92 times the root mean squared error. At a stop: looks every {EVERY} labels up to "
            f"{LAST_LOOK}, at least {MIN_LABELS}, the target met at {LOOKS_IN_A_ROW} looks in a row; "
-           "coverage of all evaluations there or at the last look, how many stop on the target, and their mean "
-           "labels. *Then* is the coverage once measured.\n")
+           "coverage of all evaluations there or at the last look, how many stop on the target, and their "
+           "mean labels. *Then* is the coverage once measured.\n")
     budgets = sorted({budget for row in rows for budget in row.budgets})
     yield "| what failed | then | method | " + " | ".join(f"{b:,}" for b in budgets) + " | at a stop |"
     yield "| --- " * (4 + len(budgets)) + "|"
