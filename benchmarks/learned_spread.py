@@ -323,7 +323,8 @@ def page(repeats: int) -> Iterator[str]:
     yield from summary(real)
     drawn = []
     yield f"\n## Families, {LOTS} pools of {ITEMS:,} items drawn by lot: chosen on\n"
-    yield from (f"- **{name}**: {family.says}" for name, family in FAMILIES.items())
+    yield "| family | what it is |\n|---|---|"
+    yield from (f"| {name} | {family.says} |" for name, family in FAMILIES.items())
     yield from head()
     for name, family in FAMILIES.items():
         pools = [family.draw(stream(lot, f"learned spread/{name}")) for lot in range(LOTS)]
