@@ -43,17 +43,15 @@ def page(found: Totals) -> str:
         "where a live one has 2,000. Error is over that of the best of "
         f"{', '.join(f'`{name}`' for name in PUBLISHED)} with as many labels, as a ratio of mean squared "
         "errors.\n",
-        "With the method as it was before labels were spread over regions, matchers 0 to 4 (R = 50) covered "
-        "0.88, 0.86, 0.84, 0.85 and 0.90 in the mean at 150, 200, 300, 500 and 1,000 labels, and matcher 2 "
-        "covered 0.48, 0.34, 0.24, 0.28 and 0.56. What the change costs where the model is good is in "
+        "Before labels were spread over regions, matchers 0 to 4 (R = 50) covered 0.84 to 0.90 in the "
+        "mean at 150 to 1,000 labels, and matcher 2 covered 0.24 to 0.56. What that costs where the model is "
+        "good: "
         "[ideas](ideas.md), sixth pass.\n",
-        "The guard is on, as it is by default: until three positives were found below the threshold the "
-        "interval reaches the wide one, and √(3/found) of the way from then on. Without it (12 pools, R = "
-        "50) matcher 2 covered 0.86, 0.60, 0.54 and 0.76 at 150, 200, 300 and 500 labels; its widths are "
-        "1.06 to 1.32 times those without. While the guard ended at the third positive, matchers 15, 23, "
-        "40, 42 and 51 covered 0.88, 0.88, 0.80, 0.84 and 0.82 soon after it (R = 50). That it fades, and "
-        "how, was chosen on 42 matchers of the other lot, `choose`; intervals are 0 to 2.4% wider in the "
-        "mean.\n",
+        "The guard is on, as by default: up to the third positive found below the threshold the interval "
+        "reaches the wide one, then √(3/found) of the way. Without it (12 pools, R = 50) matcher 2 covered "
+        "0.86, 0.60, 0.54 and 0.76 at 150, 200, 300 and 500 labels (with it 1.06 to 1.32 times as wide). "
+        "While the guard ended at the third, five matchers covered 0.80 to 0.88 soon after (R = 50). How it "
+        "fades was chosen on 42 matchers of lot `choose`; intervals are 0 to 2.4% wider in the mean.\n",
     ]
     for family, title in FAMILY.items():
         lot = in_lot(family, "judge", SIZES[family])

@@ -182,23 +182,23 @@ def document(cache: Path, reached: Mapping[str, Sequence[Row]]) -> str:
     parts = [
         "# Certification of `recalibrated`\n",
         "Made by `python -m benchmarks.certify` (see there): 95% intervals, batches of 25, fixed seeds. "
-        "The ratio is to the unbiased published method with the smallest error at that budget; where that "
-        "method says 0 because it found nothing, and the truth is next to 0, the ratio says little. R is the "
-        "number of runs of `recalibrated`, fewest and most over budgets. p is the chance of as few covers "
-        f"if the coverage were {WANTED}: small values speak against the interval. Labels to a half-width: "
-        "where half the mean width has come down to it for good, with the coverage at the first budget from "
-        "there on; an asterisk marks coverage below what the method is held to (0.94 for `recalibrated`, "
-        "0.93 for published methods) by a binomial test at 1%: such labels are not to be compared with "
-        "others. The oracle is the stratified design that knows the true rate of every cell of "
-        "`recalibrated`; see ../how-to/replay.md. Every method's labels: certification-half-widths.csv. "
-        "Where positives hide, the wide interval is the one that counts, and labels are told to its "
-        "half-width; the columns before it are the main interval's. Every row in full: certification.csv. "
-        "Further evidence, on pools nothing was tuned on: unseen.md.\n",
+        "The ratio is to the unbiased published method with the smallest error at that budget; it says "
+        "little where that method found nothing and the truth is next to 0. R: runs of `recalibrated`, "
+        f"fewest and most over budgets. p: the chance of as few covers if the coverage were {WANTED}. Labels "
+        "to a half-width: where half the mean width has come down to it for good, with the coverage there; "
+        "an asterisk where that is below what the method is held to (0.94 for `recalibrated`, 0.93 for "
+        "published ones; binomial, 1%), so that its labels are not to be compared. The "
+        "[oracle](../how-to/replay.md) is the stratified design that knows the true rate of every cell. "
+        "Where positives hide, the wide interval counts, and labels are told to its half-width. In full: "
+        "[every row](certification.csv), [every method's labels](certification-half-widths.csv); pools that "
+        "nothing was tuned on: [unseen](unseen.md).\n",
         "## The pools\n",
-        "Real, with real labels (`benchmarks.real_pools`):\n",
-        "\n".join(f"- **{name}** ({REAL[name]}): {says}" for name, says in SAYS.items()) + "\n",
-        "Synthetic (`assay.evalcore.replay.families`):\n",
-        "\n".join(f"- **{f.name}** ({f.kind}): {f.says}" for f in FAMILIES.values()) + "\n",
+        "Real ones with real labels (`benchmarks.real_pools`), and synthetic ones "
+        "(`assay.evalcore.replay.families`).\n",
+        "| pool | kind | what it is |\n|---|---|---|\n" + "\n".join([
+            *(f"| {name} | {REAL[name]}, real | {says} |" for name, says in SAYS.items()),
+            *(f"| {family.name} | {family.kind} | {family.says} |" for family in FAMILIES.values()),
+        ]) + "\n",
     ]
     for names in dict.fromkeys(line["measures"] for line in lines(cache)):
         found = totals(cache, names)

@@ -127,15 +127,14 @@ def section(rows: list[dict[str, str | float]], repeats: int) -> str:
     ])
     return f"""{HEADING}
 
-Made by `python -m benchmarks.lasting_changes`: {repeats} streams each of {WINDOWS} windows of about 1,000
-predictions, `signal_rate` {RATE}. Something changes in window {CHANGED + 1}; the last three columns are the
-share of streams in which the signal is raised in the first, second and tenth window of it.
-[The table as CSV](monitoring-unusual.csv).
+Made by `python -m benchmarks.lasting_changes`: {repeats} streams of {WINDOWS} windows of about 1,000
+predictions, `signal_rate` {RATE}, a change in window {CHANGED + 1}. Last: the share of streams whose signal
+is raised in its first, second and tenth window. [As CSV](monitoring-unusual.csv).
 
 {table}
 
 A file that was cut is one window, so nothing is raised after it. Where traffic moves by 0.3 of a standard
-deviation from window to window, ordinary windows are raised less often than `signal_rate` by either rule.
+deviation from window to window, ordinary windows are raised less often than `signal_rate`.
 """
 
 

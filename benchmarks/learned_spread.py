@@ -28,6 +28,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 from benchmarks.outcomes import pool_path
+from benchmarks.pages import read_page, write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "learned-spread.md"
 BUDGETS = (50, 100, 150, 200, 300, 500)
@@ -257,20 +258,24 @@ def labels_of(row: Row, target: float) -> tuple[int, bool]:
     return (BUDGETS[-1], False) if found.labels is None else (found.labels, True)
 
 
+def head() -> Iterator[str]:
+    """The head of a table of pools."""
+    yield "\n| pool, measure | method | " + " | ".join(f"{b}" for b in SHOWN) + " | target | labels to it |"
+    yield "|---" * (len(SHOWN) + 4) + "|"
+
+
 def lines(title: str, made: Sequence[Row]) -> Iterator[str]:
-    """The lines of one table; the first row is `passive`."""
+    """The rows of one pool and measure; the first is `passive`."""
     first = made[0]
     target = float(first.half[BUDGETS.index(AIM_AT)])
-    yield f"\n**{title}**\n"
-    yield ("| method | " + " | ".join(f"{b}" for b in SHOWN) + f" | labels to ±{target:.3g} |")
-    yield "|---" * (len(SHOWN) + 2) + "|"
     at = [BUDGETS.index(b) for b in SHOWN]
     for row in made:
         cells = [
             f"{row.error[j] / first.error[j]:.2f} · {row.coverage[j]:.3f} · {row.half[j]:.3g}" for j in at
         ]
         labels, reached = labels_of(row, target)
-        yield f"| {row.method} | " + " | ".join(cells) + f" | {'' if reached else '> '}{labels} |"
+        yield (f"| {title} | {row.method} | " + " | ".join(cells)
+               + f" | ±{target:.3g} | {'' if reached else '> '}{labels} |")
 
 
 def summary(tables: Sequence[Sequence[Row]]) -> Iterator[str]:
@@ -300,16 +305,16 @@ def page(repeats: int) -> Iterator[str]:
     """The lines of the page."""
     yield "# Where labels tell how far errors spread\n"
     yield "Made by `python -m benchmarks.learned_spread`; do not edit.\n"
-    yield ("Nominal 95%, batches of 25. Each cell: root mean squared error over that of `passive` · coverage "
-           f"· mean half-width. {repeats} evaluations of each row; the Monte Carlo standard error of a ratio "
-           f"of errors is about {1 / np.sqrt(repeats):.2f}, of a coverage of 0.95 "
-           f"{np.sqrt(0.0475 / repeats):.3f}. The target is the half-width of `passive` at {AIM_AT} labels. "
-           "`before` takes errors to spread as was guessed: of numbers alike everywhere. Of numbers "
-           "`bernoulli` and `static-is` draw evenly, and `stratified` as `stratified-neyman` does. The "
-           "families `mostly exact` and `fives` came after a first version covered 0.89 on summeval "
-           "consistency.")
+    yield (f"Nominal 95%, batches of 25, {repeats} evaluations a row. Cells: root mean squared error over "
+           f"that of `passive` (Monte Carlo standard error {1 / np.sqrt(repeats):.2f}) · coverage "
+           f"({np.sqrt(0.0475 / repeats):.3f} at 0.95) · mean half-width. The target is the half-width of "
+           f"`passive` at {AIM_AT} labels. `before` takes errors to spread as was guessed: of numbers alike "
+           "everywhere, where `bernoulli` and `static-is` draw evenly and `stratified` is "
+           "`stratified-neyman`. The families `mostly exact` and `fives` came after a first version covered "
+           "0.89 on summeval consistency.")
     real = []
     yield "\n## Real pools: judged on"
+    yield from head()
     for title, pool, measures in real_pools():
         for measure in measures:
             real.append(rows([pool], measure, FEW, repeats))
@@ -318,7 +323,9 @@ def page(repeats: int) -> Iterator[str]:
     yield from summary(real)
     drawn = []
     yield f"\n## Families, {LOTS} pools of {ITEMS:,} items drawn by lot: chosen on\n"
-    yield from (f"- **{name}**: {family.says}" for name, family in FAMILIES.items())
+    yield "| family | what it is |\n|---|---|"
+    yield from (f"| {name} | {family.says} |" for name, family in FAMILIES.items())
+    yield from head()
     for name, family in FAMILIES.items():
         pools = [family.draw(stream(lot, f"learned spread/{name}")) for lot in range(LOTS)]
         for measure in family.measures:
@@ -337,6 +344,7 @@ def main() -> None:
     with asked.out.open("w", encoding="utf-8") as out:
         for line in page(asked.repeats):
             print(line, file=out, flush=True)
+    write_page(asked.out, read_page(asked.out))
 
 
 if __name__ == "__main__":

@@ -50,54 +50,42 @@ REFERENCE = {
     ("restaurant", "recalibrated"): (7.2e-4, 7.4e-4, 2.4e-4, None, None, None, None),
 }
 NOTES = """\
-The papers plot these errors and print no figure. The column `reference` is what somebody's code gave on these
-pools, and `from` says whose: *authors* is the public code of the authors (activeeval for Marchant &
-Rubinstein 2021, oasis for OASIS); *rebuilt* is a reconstruction from the paper's text, made for this project
-(for `acis-pooled` with choices that are not the paper's); *prototype* is an earlier version of our own. Of
-`passive` it was not recorded.
+The papers print no figure. `reference` is what somebody's code gave on these pools: *authors* (activeeval
+for Marchant & Rubinstein 2021, oasis for OASIS), *rebuilt* from the paper's text (`acis-pooled` with
+choices that are not the paper's), or *prototype*, an earlier version of our own. Of `passive` it was not
+recorded.
 
 Where a difference from the reference is large, it has a cause:
 
-- **Bins.** `dirichlet-tree`, `dirichlet-flat` and `oasis` cut the score from the histogram rule's own bins.
-  The authors' code fell back to 1,024 bins on abt-buy. Its strata of one or two items learn nothing from
-  each other. With 1,024 bins the reference errors come back: for the tree ([benchmarks.md](benchmarks.md)),
-  for `dirichlet-flat` (1.3e-1, 1.2e-1, 7.5e-2, 2.2e-2, 9.7e-3, 4.6e-3 at 50, 100, 200, 500, 1,000 and 2,000
-  labels, R = 200), and mostly for `oasis`, which renews its proposal every round here and every draw in the
-  authors' code.
-- **A variance of zero.** `bernoulli` and `sawade` report the whole range where their variance is zero; the
-  reconstructions counted that as a miss. Counted as a miss, `bernoulli` covers 0.00, 0.00, 0.20 and 0.56
-  at 50, 100, 300 and 1,000 labels on abt-buy. The reconstruction had 0.00, 0.00, 0.23 and 0.57.
-  Independent coins and systematic draws give the same.
-- **`acis`** is Algorithm 1 of Poms et al. (2021) as printed. An iteration has 10, 20, 40 ... labels, so a
-  budget of 50 ends inside one. No figure of the paper is of these pools: see
-  [low-shot validation](papers/low-shot.md).
-- **`acis-pooled`**, a variant, weighs the labels of all iterations together. It reports the whole range
-  once everything above its cut is labelled. Its coverage of 1.00 there means nothing.
-- **`topk`, `gmm`, `herding`, `isotonic`, `platt`**, the paper's baselines, report no interval. `topk` and
-  `gmm` label the highest scores; the others sample the whole pool and find hardly a positive.
+- **Bins.** `dirichlet-tree`, `dirichlet-flat` and `oasis` cut the score from the histogram rule's own bins;
+  the authors' code fell back to 1,024 on abt-buy. With these the reference errors come back: for the tree
+  ([benchmarks.md](benchmarks.md)), for `dirichlet-flat` (1.3e-1 to 4.6e-3 at 50 to 2,000 labels, R = 200),
+  and mostly for `oasis`, which renews its proposal every round here and every draw there.
+- **A variance of zero.** `bernoulli` and `sawade` report the whole range; the reconstructions counted a miss.
+  So counted, `bernoulli` covers 0.00, 0.00, 0.20 and 0.56 at 50, 100, 300 and 1,000 labels on abt-buy (0.00,
+  0.00, 0.23 and 0.57 rebuilt).
+- **`acis`** is Algorithm 1 of Poms et al. (2021) as printed; a budget of 50 ends inside an iteration
+  ([low-shot validation](papers/low-shot.md)). **`acis-pooled`** reports the whole range once everything above
+  its cut is labelled: its coverage of 1.00 there means nothing.
+- **`topk`, `gmm`, `herding`, `isotonic`, `platt`** report no interval.
 - **`recalibrated`** is in [certification.md](certification.md).
 
-How to choose partitions, estimators, combination rules, several systems and several answers, and what a
-replay costs: [settings](settings.md#what-a-replay-costs).
+Partitions, estimators, several systems and answers, and what a replay costs:
+[settings](settings.md#what-a-replay-costs).
 
 ## Two methods in detail
 
-**`dirichlet-flat`** follows the paper's M-step, which takes modes. Without a tree, a mode subtracts exactly
-one count of each class per stratum. An earlier version here added that count and did not subtract it. On
-restaurant the counts stood for 256 positives that do not exist: the errors from 200 labels on were half of
-those of the authors' code (at 50 and 100 labels 1.7e-2 and 1.4e-2). With the mode, the error rises up to 200
-labels and falls afterwards, as theirs. At 50 and 100 labels, one run in a hundred carries 52% and 27% of the
-squared error: averages of 200 of these runs lie between 4.1e-3 and 1.7e-2 and between 8.0e-3 and 2.0e-2
-(95% of choices). So their 4.3e-3 lies at the lower end, and their 7.0e-3 just below.
+**`dirichlet-flat`** takes modes, as the paper's M-step: one count of each class less per stratum. On
+restaurant its error rises up to 200 labels and falls afterwards, as the authors'. At 50 and 100 labels one
+run in a hundred carries 52% and 27% of the squared error: averages of 200 runs lie between 4.1e-3 and
+1.7e-2 and between 8.0e-3 and 2.0e-2. The authors' 4.3e-3 lies at the lower end, their 7.0e-3 just below.
 
-**`stratified-online`** loses coverage at 2,000 labels. On restaurant, all five missed positives lie in one
-cell of 111 items. The allocation gives this cell 19 of 2,000 labels, because the bulk of 150,000 items has
-most of the remaining spread. Half of the runs (R = 400) find none of the five; 39% of those cover, and 100%
-of the others. On abt-buy the same holds for the cells just below the threshold (63% and 99%). The variance
-of a cell without a positive is smoothed towards the common rate of the bulk. That rate is nearly 0 and says
-nothing about the cell. Spreading a share of the labels by √size helps little (10%, 30%, 60%: coverage 0.71,
-0.76, 0.84 on restaurant, 0.75, 0.84, 0.84 on abt-buy). Smoothing towards the supplied probabilities covers
-1.00 at nearly the full width, because these probabilities are so far from the truth.
+**`stratified-online`** loses coverage at 2,000 labels. On restaurant all five missed positives lie in one
+cell of 111 items, which gets 19 of 2,000 labels. Half of the runs (R = 400) find none of the five; 39% of
+those cover, 100% of the others (abt-buy: 63% and 99%). The variance of a cell without a positive is
+smoothed towards the rate of the bulk, nearly 0. A share of the labels by √size helps little (10%, 30%, 60%:
+0.71, 0.76, 0.84 on restaurant, 0.75, 0.84, 0.84 on abt-buy); smoothing towards the supplied probabilities
+covers 1.00 at nearly the full width.
 """
 Line = dict[str, Any]
 

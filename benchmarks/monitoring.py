@@ -164,11 +164,11 @@ def main() -> None:
     lines = [
         "# Monitoring, measured", "",
         f"Made by `python -m benchmarks.monitoring` (`make monitoring`): error rate {ERROR_RATE} in "
-        f"{HORIZON} windows, 100 labels a window unless said otherwise. False breaches are counted over "
-        f"{STREAMS} streams of {HORIZON} stable windows whose truth lies exactly at the limit, delays over "
-        f"{RUNS} streams; one without an alarm within {LONGEST} windows counts as {LONGEST + 1}. Simulated: "
+        f"{HORIZON} windows, 100 labels a window unless said otherwise; the truth lies exactly at the limit. "
+        f"False breaches of {STREAMS} streams of {HORIZON} stable windows, delays over {RUNS} ({LONGEST + 1} "
+        f"where none came within {LONGEST} windows). Windows simulated: "
         + ", ".join(f"{METHODS[name]:,} of {name}" for name in chosen)
-        + ". Methods that can do so start warm, as they do in a monitor.", "",
+        + "; warm where a method can.", "",
     ]
     _, heading, after = read_page(OUT).partition(KEPT)
     for setting in SETTINGS:

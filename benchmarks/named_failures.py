@@ -27,6 +27,7 @@ from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, Trace, join, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats
+from benchmarks.pages import read_page, write_page
 from benchmarks.rare_errors import FAMILIES
 from benchmarks.stopping import stops
 
@@ -257,32 +258,31 @@ def found_by(row: Row, method: str, runs: int) -> Found:
     )
 
 
-def lines(row: Row, runs: int) -> Iterator[str]:
-    """The lines of a row."""
+def lines(row: Row, runs: int, budgets: Sequence[int]) -> Iterator[str]:
+    """The lines of a row; budgets: those of all rows, a column each."""
     few = f"; {row.runs} evaluations" if row.runs else ""
-    yield f"\n**{row.says}** (then: {row.was}{few})\n"
-    stop = ["at a stop"] if row.stop else []
-    yield "| method | " + " | ".join([*(f"{b:,}" for b in row.budgets), *stop]) + " |"
-    yield "| --- " * (1 + len(row.budgets) + len(stop)) + "|"
     for method in row.methods:
         found = found_by(row, method, runs)
-        cells = [found.at(b) for b in row.budgets]
-        cells += ["; ".join(found.at_stop(target) for target in row.stop)] if row.stop else []
-        yield f"| {method} | " + " | ".join(cells) + " |"
+        cells = [found.at(b) if b in row.budgets else "" for b in budgets]
+        cells.append("; ".join(found.at_stop(target) for target in row.stop))
+        yield f"| {row.says} | {row.was}{few} | {method} | " + " | ".join(cells) + " |"
 
 
 def page(runs: int, rows: Sequence[Row]) -> Iterator[str]:
     """The lines of the page."""
     yield "# Intervals that failed once\n"
     yield "Made by `python -m benchmarks.named_failures`; do not edit.\n"
-    yield (f"Nominal 95%. {runs} evaluations of each row, {EACH} of each pool drawn by lot: the standard "
-           f"error of a coverage of 0.95 is {np.sqrt(0.0475 / runs):.3f}. Each cell: coverage · mean width · "
-           "mean width over 3.92 times the root mean squared error, which is 1 where the width is what the "
-           f"error calls for. At a stop: looks every {EVERY} labels up to {LAST_LOOK}, at least {MIN_LABELS} "
-           f"labels, the target met at {LOOKS_IN_A_ROW} looks in a row. Coverage is of all evaluations, at "
-           "the stop or at the last look; then how many stop on the target, and the mean number of labels.")
+    yield (f"Nominal 95%, {runs} evaluations of each row, {EACH} of each pool by lot (standard error of a "
+           f"coverage of 0.95: {np.sqrt(0.0475 / runs):.3f}). Cells: coverage · mean width · mean width "
+           f"over 3.92 times the root mean squared error. At a stop: looks every {EVERY} labels up to "
+           f"{LAST_LOOK}, at least {MIN_LABELS}, the target met at {LOOKS_IN_A_ROW} looks in a row; "
+           "coverage of all evaluations there or at the last look, how many stop on the target, and their "
+           "mean labels. *Then* is the coverage once measured.\n")
+    budgets = sorted({budget for row in rows for budget in row.budgets})
+    yield "| what failed | then | method | " + " | ".join(f"{b:,}" for b in budgets) + " | at a stop |"
+    yield "| --- " * (4 + len(budgets)) + "|"
     for row in rows:
-        yield from lines(row, runs)
+        yield from lines(row, runs, budgets)
 
 
 def main() -> None:
@@ -301,6 +301,7 @@ def main() -> None:
     with asked.out.open("w", encoding="utf-8") as out:
         for line in page(asked.runs, chosen):
             print(line, file=out, flush=True)
+    write_page(asked.out, read_page(asked.out))
 
 
 if __name__ == "__main__":

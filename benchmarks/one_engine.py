@@ -207,10 +207,10 @@ def _beside(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
 
 CURVES = """\
 In brackets, multiples of the difference estimator (`guesses`), where every number drives. Of `recalibrated`
-the first measure drives, here the area, and the points get a part of each batch; "both drive" is with
-`drive: [roc_auc, pr_curve]`, half as many repeats. "Before" is the error of what answered before there was
-one engine, and how many times that "both drive" has. Points 1 to 3 are precision at three thresholds, 4 to 6
-recall. Bar: coverage at least 0.93, error at most 0.2 times."""
+the area drives, and the points get a part of each batch; "both drive": `drive: [roc_auc, pr_curve]`, half as
+many repeats. "Before": the error before there was one engine, and how many times that "both drive" has.
+Points 1 to 3 are precision at three thresholds, 4 to 6 recall. Bar: coverage at least 0.93, error at most
+0.2 times."""
 
 
 def _curves(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
@@ -325,22 +325,15 @@ def _several(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
 
 IN_BOTH = tuple(name for name in METHODS if name in OUTCOME_METHODS)
 FORMS = """\
-Two classes stand in two forms, which inherit one `LabelledSample` (cells, labels (R, C, K), undecided items):
-counts by cell and label, for methods that were published for two classes, and rows of labelled items, for
-any outcome. Rows alone, with counts as a view of them, were looked at twice and left out:
-
-- Replays of counts draw how many items of a cell have which label (hypergeometric), and never an item. Rows
-  would be made up from these counts to be counted again, or be drawn, which moves every golden replay.
-- With replacement, a draw of an item that is labelled is known by cell and label alone; rows of draws grow
-  with the draws (50 on unlabelled items for each label, and more on others), counts do not.
-- Independent coins give every repeat another number of labels; rows are as many in every repeat.
-- Rows carry losses, products of guesses and clusters, which counts do not need: see the bytes below.
-- What would go are about 120 lines (`RoundLabels`, `CountedDesign`); more would come to make rows of them.
+Two classes stand in two forms of one `LabelledSample`: counts by cell and label, for methods published for
+two classes, and rows of labelled items, for any outcome. Rows alone were looked at twice and left out:
+replays of counts never draw an item, so rows would be made up or move every golden replay; rows grow with
+draws with replacement; independent coins give every repeat another number of labels; rows carry losses,
+products and clusters that counts do not need (bytes below). About 120 lines would go, and more come.
 
 The same question in both forms, 300 labels: squared error · coverage · mean width · processor seconds of all
-repeats. The trees differ most: counts are drawn with replacement, as printed, and the paper's interval covers
-too rarely; rows are drawn without, and the interval reaches towards the label model. Leaves, prior, posterior
-and proposal are one (`evalcore/methods/dirichlet.py`)."""
+repeats. The trees differ most: counts are drawn with replacement, as printed, and their interval covers too
+rarely; rows are drawn without, and theirs reaches towards the label model."""
 
 
 def _both_forms(repeats: int, budget: int) -> Iterator[str]:

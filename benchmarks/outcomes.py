@@ -216,7 +216,7 @@ def _halves(case: Case, budgets: tuple[int, ...], repeats: int) -> Floats:
 
 
 def rows(case: Case, repeats: int) -> Iterator[str]:
-    """The lines of a case's table."""
+    """The rows of a case."""
     stack = _stack(case)
     truth = float(case.pool.truth(stack)[0])
     budgets = tuple(b for b in case.budgets if b < len(case.pool.items))
@@ -240,17 +240,15 @@ def rows(case: Case, repeats: int) -> Iterator[str]:
             )
     counted = [j for j, b in enumerate(budgets) if b <= GEOMETRIC]
     reference = _log_error(found[case.reference][0][counted])
-    yield f"\n**{case.title}, {case.measure}** (true value {truth:.4f})\n"
-    yield "| method | " + " | ".join(f"{b:,}" for b in budgets) + " | error × " + case.reference + " |"
-    yield "|---" * (len(budgets) + 2) + "|"
     for name, (mse, coverage, width) in found.items():
-        cells = [
-            f"{mse[j]:.1e}" + ("" if coverage is None else f" · {coverage[j]:.3f}")
+        cells = {
+            budgets[j]: f"{mse[j]:.1e}" + ("" if coverage is None else f" · {coverage[j]:.3f}")
             + ("" if width is None else f" · {width[j]:.2f}")
             for j in range(len(budgets))
-        ]
+        }
         ratio = np.exp(_log_error(mse[counted]) - reference)
-        yield f"| {name} | " + " | ".join(cells) + f" | {ratio:.2f} |"
+        yield (f"| {case.title}, {case.measure} | {truth:.4f} | {name} | "
+               + " | ".join(cells.get(b, "") for b in BUDGETS) + f" | {ratio:.2f} × {case.reference} |")
 
 
 def _log_error(mse: Floats) -> float:
@@ -271,10 +269,12 @@ def main() -> None:
     given = parser.parse_args()
     lines = [
         f"Squared error · coverage of the 95% interval · mean width, by labels; {given.repeats} repeats, "
-        "batches of 50. The last column compares squared errors: geometric mean over budgets up to "
-        f"{GEOMETRIC}, an error of 0 counted as {LEAST:g}."
+        "batches of 50. Last: squared error over the reference's, geometric mean over budgets up to "
+        f"{GEOMETRIC} (0 counted as {LEAST:g}).\n",
+        "| pool, measure | truth | method | " + " | ".join(f"{b:,}" for b in BUDGETS) + " | error |",
+        "|---" * (len(BUDGETS) + 4) + "|",
     ]
-    print(lines[0], flush=True)
+    print("\n".join(lines), flush=True)
     for name in given.pools.split(","):
         for case in CASES[name]():
             for line in rows(case, given.repeats):

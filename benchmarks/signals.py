@@ -19,29 +19,26 @@ Made by `python -m benchmarks.signals`. [monitoring.md](../how-to/monitoring.md)
 
 ## Signals
 
-Windows in which quality did not change, and one stream whose quality did change. "Before" is the earlier
-rule, which compared every window with the first one. "Now" is today's, with the stated rate of {rate:.0%}
-a window and at least {fewest} windows to learn from. Both are looked at from window {from_window} on.
+Windows in which quality did not change, and one stream in which it did. "Before" compared every window with
+the first; "now" has the stated rate of {rate:.0%} and at least {fewest} windows to learn from. From window
+{from_window} on.
 
 {seen}
 
-The parts of the employment file are not exchangeable: their traffic moves from one part to the next. In
-random order nothing moves. The governors' candidates are the same every day.
+The traffic of the employment file moves from part to part; in random order nothing moves. The governors'
+candidates are the same every day.
 
 ## Follow-ups and sizes
 
-Windows of {items:,} people from employment, accuracy 0.827, a floor of {floor}, passive sampling, error
-rate {error_rate}, a budget of {budget} labels, `quiet_labels: {quiet}`, at most {follow_ups} follow-ups,
-played with the rules of a monitor (normal intervals). After {ordinary} ordinary windows a share of the labels
-is turned round. {repeats} streams each, with {worse} windows after the change; a stream that was not called
-by then counts as {never}.
+{items:,} people a window from employment, accuracy 0.827, a floor of {floor} (near, so that sizes reach the
+budget), passive sampling, error rate {error_rate}, a budget of {budget}, `quiet_labels: {quiet}`, at most
+{follow_ups} follow-ups, normal intervals. After {ordinary} ordinary windows a share of the labels is turned
+round. {repeats} streams, {worse} windows after the change; not called by then counts as {never}.
 
 {bought}
 
-The floor is near on purpose, so that sizes reach the budget; far above its floor a window gets
-`quiet_labels`. Follow-ups beyond the limit bring a large drop forward; a small one is called hardly
-sooner, because its interval lies across the limit most of the time. Sizes decide more ordinary windows,
-with more labels.
+Follow-ups beyond the limit bring a large drop forward, a small one hardly. Sizes decide more ordinary
+windows, with more labels.
 
 ## Means over the last windows
 

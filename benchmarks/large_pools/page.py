@@ -27,10 +27,8 @@ def tables(
 def _how_to_read() -> str:
     return (
         "Each freeze is a new process that begins an evaluation by a Dirichlet tree; the start of workers "
-        "counts, that of the process does not. A pool of 10⁶ rows is one shard, which no worker gets. *Scan* "
-        "is a bare scan by Arrow of the same columns from the same place, in one process, just before. "
-        "Memory is what the largest process holds by itself at its peak. With two texts, what "
-        "people see is checked and hashed as well."
+        "counts. 10⁶ rows are one shard, which no worker gets. *Scan*: the same columns by Arrow from the "
+        "same place, in one process, just before. Memory: the largest process at its peak."
     )
 
 
@@ -56,14 +54,13 @@ def _same(freezes: Sequence[Freeze]) -> str:
     ]
     if differ:
         return f"**Digests of pool or partition differ between workers at: {', '.join(differ)} rows.**"
-    return "The digests of pool and partition are the same in every row of the table with the same pool."
+    return "The digests of pool and partition are the same in all rows of a pool."
 
 
 def _rounds(rounds: Sequence[tuple[int, bool, Rounds]]) -> str:
     lines = [
-        f"Rounds of {LABELS} labels on the frozen pool on disk, in a new process. A round: collect and close "
-        "it, estimate, plan and post the next. Medians; calls and bytes are those of the ledger. With two "
-        "texts, what people see is read as well.", "",
+        f"{LABELS} labels a round, on disk, in a new process: collect and close, estimate, plan and post the "
+        "next. Medians; calls and bytes of the ledger.", "",
         "| rows | columns | open, plan and post round 1, s | a round, s | of the processor, s | calls | "
         "KiB read | nothing due, s | round against the smallest pool |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -90,8 +87,8 @@ def _plan(freezes: Sequence[Freeze], bytes_a_row: float) -> str:
     a_core = alone.rows / alone.seconds
     lines = [
         f"From the largest freeze by one process above: {a_core:,.0f} rows a second and core, and "
-        f"{bytes_a_row:.1f} bytes a row in the ledger. Work over shards needs no other shard, so seconds "
-        "fall with the cores as long as the store keeps up; that was measured with two. Prices: "
+        f"{bytes_a_row:.1f} bytes a row in the ledger. Seconds fall with the cores as long as the store "
+        "keeps up, which was measured with two. Prices: "
         f"{DOLLARS_PUT * 1000:.3f} dollars for 1,000 writes, {DOLLARS_GB_MONTH} a GB and month, "
         f"{DOLLARS_CORE_HOUR} a core and hour.", "",
         "| rows | ledger, GB | parts written | hours of one core | minutes of 64 cores | cores, dollars | "

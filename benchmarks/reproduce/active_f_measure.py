@@ -176,17 +176,15 @@ def page() -> str:
 
 _HEAD = """# Active estimation of F-measures
 
-Sawade, Landwehr & Scheffer (2010), *Active Estimation of F-Measures*. The paper plots its results; what it
-prints in words stands beside our figures. Ours come from `python -m benchmarks.reproduce.active_f_measure`,
-with the registered methods:
+Sawade, Landwehr & Scheffer (2010), *Active Estimation of F-Measures*: what the paper prints in words, beside
+our figures (`python -m benchmarks.reproduce.active_f_measure`).
 
 - passive: `passive-with-replacement`
 - active F: `sawade`, Algorithm 1, with its sampling distribution for the measure asked for
 - active err: `sawade` drawing for the 0/1 risk, F from those samples
 
-All draws serve the first metric alone (`secondary-mixing=0`). Labels are distinct items. Errors are means of
-|error| over {repeats} runs, with a standard error of about 4%; an undefined estimate counts as 0 (the paper
-leaves such experiments out).
+Draws serve the first metric alone (`secondary-mixing=0`), labels are distinct items. Errors are means of
+|error| over {repeats} runs (standard error 4%); undefined counts as 0 (the paper leaves such runs out).
 
 | what the paper says | here |
 |---|---|
@@ -201,10 +199,9 @@ with E[w]² they cover 91% to 96% (table 2) |
 
 ## 1. Labels saved, by measure (figure 1)
 
-The paper's emails cannot be had here. In their place: 33,296 census records, employed or not, of which 5%
-are positive, as among the emails. The classifier's odds are moved to that ratio, and the 5% with the highest
-are predicted positive (F1 about 0.4). "Needed" are the labels at which the active error is down to that of
-800 passive labels.
+In place of the emails: 33,296 census records, employed or not, 5% positive. The classifier's odds are moved
+to that ratio, the 5% with the highest are predicted positive (F1 about 0.4). "Needed" are the labels at
+which the active error is down to that of 800 passive labels.
 
 | measure | passive error at 800 | needed by active F, printed | active F, ours | active err, ours |
 |---|---|---|---|---|"""
@@ -228,7 +225,7 @@ labels under the model, as in the paper. Shuffling gives items the label of anot
 |---|---|---|---|---|"""
 _CLASSES = """## 4. Ten classes against the rest (figure 3, right)
 
-Reuters-21578 cannot be had here. In its place: 4,548 comments (GoEmotions), ten emotions against the rest;
+In place of Reuters-21578: 4,548 comments (GoEmotions), ten emotions against the rest;
 800 labels. Printed in words: active F is ahead of passive throughout, and of active err for strongly skewed
 classes.
 
@@ -237,11 +234,8 @@ classes.
 _REST = """\
 ## What is not here
 
-- The emails, the news texts and the digits of the paper, and its kernel logistic regression; absolute errors
-  are therefore not comparable with the figures.
-- The online appendix (proof of Lemma 1, digits).
-- A drift as strong as that of the emails (the axis of figure 2 runs from a likelihood of 0.9 down to 0.6):
-  the census hardly changes over its four years, and shuffled labels stand in for drift.
+- The paper's data and kernel logistic regression, so absolute errors are not comparable; its online appendix.
+- A drift as strong as that of the emails (likelihood 0.9 to 0.6): shuffled labels stand in for drift.
 - An active learner behind the text model: our classifier was trained on all its labels.
 """
 

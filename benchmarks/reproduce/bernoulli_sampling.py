@@ -293,18 +293,16 @@ def page() -> str:
 
 _HEAD = """# Bernoulli sampling
 
-Yilmaz, Hayes, Habib, Burgess & Barber (2021), *Sample Efficient Model Evaluation*. The paper plots its
-results and prints no table, so what it says in words stands beside our figures. Ours come from
-`python -m benchmarks.reproduce.bernoulli_sampling`, with the registered methods:
+Yilmaz, Hayes, Habib, Burgess & Barber (2021), *Sample Efficient Model Evaluation*, which plots and prints no
+table: what it says in words, beside our figures (`python -m benchmarks.reproduce.bernoulli_sampling`).
 
 - uniform: `passive-with-replacement`
 - importance: `optimal-is`, Algorithm 1
 - Bernoulli: `bernoulli:draws=independent`, Algorithms 2 and 3 (line 13 corrected: [errata](errata.md)), with
   one batch a run
 
-λ is 0.9, as in the paper. All draws serve the first metric alone (`secondary-mixing=0`). Labels are
-distinct items. Squared errors are means over {repeats} runs, with a standard error of about 8 to 12%; an
-undefined estimate counts as 0.
+λ is 0.9, draws serve the first metric alone (`secondary-mixing=0`), labels are distinct items, squared
+errors means over {repeats} runs (the paper: 3,000), with a standard error of 8 to 12%; undefined counts as 0.
 
 | what the paper says | here |
 |---|---|
@@ -324,15 +322,12 @@ tenth up to a quarter of the pool, by more than a quarter at half (table 6) |
 
 ## 1. Errors on images (figures 1, 2, 7 and 8)
 
-MNIST cannot be had here. In its place: the 1,797 images of scikit-learn's digits, "8 or not", each judged by
-a logistic regression that did not see it (F1 0.75, 9.7% eights; the paper has N = 11,200, 10% and a network
-of three layers). Samples are drawn for F1.
+In place of MNIST: the 1,797 images of scikit-learn's digits, "8 or not", by a logistic regression that did
+not see them (F1 0.75, 9.7% eights; the paper has N = 11,200, 10%). Samples are drawn for F1.
 """
 _EXACT = """\
-An error of precision of 0 means that every item predicted positive was certain to be drawn.
-
-Importance sampling has no figure at 100%: it touches every item only in the limit. (Assay reports the exact
-value once every label is known, whatever the method.)
+An error of precision of 0: every predicted positive was certain to be drawn. Importance sampling touches
+every item only in the limit.
 
 ## 2. Coverage of 90% intervals of F1 (figure 3)
 """
@@ -342,7 +337,7 @@ _CERTAIN = """## 3. Items that are certain to be drawn (figure 4)
 |---|---|"""
 _TEXT = """## 4. Errors on text (figure 9)
 
-Newsgroups cannot be had here. In its place: 4,548 comments (GoEmotions), "admiration or not", by the
+In place of Newsgroups: 4,548 comments (GoEmotions), "admiration or not", by the
 probabilities of a classifier of 28 classes; {repeats} runs.
 """
 _CROSS = """## 5. Drawn for one metric, used for another (F.1, figures 10 and 11)
@@ -351,11 +346,9 @@ Squared errors on the images with {share} labelled. The smallest error of each c
 """
 _TAGS = """## 6. Micro and macro F1 of tags (figures 5 and 6)
 
-The toxic comments cannot be had here. In their place: 2,000 comments (GoEmotions) and their 6 most frequent
-tags but "neutral". Mean absolute errors over {repeats} runs; macro F1 is that of the paper, of the mean
-precision and the mean recall. Eq. 109 as printed leaves out products of two tags
-([errata](errata.md)). With 2.7% of these comments having two of the tags, that makes no difference beyond
-chance here.
+In place of the toxic comments: 2,000 comments (GoEmotions), their 6 most frequent tags but "neutral". Mean
+absolute errors over {repeats} runs; macro F1 is that of the paper. That eq. 109 leaves out products of two
+tags ([errata](errata.md)) makes no difference beyond chance: 2.7% of these comments have two.
 """
 _EQUIVALENCE = """## 7. Appendix C: as many distinct items
 
@@ -364,13 +357,11 @@ it takes M_BS for M_IS ([errata](errata.md)).
 
 | h | M_IS | M_BS (eq. 83) | E_BS/E_IS | to first order | eq. 85 | eq. 87 as printed |
 |---|---|---|---|---|---|---|"""
-_REST = f"""\
+_REST = """\
 ## What is not here
 
-- MNIST with a network of three layers, the 20 newsgroups, and the Kaggle challenge of toxic comments: the
-  data cannot be had here. Absolute errors are therefore not comparable with the figures.
-- The authors' code: its address (filedropper.com) is gone.
-- 3,000 runs: {REPEATS} are enough for the comparisons above.
+MNIST, the 20 newsgroups and the toxic comments of Kaggle, so absolute errors are not comparable; the
+authors' code, whose address is gone.
 """
 
 

@@ -221,23 +221,20 @@ def _quartiles(values: Sequence[float]) -> str:
 _HEAD = """# Recycled samples
 
 *Estimating precisions for multiple binary classifiers under limited samples* (ECML PKDD 2020, applied
-track). Figures called printed are in the paper. Ours come from `assay.evalcore.recycled`, which
-has Algorithms 1 and 2 as listed, by `python -m benchmarks.reproduce.recycled_samples`.
+track), by `python -m benchmarks.reproduce.recycled_samples`: Algorithms 1 and 2 as listed, of
+`assay.evalcore.recycled`.
 
 ## Table 1: what is saved, by overlap
 
-The option is UniformShuffle, with {trials} trials a cell and samples of {size:,} for parent and child.
-PIR and CIR are the overlap as a share of the parent's and of the child's predicted positives. Overlaps
-hold {low:,} to {high:,} items; the paper's hold ten times as many, which makes no difference to draws
-with replacement. The paper does not print the sample size of this table, nor how precisions are drawn:
-{size:,} is that of its section 5.2, and precisions are uniform between 0.5 and 1. An error is
+UniformShuffle, {trials} trials a cell, samples of {size:,} for parent and child (not printed; section 5.2 has
+so many), precisions uniform on (0.5, 1) (not printed), overlaps of {low:,} to {high:,} items (the paper: ten
+times as many). PIR and CIR: the overlap over the parent's and the child's predicted positives. An error is
 |estimate - precision| / precision.
 """
 _ERRORS = """\
 Over these cells {saved}% is saved, and {printed}% as printed. (The paper's 33.68% is the mean over a
-finer grid of 361 cells.) Our savings are a little higher, by up to 1 point; the printed intervals of
-savings reach further down than a sample of 1,100 explains, so the paper's sample sizes must have
-differed between trials.
+finer grid of 361 cells.) Ours are higher by up to 1 point; the printed intervals reach further down than a
+sample of 1,100 explains.
 
 The error is {error} %, with its middle 95% in {ends};
 of simple random samples {simple} %. The paper prints 1.367 ± 1.269 and
@@ -246,39 +243,26 @@ the mean is √(2/π) E√((1 - p)/p) / √n = 1.373%.)
 """
 _FIGURE = """## Figure 2: three models and their majority vote
 
-Medians with quartiles over {trials} trials, the pools drawn as in section 5.2 with {positives:,}
-positives instead of a million. The paper prints a box plot, and in words: more than 85% saved in at
-least half of the trials; third quartiles of the error at about 3% or less; UniformSample a little behind
-the others.
+Medians with quartiles over {trials} trials, pools as in section 5.2 with {positives:,} positives instead of a
+million. Printed: more than 85% saved in at least half of the trials; third quartiles of the error at about
+3% or less; UniformSample a little behind.
 """
 _CHOSEN = """\
-What section 5.2 leaves open was chosen: the three lists of scores are one list, shuffled within blocks
-of 0.03 for the second and third model, and false negatives lie uniformly among what the first model
-calls negative.
+Chosen, as section 5.2 leaves it open: one list of scores, shuffled within blocks of 0.03 for the second and
+third model, and false negatives uniform among what the first model calls negative.
 """
 _LEMMA = """## Lemma 1: the draws of UniformSample are not independent
 
-Lemma 1 says that they are independent and uniform. They are uniform, and independent only given the sample
-that they are drawn from ([errata](errata.md)). Not in the paper: {trials:,} trials a row, samples of
-{size:,}, a precision of 0.8, overlaps of {shared:,} items. Of {trials:,} trials a variance has a standard
-error of 2.2% and a coverage of 0.95 one of 0.003. The bound is 1 + min(n_C / |S|, |S| / n_C), where
-|S| = |S⁺ + S⁻| is about n_P · PIR / CIR.
+They are independent only given the sample that they are drawn from ([errata](errata.md)). Not in the paper:
+{trials:,} trials a row, samples of {size:,}, a precision of 0.8, overlaps of {shared:,} items (standard error
+of a variance 2.2%, of a coverage of 0.95 0.003). The bound is 1 + min(n_C / |S|, |S| / n_C), |S| about
+n_P · PIR / CIR.
 """
 _REST = """\
 ## What is not here
 
-Table 2 needs the authors' classifiers of 4.5 million Reddit texts.
-
-## Where paper and code differ
-
-- Lemma 1 is wrong about independence: see above. `recycle_for_precision` reports the factor by which the
-  variance of a sample may exceed that of independent draws; it is 1 for "shuffle".
-- Line 2 of Algorithm 1 asks for a number of draws that is rarely whole. Where it is, every draw is exactly
-  uniform by either option. We round it at random, with the chances that keep its mean; the overlap is then
-  drawn too often by at most 1 / (4 |S|²) of its share.
-- The method `recycle`, and `assay.evalcore.recycled` behind it, is a design of our own with the
-  same aim. It draws without replacement and asks about each overlap once, for any number of systems
-  ([using methods](../../how-to/using-methods.md)).
+Table 2 needs the authors' classifiers of 4.5 million Reddit texts. The method `recycle` is a design of our
+own with the same aim ([errata](errata.md), [using methods](../../how-to/using-methods.md)).
 """
 
 

@@ -171,48 +171,36 @@ _RULES = {
 _HEAD = """# Low-shot validation
 
 *Low-Shot Validation: Active Importance Sampling for Estimating Classifier Performance on Rare
-Categories* (Poms et al., ICCV 2021). Figures called printed are in the paper; it plots, and prints few
-numbers. Ours come from the methods `acis`, `topk`, `gmm`, `herding`, `isotonic`, `platt`, `sawade` and
-`passive`, by `python -m benchmarks.reproduce.low_shot`.
-
-The paper's classes are the 1,000 of ImageNet (50,000 or 1.2 million items) and those of iNaturalist
-(96,000), with models that are not public in this form. Here they are rare tags of 5,426 comments, one
-against the rest, two pools of record pairs, and digits. So the sentences of the paper can be checked,
-and its curves cannot.
+Categories* (Poms et al., ICCV 2021), by `python -m benchmarks.reproduce.low_shot`. The paper's classes are
+those of ImageNet and iNaturalist, with models that are not public; here they are rare tags of 5,426
+comments, one against the rest, two pools of record pairs, and digits. So the sentences of the paper can be
+checked, and its curves cannot.
 """
-_ABOUT = """These numbers are means over the tags, at each number of labels; for figure 9 over the digits. On
-the record pairs, further down, GMM underestimates as printed, and the variance told is near the one seen
-at 30 to 150 labels.
-Labels bought for other models do worse here than printed: three kinds of models trained on few digits
-agree less than three networks on ImageNet.
+_ABOUT = """\
+Means over the tags; for figure 9 over the digits, whose models agree less than networks on ImageNet. On the
+record pairs GMM underestimates as printed, and the variance told is near that seen at 30 to 150.
 """
 _ERRORS = """## Figures 3 to 6: errors
 
 Mean squared error of F1 at {n} tags of GoEmotions that fewer than one comment in twenty has,
 {trials.classes} trials each, and on two pools of record pairs, {trials.single} trials each; two of
-`topk`, `gmm` and `herding`, which leave hardly anything to chance. Where F1 is undefined it counts as 0.
-
-`acis:last=1` is the paper's ACIS-LAST, `isotonic` its ISO, `passive` its RAND. `acis-pooled` is not the
-paper's.
+`topk`, `gmm` and `herding`. Undefined counts as 0. `acis:last=1` is the paper's ACIS-LAST, `isotonic` its
+ISO, `passive` its RAND; `acis-pooled` is ours.
 """
 _OPEN = """## What the paper leaves open
 
-The paper does not print ε, over how many iterations the weight β of the prior falls, or how many
-estimates are averaged. It prints a weight for labelled items that fits only if there are as many as new
-draws ([errata](errata.md)). Each line changes one setting of `acis`: ε = 0.01, four iterations, all
-estimates, the printed weight, isotonic regression, the 3 (i + 1) n_pos highest scores. The line with
-Platt's curve is figure 11.
+ε, the iterations over which β falls, how many estimates are averaged; and the weight of labelled items is
+[corrected](errata.md). Each line changes one setting of `acis`: ε = 0.01, four iterations, all estimates,
+the printed weight, isotonic regression, the 3 (i + 1) n_pos highest scores. Platt's curve is figure 11.
 """
 _VARIANCES = """## Figures 7 and 12: the variance of a single trial, beside that of many
 
-Means over {trials.variances} trials for each tag and over tags, and over {trials.single} trials
-for each pool of pairs. In the paper the first rule follows the variance that is seen, and the worst
-case lies far above it.
+Means over {trials.variances} trials for each tag, and over {trials.single} for each pool of pairs. In the
+paper the first rule follows the variance seen, and the worst case lies far above it.
 """
-_TOLD = """On the tags the first rule is a third too low at 10 labels, about right at 70, and too high after
-that. Equation 6 knows of no finite pool, and counts labels of earlier iterations as if they were drawn
-again; here 310 labels are a large part of a domain. From 70 labels on it does not tell which tags are
-uncertain: over tags, what is told and what is seen are then not positively correlated.
+_TOLD = """\
+On the tags the first rule is a third too low at 10 labels, about right at 70, and too high after: eq. 6
+knows of no finite pool. From 70 labels on it does not tell which tags are uncertain.
 """
 _SUBSETS = """## Figure 8: the variance of F1 on a fully labelled random subset
 
@@ -232,10 +220,6 @@ The tags again, {trials.shared} trials each. The paper buys labels at 0.1 and us
 """
 _REST = """## What is not here
 
-The curves of figures 3 to 12 themselves: they need the predictions of SwAV, SimCLRv2 and BYOL on
-ImageNet and iNaturalist. The features that `herding` ran on: ours runs on the score and the prediction.
-
-## Where paper and code differ
-
-Misprints, corrections and choices are on the [errata page](errata.md).
+The curves of figures 3 to 12 (predictions of SwAV, SimCLRv2 and BYOL); the features of `herding`, which
+runs on score and prediction here. Misprints and choices: [errata](errata.md).
 """

@@ -89,10 +89,9 @@ def _headings(budgets: Sequence[int]) -> str:
 _HEAD = """# Adaptive importance sampling
 
 *Needle in a Haystack: Label-Efficient Evaluation under Extreme Class Imbalance* (Marchant & Rubinstein
-2021). Figures called printed are in the paper. The paper plots its errors and prints no numbers of them;
-what it says of its plots is checked below. Everything else is ours, by `python -m
-benchmarks.reproduce.needle`: {repeats} repeats for each method (the paper has 1,000), {batch} newly asked
-items in a round (the paper does not say).
+2021). The paper plots its errors and prints no numbers of them; what it says of its plots is checked below.
+By `python -m benchmarks.reproduce.needle`: {repeats} repeats (the paper has 1,000), {batch} newly asked
+items a round (the paper does not say). None is by the authors' code ([what is known of it](errata.md)).
 
 | in the paper | here |
 |---|---|
@@ -103,65 +102,39 @@ items in a round (the paper does not say).
 | Ours-1, 256 blocks below the root | `dirichlet-flat` |
 | Ours-8, a binary tree of depth 8 | `dirichlet-tree` |
 
-Where the numbers are from. None was made by the authors' code ([what is known of it](errata.md)).
-
-| | in the paper | here |
-|---|---|---|
-| Table 3 | printed | counted in the same two pools |
-| Figures 2, 3, 5, 6, 7 | plotted | a reconstruction: registered methods by `evalcore.replay` |
-| Figures 4, 8 | plotted | a reconstruction by `assay.replay`, with fewer thresholds |
-| Section 3.3.2 | no experiment | ours |
-
 ## Table 3: the pools
 
 The imbalance is the items of the pool over its positives (the paper calls it positives over negatives).
 """
 _F1 = """## Figures 2, 3 and 5: F1
 
-Mean squared error of F1 ± its standard error; then the mean of KL(q* ‖ q), in nats, the distance of the
-proposal from the best one. A stratified sample has no proposal. An estimate without a value counts as 0.
+Mean squared error of F1 ± its standard error; then mean KL(q* ‖ q), in nats, of the proposal from the best
+one. An estimate without a value counts as 0.
 """
 _CLAIMS = "What the paper says of these plots, and what is found here:\n"
 _ACCURACY = """## Figures 6 and 7: accuracy
 
-OASIS is for F-measures alone. `stratified` has no value before it has labelled an item that is predicted
-positive; at small budgets that makes its error.
+OASIS is for F-measures alone. `stratified` has no value before it labelled a predicted positive.
 """
 _CURVES = """## Figures 4 and 8: a precision-recall curve
 
-abt-buy, by `assay.replay(..., measures={{"name": "pr_curve", "at": [...]}})`. Figure 4 draws 100 estimated
-curves at 5,000 labels, and figure 8 goes so far; here it ends at 1,000, after some minutes. A curve is one
-vector measure (Example 1), here of {thresholds:,} thresholds in place of 1,024, which `pr_curve` takes, but a
-replay of 53,753 items then holds several gigabytes. They are spaced evenly from the
-lowest score to the highest. Each entry is the squared error summed over all precisions and recalls, which
-grows with their number; means of {repeats} repeats, with {batch} newly asked items in a round. An estimate
-without a value counts as 0.
-
-For curves these methods draw without replacement, and cut the pool by expected influence and not by the grid
-of thresholds; `dirichlet-tree:printed=true` draws with replacement. `assay replay --divergence` tells the
-divergence of `dirichlet-tree` and `dirichlet-flat` (Ours-1) beside a curve; this table was made before it
-did, and leaves both out.
+abt-buy, by `assay.replay(..., measures={{"name": "pr_curve", "at": [...]}})`, to 1,000 labels (the paper:
+5,000), {thresholds:,} thresholds (1,024, at which a replay holds several gigabytes) spaced evenly over the
+scores. Squared error summed over all precisions and recalls, means of {repeats} repeats, {batch} newly asked
+items a round. The methods draw without replacement here, and cut by expected influence and not by thresholds
+(`dirichlet-tree:printed=true`: with replacement). Ours-1 and divergences were not run.
 """
 _COVERAGE = """## Section 3.3.2: the interval
 
-The paper measures no coverage. This is how often the nominal 95% interval of F1 covers, by `dirichlet-tree`,
-with the last proposal in its variance as printed (`variance=printed`) and with the one each draw was
-made with (the default). Of {repeats} repeats a coverage has a standard error of up to {error:.2f}. The
-[errata page](errata.md) has the reason.
+The paper measures no coverage. That of nominal 95% intervals of F1 by `dirichlet-tree`, with the last
+proposal in the variance (`variance=printed`) and with each draw's own (the default; [why](errata.md)):
+{repeats} repeats, standard error up to {error:.2f}.
 """
-_REST = """## Figures by hand
+_REST = """## What is not here
 
-Example 1, Tables 1 and 2, Proposition 1 and Examples 4 and 5 are unit tests with numbers worked out by hand
-(`test_generalized_measures.py`, `test_several_measures.py`, `test_divergence.py`: tests/unit/evalcore).
-
-## What is not here
-
-- amzn-goog, dblp-acm, safedriver, creditcard and tweets100k: their scores are not among our pools. So the
-  exceptions that the paper reports (dblp-acm, tweets100k) are not checked.
-- Appendix H, the stochastic oracle, has no experiment in the paper.
-
-## Where paper and code differ
-
-The [errata page](errata.md) lists misprints, corrections and choices. In these tables the branches of the
-tree of depth 8 have posterior means, and not the modes of eq. 11, which can be negative for a rare class.
+- amzn-goog, dblp-acm, safedriver, creditcard and tweets100k are not among our pools, so the exceptions that
+  the paper reports (dblp-acm, tweets100k) are not checked. Appendix H has no experiment in the paper.
+- Example 1, Tables 1 and 2, Proposition 1 and Examples 4 and 5 are unit tests with numbers worked out by hand
+  (`test_generalized_measures.py`, `test_several_measures.py`, `test_divergence.py`: tests/unit/evalcore).
+- Branches of the tree have posterior means here, and not the modes of eq. 11 ([errata](errata.md)).
 """
