@@ -24,6 +24,7 @@ from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 from assay.evalcore.weighted.segments import segment_rows
+from benchmarks.pages import write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "pooled-segments.md"
 SEGMENTS, LABELS, ITEMS = 20, 200, 10_000
@@ -300,7 +301,7 @@ def main() -> None:
     parser.add_argument("--live-runs", type=int, default=LIVE_RUNS)
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
-    given.out.write_text("\n".join(page(given.runs, given.live_runs)) + "\n", encoding="utf-8")
+    write_page(given.out, "\n".join(page(given.runs, given.live_runs)) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from benchmarks.pages import write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "ranks.md"
 SYSTEMS, ITEMS, LABELS, BATCH = 20, 2_000, 400, 200
@@ -138,7 +139,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     arms = (("passive", True), ("recalibrated", True), ("recalibrated", False))
-    given.out.write_text("\n".join(page(given.runs, arms)) + "\n", encoding="utf-8")
+    write_page(given.out, "\n".join(page(given.runs, arms)) + "\n")
 
 
 if __name__ == "__main__":
