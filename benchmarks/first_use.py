@@ -100,8 +100,8 @@ JOURNEYS = [
 
 # lines that matter: what is measured, refused or asked, and the first estimates
 _TOLD = re.compile(
-    r"assay: (?!columns|no column names|wrote|interrupted|goes on)|  \S+: |  (f1|subset_accuracy)\b|BadInput|"
-    r"\S+: finished|\S+-trial: \d"
+    r"assay: (?!columns|no column names|wrote|interrupted|goes on)|  (?!report)\S+: |"
+    r"  (f1|subset_accuracy)\b|BadInput|\S+: finished|\S+-trial: \d"
 )
 
 
