@@ -43,6 +43,8 @@ def _run(data: dict[str, Any]) -> dict[str, Any]:
 def _classes(folder: Path, **changes: Any) -> dict[str, Any]:
     folder.mkdir(parents=True)
     write_pool(folder)
+    if changes.get("pool_cluster") == "four":
+        _with_groups(folder / "pool.csv")
     return _run(spec_of_classes(folder, **changes))
 
 
@@ -63,6 +65,8 @@ def _with_groups(path: Path) -> None:
 
 def _two_classes(folder: Path, pool: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     predictions, labels = small_pool.write_small_pool(folder)
+    if pool.get("cluster") == "four":
+        _with_groups(Path(predictions))
     data = small_pool.spec_json(predictions, labels, **changes)
     data["pool"] = {key: x for key, x in {**data["pool"], **pool}.items() if x is not None}
     return _run(data)
@@ -200,7 +204,7 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
             _classes, folder / "named", measure=[{"name": "f1", "class": "owl"},
                                                  {"name": "recall", "class": "cat"}],
         ),
-        "classes/clusters": partial(_classes, folder / "clustered", pool_cluster="text"),
+        "classes/clusters": partial(_classes, folder / "clustered", pool_cluster="four"),
         "classes/whole-clusters": partial(
             _classes, folder / "whole", method="whole-clusters", pool_cluster="text", measure=["accuracy"],
         ),
@@ -225,7 +229,7 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
             _two_classes, folder / "curve", {"segments": None}, measure=CURVE, method="auto",
         ),
         "two classes/clusters": partial(
-            _two_classes, folder / "clusters", {"segments": None, "cluster": "text"}, method="auto",
+            _two_classes, folder / "clusters", {"segments": None, "cluster": "four"}, method="auto",
         ),
         "two classes/segments": partial(_two_classes, folder / "by-region", {}, method="recalibrated"),
         "two classes/audit": partial(
