@@ -147,7 +147,8 @@ def _with_attachments(sample: Mapping[str, Any]) -> dict[str, Any]:
     attached: Any = sample.get("attachments")
     if not attached:
         return dict(sample)
-    within = json.dumps({name: value for name, value in sample.items() if name != "attachments"})
+    within = json.dumps({name: value for name, value in sample.items()
+                         if name not in ("attachments", "events", "store")})
     whole: dict[str, Any] = json.loads(re.sub(
         r"attachment://(\w+)", lambda match: json.dumps(str(attached.get(match[1], match[0])))[1:-1], within))
     return whole

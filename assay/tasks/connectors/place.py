@@ -80,7 +80,7 @@ class Place:
 
         Raises BadInput for a file that cannot be read.
         """
-        text = "" if self._is_table else self._start_text.lstrip()
+        text = self._start_text.lstrip()
         if text[:1] in ("{", "["):
             paths = key_paths(text)
             return frozenset(paths | {path.removeprefix("data:") for path in paths})     # see `_objects`
@@ -93,10 +93,12 @@ class Place:
             if self._is_table:
                 with self._table() as (schema, _):
                     return list(schema.names)
-            rows = csv.reader(io.StringIO(self._start_text), delimiter=self._dialect.delimiter)
-            return _unlike(next(rows, []))
-        except (BadInput, csv.Error):
-            return []
+            if self._start_text:
+                rows = csv.reader(io.StringIO(self._start_text), delimiter=self._dialect.delimiter)
+                return _unlike(next(rows))
+        except (BadInput, csv.Error, StopIteration):
+            pass
+        return []
 
     def values(self) -> Iterator[Mapping[str, Any]]:
         """Every object of a JSON file, or row of a table, as a mapping; missing values are not there.
@@ -138,13 +140,16 @@ class Place:
             why = getattr(error, "strerror", None) or error
             raise BadInput(f"{self.address}: cannot be read: {why}") from None
 
-    @property
+    @cached_property
     def _start_text(self) -> str:
         """The beginning as text; nothing of what is none."""
         try:
-            return codecs.getincrementaldecoder(self._dialect.encoding)().decode(self._start).lstrip("\ufeff")
+            if not (self.is_archive or self._is_table):
+                decoder = codecs.getincrementaldecoder(self._dialect.encoding)()
+                return decoder.decode(self._start).lstrip("\ufeff")
         except (ValueError, BadInput):
-            return ""
+            pass
+        return ""
 
     @cached_property
     def _dialect(self) -> Dialect:

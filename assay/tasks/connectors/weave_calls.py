@@ -8,6 +8,7 @@ answers (`eval_results/query`) is read too.
 """
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter
@@ -17,7 +18,8 @@ from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value
 from assay.tasks.connectors.turns import text_or_json
 
 _SCORED = ("Evaluation.predict_and_score", "Evaluation.predictAndScore")
-_REFERENCE = "expected|expected_output|target|reference|ground_truth|ideal|answer|label"
+_REFERENCES = ("expected", "expected_output", "target", "reference", "ground_truth", "ideal", "answer",
+               "label")
 # of feedback: what its type begins with, where its value stands, and whether a person gave it
 _FEEDBACK = (("wandb.annotation.", "payload.value", True), ("wandb.runnable.", "payload.output", False),
              ("wandb.reaction", "payload.emoji|payload.alias", True))
@@ -71,14 +73,16 @@ def _scored(call: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
     example, run = value_at(call, "inputs.example"), text_at(call, "parent_id")
     if isinstance(example, str) and example.startswith("weave:"):
         notes.leave_out("examples of which only the address is there: export with expanded references")
-    expected = value_at(example, _REFERENCE)
-    asked = {name: value for name, value in example.items()
-             if name not in _REFERENCE.split("|")} if isinstance(example, Mapping) else example
-    model = value_at(call, "inputs.model.name|inputs.model")
+    keys = example if isinstance(example, Mapping) and len(example) > 1 else ()
+    right = next((name for name in _REFERENCES if name in keys), None)
+    model = value_at(call, "inputs.model.name|inputs.model._class_name|inputs.model")
     return {
-        **call, "run": run, "asked": asked, "expected": expected if asked else None,
-        "question_id": call.get("digest") or text_or_json(example), "scores": value_at(call, "output.scores"),
-        "answer": value_at(call, "output.output|output.model_output"), "model": _last_name(str(model or run)),
+        **call, "run": run, "expected": example.get(right) if keys else None,
+        "asked": {name: example[name] for name in keys if name != right} or example,
+        "question_id": call.get("digest") or sha256(text_or_json(example).encode()).hexdigest()[:16],
+        "scores": value_at(call, "output.scores"),
+        "answer": value_at(call, "output.output|output.model_output"),
+        "model": _last_name(model) if isinstance(model, str) else run,
     }
 
 

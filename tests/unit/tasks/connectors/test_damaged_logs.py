@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from services.log_writers import Case, helm, langsmith_experiment, openai_evals, promptfoo_csv, weave_calls
 
 from assay.evalcore.errors import BadInput
 from assay.flows.connectors import bring_in
@@ -86,6 +87,26 @@ def test_a_damaged_log_is_imported_or_refused(tmp_path, format):
         assert to.exists() or not list(tmp_path.glob(f".pool-{seed}*"))
         shutil.rmtree(folder)
     assert 0 < refused < SEEDS
+
+
+@pytest.mark.parametrize("writer", [promptfoo_csv, langsmith_experiment, openai_evals, helm, weave_calls])
+def test_a_damaged_export_is_imported_or_refused(tmp_path, writer):
+    cases = [Case(n, f"q{n}?", f"a{n}", verdict) for n, verdict in enumerate([1, 5, 3, 4, 2, 5])]
+    outcomes = []
+    for seed in range(SEEDS):
+        rng = random.Random(f"{writer.__name__} {seed}")
+        folder = tmp_path / f"logs-{seed}"
+        folder.mkdir()
+        for name, data in writer(cases).items():
+            (folder / name).write_bytes(data)
+        path = rng.choice(sorted(folder.iterdir()))
+        path.write_bytes(damaged(path, rng))
+        try:
+            bring_in([folder], tmp_path / f"pool-{seed}.parquet")
+            outcomes.append("imported")
+        except BadInput:
+            outcomes.append("refused")
+    assert set(outcomes) == {"imported", "refused"}
 
 
 @pytest.mark.parametrize(("log", "change"), [
