@@ -147,3 +147,22 @@ def test_bad_input_on_s3_leaves_no_manifest(bucket):
     with pytest.raises(AssayError, match=r"p\.csv: column 'score'"):
         freeze_pool(Spec.from_json(spec_data(path)), store)
     assert not store.exists("trial/pool/manifest.json")
+
+
+def test_tables_of_delta_lake_and_iceberg_on_s3(s3, monkeypatch):
+    deltalake = pytest.importorskip("deltalake", reason="needs the extra delta")
+    catalogs = pytest.importorskip("pyiceberg.catalog", reason="needs the extra iceberg")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")      # of the package deltalake: this server has no TLS
+    folder, warehouse = s3.new_url("delta"), s3.new_url("iceberg")
+    deltalake.write_deltalake(folder, table(0, 100), partition_by=["prediction"])
+    catalog = catalogs.load_catalog("tests", type="in-memory", warehouse=warehouse, **{
+        "s3.endpoint": s3.endpoint, "s3.access-key-id": s3.access_key, "s3.secret-access-key": s3.secret_key,
+        "s3.region": "us-east-1",
+    })
+    catalog.create_namespace("models")
+    catalog.create_table("models.rows", schema=table(0, 1).schema).append(table(0, 100))
+    for address in (f"delta://{folder}?version=0", f"iceberg://{warehouse}/models/rows"):
+        rows = [row for batch in open_source(address).batches(["item_id", "prediction", "text"])
+                for row in batch.columns.to_pylist()]
+        assert sorted(rows, key=str) == sorted(
+            table(0, 100).select(["item_id", "prediction", "text"]).to_pylist(), key=str)

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import shutil
+import tarfile
 import textwrap
 import zipfile
 from contextlib import redirect_stderr, redirect_stdout
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from doubles.small_pool import spec_json, write_small_pool
+from services.prefect_server import ROOT
 from services.time_stamps import openssl, time_stamp_server
 
 from assay.evalcore.errors import BadInput, Unreachable
@@ -233,3 +235,13 @@ def test_time_stamps_that_do_not_come(server):
         stamped_at(stamp, b"another", None)
     with time_stamp_server() as other, pytest.raises(WrongSignature, match="does not hold"):
         stamped_at(stamp, b"message", other.root.read_bytes())
+
+
+def test_a_bundle_of_a_revised_ledger_of_version_1_which_had_no_log(tmp_path):
+    with tarfile.open(ROOT / "tests" / "promised" / "ledgers-1.tar.xz") as archive:
+        wanted = [one for one in archive if one.name.startswith("ledger/revised/")]
+        archive.extractall(tmp_path, wanted, filter="data")
+    done = run("report", "revised", "--store", tmp_path / "ledger", "--bundle", tmp_path / "revised.zip")
+    assert "nobody signed it" in done.stderr
+    found = verify_bundle(tmp_path / "revised.zip")
+    assert (found.verified, found.revisions) == (True, 1)

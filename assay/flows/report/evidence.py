@@ -36,7 +36,7 @@ def gather_evidence(opened: Opened) -> EvidencePack:
         exposures += _exposures(opened, planned, people)
         number += 1
     revisions = read_revisions(opened.ledger)
-    facts = _facts(opened, number - 1)
+    facts = _facts(opened, number - 1, len(revisions))
     return EvidencePack(
         evaluation=opened.name,
         facts={**facts, "revisions": [_revision(opened.ledger, one) for one in revisions]},
@@ -151,12 +151,13 @@ def _revision(ledger: Ledger, revision: Revision) -> JsonObject:
     }
 
 
-def _facts(opened: Opened, rounds: int) -> JsonObject:
+def _facts(opened: Opened, rounds: int, revisions: int) -> JsonObject:
     name, manifest = opened.name, opened.manifest
     ending = read_ending(opened.ledger, len(opened.extensions))
     seals = {str(n): _digest(opened.ledger, layout.seal(name, n)) for n in range(1, rounds + 1)}
     closed = [digest for digest in seals.values() if digest]
     final = _digest(opened.ledger, layout.final_seal_after(name, len(opened.extensions)))
+    revised = _digest(opened.ledger, layout.revision_seal(name, revisions)) if revisions else None
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
@@ -183,7 +184,8 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {
             "rounds": seals, "ending": final,
-            "last": newest_digest(opened.ledger) or final or (closed[-1] if closed else None),
+            # version 1.0.0 had no log, and seals alone
+            "last": newest_digest(opened.ledger) or revised or final or (closed[-1] if closed else None),
         },
         "versions": {"began": dict(opened.versions), "this_pack": versions()},
     }

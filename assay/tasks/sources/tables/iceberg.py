@@ -5,6 +5,7 @@ PyIceberg is told of (`~/.pyiceberg.yaml`, or variables `PYICEBERG_CATALOG__…`
 the order of their paths, one at a time, without the rows that the snapshot has deleted.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ def _opened(asked: TableAddress) -> Any:
     try:
         if asked.catalog is not None:
             return catalogs.load_catalog(asked.catalog).load_table(asked.place)
-        return tables.StaticTable.from_metadata(_metadata_file(asked.place))
+        return tables.StaticTable.from_metadata(_metadata_file(asked.place), _access())
     except BadInput:
         raise
     except Exception as error:
@@ -93,11 +94,10 @@ def _metadata_file(place: str) -> str:
     """The newest metadata file of a table's folder; a metadata file is itself. Raises BadInput."""
     if place.endswith(".metadata.json"):
         return place
-    filesystems = import_module("pyarrow.fs")
-    system, path = filesystems.LocalFileSystem(), place
-    if "://" in place:
-        system, path = filesystems.FileSystem.from_uri(place)
-    below = filesystems.FileSelector(f"{path.rstrip('/')}/metadata", allow_not_found=True)
+    reading = import_module("pyiceberg.io.pyarrow").PyArrowFileIO(_access())
+    scheme, host, path = reading.parse_location(place)
+    below = import_module("pyarrow.fs").FileSelector(f"{path.rstrip('/')}/metadata", allow_not_found=True)
+    system = reading.fs_by_scheme(scheme, host)
     matches = [_METADATA.fullmatch(file.base_name) for file in system.get_file_info(below)]
     numbers = {match[0]: int(match[1]) for match in matches if match}
     if not numbers:
@@ -107,3 +107,15 @@ def _metadata_file(place: str) -> str:
         )
     newest = max(numbers, key=lambda name: (numbers[name], name))
     return f"{place.rstrip('/')}/metadata/{newest}"
+
+
+def _access() -> dict[str, str]:
+    """What PyIceberg is told of object storage: where boto3 would find it too."""
+    names = {
+        "s3.endpoint": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+        "s3.region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+    }
+    return {
+        setting: value for setting, variables in names.items()
+        if (value := next(filter(None, map(os.environ.get, variables)), None))
+    }
