@@ -101,14 +101,15 @@ def _kernel(grid: Floats, centres: Floats, spread: float) -> Floats:
 @lru_cache(maxsize=4 * SPREADS)
 def _whole_kernel(low: float, high: float, points: int, spread: float) -> Floats:
     """The same of centres over the whole grid: shares of one precision have one."""
-    return _kernel(np.linspace(low, high, points), np.linspace(low, high, CENTRES), spread)
+    grid, centres = (np.linspace(low, high, n, dtype=np.float64) for n in (points, CENTRES))
+    return _kernel(grid, centres, spread)
 
 
 def _closing_in(scale: AreaScale, likelihood: Floats, spread: float) -> _Piece:
     """At one β and τ; likelihood (S, G).  The grid of μ closes in on its posterior."""
     low, high = float(scale.grid[0]), float(scale.grid[-1])
     for closer in range(CLOSER):
-        centres = np.linspace(low, high, CENTRES)
+        centres = np.linspace(low, high, CENTRES, dtype=np.float64)
         step = centres[1] - centres[0]
         kernel = _kernel(scale.grid, centres, spread) if closer else \
             _whole_kernel(low, high, len(scale.grid), spread)
@@ -247,7 +248,8 @@ def _of_items(scale: AreaScale, direct: DirectEstimates, density: Floats, at: Fl
     left = np.full(len(left), np.inf) if direct.population else left
     scatter = (density * scale.likelihood.scatter(at)).sum(axis=1)
     of_items = np.where(left > 0, (1 - share) ** 2 * (variance + scatter / np.maximum(left, 1.0)), 0.0)
-    at_low = at_high = step = np.zeros(len(chance))
+    none: Floats = np.zeros(len(chance))
+    at_low, at_high, step = none, none, none
     if isinstance(scale.likelihood, Binomial):
         labels = scale.likelihood
         place = (at - labels.low) / labels.span

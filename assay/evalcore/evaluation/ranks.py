@@ -27,7 +27,7 @@ import numpy as np
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.printed import IF_ANY
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats, Ints
 
 _SETTLED = 1e-9   # a bound this near to 0 is 0 but for rounding
 
@@ -146,7 +146,7 @@ def _lowest_differences(rows: Sequence[MeasureEstimate], names: Sequence[str], s
     return np.where(np.abs(lowest) < _SETTLED, 0.0, lowest)
 
 
-def _tiers(better: np.ndarray) -> np.ndarray:
+def _tiers(better: Bools) -> Ints:
     """(K,) 1 + the longest chain of systems, each known to be better than the next, that ends before each."""
     tier = np.ones(len(better), np.int64)
     for _ in range(len(better)):

@@ -94,7 +94,7 @@ def source(tmp_path_factory):
         "second": [NAMES[k] for k in second], "judge": rng.integers(0, 3, N),
         "number": number, "guess": number + rng.normal(size=N), "other": rng.random(N), "tags": tags,
         "yes": np.where(number > 0.5, "yes", "no"), "sure": 1 / (1 + np.exp(-number)),
-        "prompt": [f"q{i // 40}" for i in range(N)],
+        "prompt": [f"q{i // 40}" for i in range(N)], "region": [f"r{i % 3}" for i in range(N)],
         "a": ["left"] * N, "b": ["right"] * N, "grade": p.argmax(axis=1),
         **{f"g_{k}": p[:, k] for k in range(3)},
         "won": [["a", "b", "tie"][k] for k in p.argmax(axis=1)],
@@ -111,7 +111,10 @@ def pool_of(source, folder, kind, method, monkeypatch):
     """A spec, its parts of PART rows in a store, and the shards of so many parts."""
     pool, labels, measure = POOLS[kind]
     data = spec_data(source, score=None) | {"labels": labels, "measure": measure, "method": method}
-    data["pool"] = {k: v for k, v in (data["pool"] | pool).items() if v is not None}
+    segments = [] if "contenders" in pool else ["region"]
+    data["pool"] = {
+        k: v for k, v in (data["pool"] | pool | {"segments": segments}).items() if v is not None
+    }
     spec, store = Spec.from_json(data), LocalStore(folder)
     manifest = freeze_pool(spec, store)
     [table] = frozen_parts(store, manifest.part_keys)
@@ -126,7 +129,7 @@ def pool_of(source, folder, kind, method, monkeypatch):
     def cut(shard_parts, map_over=one_after_the_other):
         monkeypatch.setattr(frozen, "SHARD_PARTS", shard_parts)
         shards = PoolToCut(
-            evaluation="trial", store=store, shards=shards_of(keys, rows), segments=[], outcomes={},
+            evaluation="trial", store=store, shards=shards_of(keys, rows), segments=segments, outcomes={},
             map_over=map_over, kept=True,
         )
         return shards, *prediction_kind(spec).cut(method, shards)
@@ -156,6 +159,10 @@ def test_shards_are_cut_as_one_shard_is(kind, method, source, tmp_path, monkeypa
     for name, values in whole[1].cells.to_arrays().items():
         np.testing.assert_allclose(found[1].cells.to_arrays()[name], values, rtol=1e-12, atol=1e-12)
     assert found[1].grids == whole[1].grids
+    expected = getattr(whole[1], "expected_by_segment", {})
+    assert set(expected) <= {"region"}
+    for column, risk in expected.items():
+        np.testing.assert_allclose(found[1].expected_by_segment[column], risk, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["classes", "systems", "curves"])
