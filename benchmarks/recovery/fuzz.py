@@ -57,8 +57,8 @@ class OneChanged(MemoryStore):
         self._counted = -1      # the folders are looked up when something is put
 
 
-def fuzz(folder: Path, mutations: int, seed: int) -> Fuzzed:
-    """So many changes in all, evenly over the kinds of keys of each ledger."""
+def fuzz(folder: Path, mutations: int, seed: int, full: int = IN_FULL) -> Fuzzed:
+    """So many changes in all, evenly over the kinds of keys; full: one in so many is read by all, none if 0."""
     draw = random.Random(seed)
     result = Fuzzed()
     with chdir(folder):
@@ -66,11 +66,11 @@ def fuzz(folder: Path, mutations: int, seed: int) -> Fuzzed:
         for i in range(mutations):
             ledger, kind, keys, expected = targets[i % len(targets)]
             key = draw.choice(keys)
-            blob = _changed(draw, ledger.values, key, keys)
-            if blob == ledger.values[key]:
-                continue
+            blob = ledger.values[key]
+            while blob == ledger.values[key]:
+                blob = _changed(draw, ledger.values, key, keys)
             result.tried[kind] = result.tried.get(kind, 0) + 1
-            in_full = i // len(targets) % IN_FULL == 0
+            in_full = full > 0 and i // len(targets) % full == 0
             _judge(result, OneChanged(ledger.values, key, blob), key, ledger, expected, in_full=in_full)
     return result
 
