@@ -1,4 +1,4 @@
-"""A slice of every operation: a monitor that catches up, and an evaluation with people who differ, cut off."""
+"""A slice of every operation: a monitor that catches up, and people who differ, cut off."""
 
 import pytest
 

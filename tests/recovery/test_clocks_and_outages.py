@@ -47,8 +47,8 @@ def test_prefect_that_cannot_be_reached_holds_nothing_up_on_the_command_line(tmp
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     predictions, labels = write_small_pool(tmp_path, n=60)
     spec = spec_json(predictions, labels, budget={"labels": 6}, batch_size=3)
-    (tmp_path / "small.json").write_text(json.dumps(spec))
-    assert run_command_line(["run", "small.json", "--json"]) == 0
+    (tmp_path / "small.yaml").write_text(json.dumps(spec))
+    assert run_command_line(["run", "small.yaml", "--json"]) == 0
     assert run_command_line(["sweep"]) == 0
     assert run_command_line(["verify", "small"]) == 0
     assert "9/api" not in "".join(capsys.readouterr())

@@ -117,9 +117,11 @@ def test_no_planted_secret_is_in_a_ledger_a_log_or_an_output(everywhere, canary,
 def test_no_planted_secret_is_on_a_page_or_in_a_trace(everywhere, canary, monkeypatch, caplog, capfd):
     token = canary()
     # every variable of ours and of others that holds a secret, whether or not somebody reads it here
-    for name in ("ASSAY_SERVE_TOKEN", "ASSAY_WEBHOOK_SECRET", "LABEL_STUDIO_PASSWORD", "LABEL_STUDIO_USER_TOKEN",
-                 "PREFECT_API_AUTH_STRING", "AZURE_STORAGE_KEY", "AZURE_STORAGE_CONNECTION_STRING",
-                 "OTEL_EXPORTER_OTLP_HEADERS", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD"):
+    for name in (
+        "ASSAY_SERVE_TOKEN", "ASSAY_WEBHOOK_SECRET", "LABEL_STUDIO_PASSWORD", "LABEL_STUDIO_USER_TOKEN",
+        "PREFECT_API_AUTH_STRING", "AZURE_STORAGE_KEY", "AZURE_STORAGE_CONNECTION_STRING",
+        "OTEL_EXPORTER_OTLP_HEADERS", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD",
+    ):
         monkeypatch.setenv(name, token if name == "ASSAY_SERVE_TOKEN" else canary())
     monkeypatch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.01)
     assert run_command_line(["run", spec_of("told", threshold={"min": 0.999})]) in (3, 4)
@@ -128,7 +130,8 @@ def test_no_planted_secret_is_on_a_page_or_in_a_trace(everywhere, canary, monkey
     with serving(stores, access_to(stores, token, None)) as address:
         for path in ("/", "/metrics", "/labels", "/compare", "/evaluations/told", "/evaluations/told/spec",
                      "/evaluations/nobody", "/%00"):
-            for headers in ({"Authorization": f"Bearer {token}"}, {"Authorization": "Bearer wrong-wrong-wrong"}):
+            for sent in (token, "wrong-wrong-wrong-wrong"):
+                headers = {"Authorization": f"Bearer {sent}"}
                 reply = httpx.get(address + path, headers=headers, timeout=60)
                 texts += [reply.text, str(reply.headers)]
     assert any("told" in text for text in texts)
