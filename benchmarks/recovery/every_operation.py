@@ -11,10 +11,10 @@ lived once, and what outlives a process is copied after each of its writes.
 
 and the step in which that happened is run again, by something that remembers nothing.  The record must then
 be that of the undisturbed life, key by key and byte by byte, but for times and random words, and the desk
-hold what it holds there.  Each n costs its step and the run after it: where the record at the end of a step is
-that of the undisturbed life, what follows is as well, and where it is that of a process which was killed at
-this n, that was tried.  One n in IN_FULL is lived to its end all the same, and verified.  At which a long life
-finds its store away, one in so many is tried (`Life.away`): each of these costs the whole step.
+hold what it holds there.  Each n costs its step and the run after it: where the record at the end of a step
+is that of the undisturbed life, what follows is as well, and where it is that of a process which was killed
+at this n, that was tried.  One n in IN_FULL is lived to its end all the same, and verified.  In a long life
+the store is away at one n in `Life.away` only, because each of these costs the whole step.
 """
 
 import re
@@ -116,7 +116,9 @@ class Whole:
     def killed_at(self, number: int) -> Scene:
         """What outlives a process that is killed before the operation of this number, from 1 on."""
         step, at, _ = self.operations[number - 1]
-        writes = sum(name.startswith(WRITES) for in_step, n, name in self.operations if in_step == step and n < at)
+        writes = sum(
+            name.startswith(WRITES) for in_step, n, name in self.operations if in_step == step and n < at
+        )
         return [moment.scene for moment in self.moments if moment.step == step][writes]
 
     @property

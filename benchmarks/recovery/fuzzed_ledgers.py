@@ -3,8 +3,8 @@
 Made by this version: an evaluation that was extended and revised; one with gold, two people an item, a round
 closed early and a revision; one at a simulated desk whose people err, with outcomes known beforehand; and a
 monitor with a missing window, a mute, an amendment, a response, and alerts that were sent and not sent.  Of
-version 1.0.0: an evaluation that is open at the caller's desk, one that inherits labels, one of three people an item,
-and a monitor whose records are sealed one by one.
+version 1.0.0: an evaluation that is open at the caller's desk, one that inherits labels, one of three people
+an item, and a monitor whose records are sealed one by one.
 """
 
 import csv
@@ -53,8 +53,8 @@ from benchmarks.recovery.every_operation import undisturbed
 from benchmarks.recovery.lives import LIVES
 
 Reader = tuple[str, Callable[[], Any]]
-# of shards of a freeze that was interrupted, of an evaluation or a monitor of very many records, and of a seal
-# that version 1.0.0 wrote of the state of a window
+# of shards of a freeze that was interrupted, of evaluations and monitors of very many records, and the seal
+# that version 1.0.0 put beside the state of a window
 NOT_HELD = frozenset(kind.template for kind in (
     layout.freezing_receipt, layout.freezing_scores, layout.freezing_ids, layout.checkpoint_run,
     layout.monitor_checkpoint_run, layout.monitor_checkpoint, layout.window_state_seal,

@@ -1,4 +1,4 @@
-"""Lives of evaluations and monitors, each a list of steps that may be repeated: begin, advance, extend, amend.
+"""Lives of evaluations and monitors, each a list of steps that may be repeated: begin, advance, extend …
 
 An evaluation of every kind of outcome, and of several questions; one that is extended and then revised; one
 with gold, two people an item who differ, and a round that is closed early; and a monitor that catches up.

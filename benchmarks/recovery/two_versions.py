@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-VERSION_1_0_0 = ("v1.0.0", "176743d9")      # the tag of version 1.0.0, and its commit where there is none
+VERSION_1_0_0 = ("v1.0.0", "176743d9")      # its tag, and its commit where there is no tag
 PROGRAM = Path(__file__).with_name("a_turn.py")
 STEPS = ("begin", *("advance",) * 5, "extend", *("advance",) * 3, "change", "look", "look")
 OF_MONITOR = ("register", "tick 1", "tick 2", "amend", "tick 3", "mute", "tick 4", "tick 5", "tick 5")
@@ -138,7 +138,8 @@ def _write(folder: Path, what: str) -> Mapping[str, Any]:
     predictions, labels = write_small_pool(folder, n=60)
     evaluation = spec_json(
         predictions, labels, n=60, budget={"labels": 9}, batch_size=3, limit={"min": 0.2},
-        desk={"kind": "folder", "path": str(folder / "desk"), "ask_again": False}, method="auto" if what == "auto" else "passive",
+        desk={"kind": "folder", "path": str(folder / "desk"), "ask_again": False},
+        method="auto" if what == "auto" else "passive",
     )
     for key in ("n", "target"):
         evaluation.pop(key, None)

@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests python -m promised.records > tests/promised/records-1.json
 
-is run with the code of the version in which a format begins. A record has no field that this version does not
-know, and no word where only some may stand: it refuses the whole record, and two versions could not take turns
-on one ledger. What is new has a place that it passes over: a key of its own, or an entry of a mapping.
+is run with the code of the version in which a format begins. A record has no field that this version does
+not know, and no word where only some may stand: it refuses the whole record, and two versions could not take
+turns on one ledger. What is new has a place that it passes over: a key of its own, an entry of a mapping.
 """
 
 import json

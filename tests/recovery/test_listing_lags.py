@@ -63,3 +63,43 @@ def test_an_evaluation_and_a_monitor_lag_behind_nothing(tmp_path):
     mute(store, "stream", until=after(9), reason="roll-out", now=after(1))
     tick(store, "stream", now=after(3))
     assert verify_monitor(store.caught_up(), "stream").differences == ()
+
+
+class Late(MemoryStore):
+    """Whatever was put is missing from the next few listings, whoever lists."""
+
+    def __init__(self, lag):
+        super().__init__()
+        self.lag, self.listings, self.put_at = lag, 0, {}
+
+    def put(self, key, blob):
+        self.put_at.setdefault(key, self.listings)
+        return super().put(key, blob)
+
+    def keys(self, prefix=""):
+        self.listings += 1
+        shown = [key for key in super().keys(prefix) if self.put_at[key] + self.lag < self.listings]
+        return iter(shown)
+
+    def caught_up(self):
+        self.lag = -1
+        return self
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_keys_of_every_kind_may_lag(tmp_path, lag):
+    prompt, late = World(tmp_path, **SMALL), World(tmp_path, store=Late(lag), **SMALL)
+    for world in (prompt, late):
+        for _ in range(3):
+            world.run()
+        extend(world.store, "small", 9, now=lambda: after(1))
+        for _ in range(3):
+            world.advance()
+    assert verify(late.store.caught_up(), "small").differences == ()
+    assert late.record().keys() == prompt.record().keys()
+    write_stream(tmp_path, 3, items=60)
+    store = Late(lag)
+    register(store, a_monitor(tmp_path, quiet_labels=20))
+    for day in (1, 1, 3, 3):
+        tick(store, "stream", now=after(day))
+    assert verify_monitor(store.caught_up(), "stream").differences == ()

@@ -129,10 +129,13 @@ def judge(
             if place.question == question
         }
         in_breach |= {place for place in places if _breach_stands(alike, place)}
-    rules = rules_by_question(version.spec, tests_alone=versions.tests_alone and not judged_without_tests_alone(
+    without_tests = judged_without_tests_alone(
         place for verdict in (*before, *filter(None, [recorded]))
         for place in (verdict.overall, *verdict.segments)
-    ))
+    )
+    rules = rules_by_question(
+        version.spec, tests_alone=versions.tests_alone and not without_tests
+    )
     overall, segments = _judged(version.spec, rules, window, found, standing, in_breach)
     first = found.samples[overall.question]
     return WindowVerdict(

@@ -54,7 +54,7 @@ LATER_KINDS: tuple[Kind, ...] = ("collapse", "signal", "silent")   # that versio
 
 
 def as_stored(alert: Alert) -> Alert:
-    """The alert as a ledger holds it: one of a kind that version 1.0.0 refuses is a `missing` one of its group.
+    """The alert as a ledger holds it: one of a kind that version 1.0.0 refuses is `missing`, of its group.
 
     So two versions can take turns on one ledger. Of such an alert the group is its kind.
     """

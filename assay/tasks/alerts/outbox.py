@@ -124,7 +124,8 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
             continue
         settled = get_record(ledger, key, Settled)
         if settled.status == "sent":
-            found.append((settled.at, as_raised(get_record(ledger, layout.alert(ledger.name, sent[1]), Alert))))
+            alert = get_record(ledger, layout.alert(ledger.name, sent[1]), Alert)
+            found.append((settled.at, as_raised(alert)))
     return found
 
 

@@ -90,13 +90,15 @@ def begin_log(ledger: Ledger) -> None:
     first = layout.log_entry(ledger.name, 1)
     if ledger.exists(first):
         return
-    there = list(ledger.keys(f"{ledger.name}/"))
-    lost = [key for key in there if is_logged(key)]
+    there = set(ledger.keys(f"{ledger.name}/"))
+    # of a store whose listing lags: what was put a moment ago is asked for by name
+    there |= {key for kind in _AT_FIRST if len(kind.fields) == 1 and ledger.exists(key := kind(ledger.name))}
+    lost = sorted(key for key in there if is_logged(key))
     if lost and begins_with_log(ledger):
         raise damaged(first, f"the log of this ledger is gone, and {lost[0]} was in it")
     covers = {
         short_key(key, ledger.name): layout.digest(ledger.get(key))
-        for key in there if any(kind.match(key) for kind in _AT_FIRST)
+        for key in sorted(there) if any(kind.match(key) for kind in _AT_FIRST)
     }
     ledger.put(first, record.encode(LogEntry(number=1, before="", covers=covers)))
 

@@ -8,14 +8,18 @@ import threading
 import traceback
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
+from services.serving import serving
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
+from assay.flows.serve.stores import access_to, read_only_store
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.effects import _Call
+from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores import s3
 from assay.tasks.secrets import refuse_secrets, secret_in
 
@@ -108,6 +112,69 @@ def test_no_planted_secret_is_in_a_ledger_a_log_or_an_output(everywhere, canary,
     assert "HTTP 500" in said + "".join(path.read_text() for path in Path().rglob("*.failed.json"))
     files = [path.read_bytes() for path in Path().rglob("*") if path.is_file()]
     assert canary.found(said, caplog.text, *files) == set()
+
+
+def test_no_planted_secret_is_on_a_page_or_in_a_trace(everywhere, canary, monkeypatch, caplog, capfd):
+    token = canary()
+    # every variable of ours and of others that holds a secret, whether or not somebody reads it here
+    for name in (
+        "ASSAY_SERVE_TOKEN", "ASSAY_WEBHOOK_SECRET", "LABEL_STUDIO_PASSWORD", "LABEL_STUDIO_USER_TOKEN",
+        "PREFECT_API_AUTH_STRING", "AZURE_STORAGE_KEY", "AZURE_STORAGE_CONNECTION_STRING",
+        "OTEL_EXPORTER_OTLP_HEADERS", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD",
+    ):
+        monkeypatch.setenv(name, token if name == "ASSAY_SERVE_TOKEN" else canary())
+    monkeypatch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.01)
+    assert run_command_line(["run", spec_of("told", threshold={"min": 0.999})]) in (3, 4)
+    stores = {"team": read_only_store("team", open_store("assay-ledger"))}
+    texts = []
+    with serving(stores, access_to(stores, token, None)) as address:
+        for path in ("/", "/metrics", "/labels", "/compare", "/evaluations/told", "/evaluations/told/spec",
+                     "/evaluations/nobody", "/%00"):
+            for sent in (token, "wrong-wrong-wrong-wrong"):
+                headers = {"Authorization": f"Bearer {sent}"}
+                reply = httpx.get(address + path, headers=headers, timeout=60)
+                texts += [reply.text, str(reply.headers)]
+    assert any("told" in text for text in texts)
+    assert canary.found(*texts, caplog.text, *capfd.readouterr()) == set()
+
+
+@pytest.mark.parametrize("source", [
+    "http://169.254.169.254/latest/meta-data/x.csv", "https://127.0.0.1/x.csv", "http://[::1]:9/x.parquet",
+    "ftp://localhost/x.csv", "gopher://localhost/x.csv",
+])
+def test_a_source_is_no_request_to_an_address_inside(everywhere, echo, source, capsys):
+    assert run_command_line(["begin", spec_of("inside", pool={"source": source})]) == 2
+    assert "source" in capsys.readouterr().err
+
+
+def test_a_webhook_that_redirects_is_not_followed(everywhere, monkeypatch):
+    followed = []
+
+    class Redirecting(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            followed.append(self.path)
+            self.send_response(307)
+            self.send_header("Location", "/inside")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_POST  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    monkeypatch.setenv("ASSAY_ALERTS", f"http://127.0.0.1:{server.server_port}/hook")
+    alerts = {"each_round": True, "tell": ["inconclusive"]}
+    run_command_line(["run", spec_of("told", threshold={"min": 0.999}, alerts=alerts)])
+    run_command_line(["alerts", "--deliver"])
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    assert followed
+    assert set(followed) == {"/hook"}
 
 
 ADDRESSES = [
