@@ -204,9 +204,11 @@ class Transcoded(io.RawIOBase):
 # A few megabytes of gzip can be one line of gigabytes, and whoever looks for its end would hold all of it.
 
 class BoundedLines(io.RawIOBase):
-    """The bytes of `inner`; raises BadInput at a line of more than `longest` bytes. `see` gets all of them.
+    """The bytes of `inner` up to a line of more than `longest` bytes. `see` gets all of them.
 
-    Another thread may read ahead. After `stop`, it finds the end, whatever is left.
+    A thread of Arrow's may read ahead. An error that it meets in Python, while the process ends, aborts the
+    process; so whoever reads finds the end where something is refused, and `raise_refusal` says what it was.
+    After `stop` it finds the end, whatever is left.
     """
 
     def __init__(
@@ -217,6 +219,7 @@ class BoundedLines(io.RawIOBase):
         self._file, self._inner, self._longest, self._see = file, inner, longest, see
         self._lines, self._open = lines, 0      # lines that ended; bytes of the one that did not
         self._stopped = False
+        self._refusal: Exception | None = None
         self._reading = Lock()
 
     def readable(self) -> bool:
@@ -226,14 +229,23 @@ class BoundedLines(io.RawIOBase):
     def readinto(self, into: Any) -> int:
         """Read some bytes, at most as many as there is room for."""
         with self._reading:
-            if self._stopped:
+            if self._stopped or self._refusal is not None:
                 return 0
-            block = self._inner.read(min(len(into), self._longest))
-            self._count(block)
-            if self._see:
-                self._see(block)
+            try:
+                block = self._inner.read(min(len(into), self._longest))
+                self._count(block)
+                if self._see:
+                    self._see(block)
+            except (BadInput, OSError, EOFError, ValueError, zlib.error) as error:
+                self._refusal = error
+                return 0
             into[: len(block)] = block
             return len(block)
+
+    def raise_refusal(self) -> None:
+        """Raise what ended the reading before the end of the file, if anything did."""
+        if self._refusal is not None:
+            raise self._refusal
 
     def stop(self) -> None:
         """Read nothing more. Returns when no other thread is reading."""
@@ -307,8 +319,8 @@ def csv_batches(
         asked = _Asked(begins.names, columns, wanted, begins.dialect.delimiter, mark.row if mark else 0)
         if mark is not None:
             raw.seek(mark.byte)
-            with _bounded(file, raw, mark.line) as stream:
-                yield from _batches(file, stream, asked)
+            with _bounded(file, raw, mark.line) as lines:
+                yield from _batches(file, _buffered(lines), lines, asked)
             return
         values = QuotedValues(
             asked.delimiter, lambda: begins.text, lambda found: _refuse(file, begins, found)
@@ -319,14 +331,20 @@ def csv_batches(
             if marks:
                 marks.see(block)
 
-        with _bounded(file, _whole(file, begins.start, begins.dialect, text), 0, see) as stream:
+        with _bounded(file, _whole(file, begins.start, begins.dialect, text), 0, see) as lines:
+            stream = _buffered(lines)
             stream.read(begins.taken)
             if stream.peek(1):
-                yield from _batches(file, stream, asked)
+                yield from _batches(file, stream, lines, asked)
+            lines.raise_refusal()
+
+
+def _buffered(lines: BoundedLines) -> io.BufferedReader:
+    return io.BufferedReader(lines, buffer_size=_STREAM)
 
 
 def _batches(
-    file: SourceFile, stream: io.BufferedReader, asked: _Asked
+    file: SourceFile, stream: io.BufferedReader, lines: BoundedLines, asked: _Asked
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     first, path = asked.first, file.path
     there = [asked.names[_named(asked.names).index(column)] for column in asked.columns]
@@ -346,7 +364,9 @@ def _batches(
                     return
                 yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(asked.columns))
                 first += batch.num_rows
+            lines.raise_refusal()
     except pa.ArrowInvalid as error:
+        lines.raise_refusal()
         if "straddling" in str(error):
             raise BadInput(
                 f"{file.path}: a row after row {first:,} is longer than {_BLOCK >> 20} MB, or a quotation "
@@ -428,11 +448,11 @@ def _explained(file: SourceFile) -> Iterator[None]:
 @contextmanager
 def _bounded(
     file: SourceFile, text: BinaryIO, passed: int, see: Callable[[bytes], None] | None = None
-) -> Iterator[io.BufferedReader]:
+) -> Iterator[BoundedLines]:
     """Text in lines of bounded length; passed: lines before it."""
     lines = BoundedLines(file, text, _LONGEST_LINE, passed, see)
     try:
-        yield io.BufferedReader(lines, buffer_size=_STREAM)
+        yield lines
     finally:
         lines.stop()     # Arrow reads ahead in a thread, and goes on with a file that it refused
 
@@ -463,10 +483,11 @@ def _refuse(file: SourceFile, begins: _Beginning, found: Misquoted) -> NoReturn:
     """Raises BadInput that names the value by row and column, as far as the file is read again for it."""
     with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
         whole = _whole(file, text.read(LOOK), begins.dialect, text)
-        stream = io.BufferedReader(BoundedLines(file, whole, _LONGEST_LINE))
-        with io.TextIOWrapper(stream, "utf-8", errors="replace", newline="") as lines:
+        bounded = BoundedLines(file, whole, _LONGEST_LINE)
+        with io.TextIOWrapper(io.BufferedReader(bounded), "utf-8", errors="replace", newline="") as lines:
             records = csv.reader(islice(lines, found.line), delimiter=begins.dialect.delimiter)
             row = sum(1 for record in records if record) - 1
+            bounded.raise_refusal()
     raise BadInput(f"{file.path}: {found.in_words(row, _named(begins.names))}")
 
 
