@@ -33,7 +33,8 @@ if TYPE_CHECKING:
               help="Write the suggested spec to this file, which must not exist yet.")
 @click.option("--format", "format", default=None, metavar="NAME",
               help="What FILE is, where its content does not say: inspect, lm-eval, promptfoo, mlflow, "
-                   "datasets, otel, phoenix, langfuse, langsmith, deepeval, ragas.")
+                   "datasets, otel, phoenix, langfuse, langsmith, deepeval, ragas, openai-evals, helm, "
+                   "weave.")
 @click.option("--layout", type=click.Choice(["responses", "questions"]), default=None,
               help="Of logs with several models: a row for each response, or for each question with the "
                    "responses side by side [default: by question, where the models can be compared so].")
