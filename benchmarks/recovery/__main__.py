@@ -52,7 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
     if chosen.part == "page":
-        chosen.page.write_text(page(_read(chosen.results)), encoding="utf-8")
+        earlier = chosen.page.read_text(encoding="utf-8") if chosen.page.exists() else ""
+        chosen.page.write_text(page(_read(chosen.results), earlier), encoding="utf-8")
         return 0
     results = _results(chosen)
     wrong = 0

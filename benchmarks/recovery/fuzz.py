@@ -58,7 +58,7 @@ class OneChanged(MemoryStore):
 
 
 def fuzz(folder: Path, mutations: int, seed: int, full: int = IN_FULL) -> Fuzzed:
-    """So many changes in all, evenly over the kinds of keys; full: one in so many is read by all, 0 for none."""
+    """So many changes in all, evenly over the kinds of keys; full: one in so many is read by all."""
     draw = random.Random(seed)
     result = Fuzzed()
     with chdir(folder):

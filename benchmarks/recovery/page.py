@@ -22,6 +22,8 @@ are random words, and the digests of answers, because an answer holds the time a
 are compared to 1e-9: their last bit depends on how many threads a process adds up with. Every item asked was
 checked to have one label, and the right one. `assay verify` was run on every ledger. A *copy* is a second
 Label Studio task for an item.
+
+Parts without a date are of version 1.0.0, and were not made again.
 """
 
 _KILLS = """## Processes killed
@@ -71,7 +73,7 @@ with other work. CPU seconds are those of the sweep itself, without the server.
 
 _EVERY = """## Every operation of a life
 
-A life is an evaluation of each kind of outcome, or of several questions; one that is extended and
+29 November 2026. A life is an evaluation of each kind of outcome, or of several questions; one that is extended and
 revised; one with gold and two people who differ, closed early; or a monitor that catches up after four
 days, with an amendment and a mute. *Killed*: it goes on from what was there after each of its writes, as
 after a kill before the write, behind it, or at any read up to the next. *Fails*, *is away*: each
@@ -83,7 +85,7 @@ how many of its operations.
 
 _TURNS = """## Two versions in turns
 
-Version 1.0.0, from its commit in a folder of its own, and this version take turns on one ledger, each
+29 November 2026. Version 1.0.0, from its commit in a folder of its own, and this version take turns on one ledger, each
 step in the process of one of them: an evaluation at a folder desk with an extension and a revision, the
 same by `auto`, and a monitor of five windows with an amendment, a mute and alerts. *Twice*: this version
 has two turns, 1.0.0 every third. What 1.0.0 cannot do there is judge a window after one that this
@@ -96,10 +98,11 @@ does not know, and what is computed otherwise now.
 
 _FUZZ = """## Stored bytes changed
 
-Changes at random, evenly over the kinds of keys: cut off, flipped, repeated, exchanged with another key; a
-field replaced by something hostile, removed or added; columns of tables with other values; 200,000 brackets.
-*Named*: `verify` names it. *Harmless*: it does not, and standing and history say what they said before.
-*Else*: a traceback, a hang of 20 seconds, or another result that nobody notices.
+29 November 2026. Changes at random, evenly over the kinds of keys, those of indexes and of version 1.0.0
+among them: cut off, flipped, repeated, exchanged with another key; a field replaced by something hostile,
+removed or added; columns of tables with other values; 200,000 brackets. *Named*: `verify` names it.
+*Harmless*: it does not, and standing and history say what they said before. *Else*: a traceback, a hang of 20
+seconds, or another result that nobody notices.
 """
 
 
@@ -130,17 +133,20 @@ def fuzz_table(results: Sequence[Result]) -> str:
     )])
 
 
-def page(results: Sequence[Result]) -> str:
-    """The whole page."""
+def page(results: Sequence[Result], earlier: str = "") -> str:
+    """The whole page; a part of which there are no results stays what it is on the earlier page."""
     parts = [_HEAD]
     for part, text, table in (
         ("every", _EVERY, every_table), ("turns", _TURNS, turns_table), ("fuzz", _FUZZ, fuzz_table),
         ("kills", _KILLS, kills_table), ("faults", _FAULTS, faults_table), ("many", _MANY, many_table),
     ):
         chosen = [one for one in results if one["part"] == part]
+        heading = text.splitlines()[0]
         if chosen:
             parts += [text, table(chosen)]
-    return "\n".join(parts)
+        elif heading in earlier:
+            parts.append(heading + earlier.partition(heading)[2].partition("\n## ")[0])
+    return "\n".join(part.rstrip() + "\n" for part in parts)
 
 
 _COUNTS = {   # of a result -> what the table calls it
