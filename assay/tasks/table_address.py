@@ -71,8 +71,7 @@ def parsed_address(address: str) -> QueryAddress | TableAddress:
         if match is None:
             raise BadInput(
                 f"pool.source: {address!r} is no query; write {SQL}NAME?select …, where NAME is an "
-                "environment variable "
-                "that holds the connection"
+                "environment variable that holds the connection"
             )
         order = match["order"]
         return QueryAddress(
@@ -121,10 +120,8 @@ def address_of_mapping(given: Mapping[str, Any]) -> str:
         if connection is None or re.fullmatch(_CONNECTION, connection) is None:
             raise BadInput(
                 "connection has to be the name of the environment variable that holds the address of the "
-                "database, "
-                "such as WAREHOUSE, or that of a block of Prefect, such as secret/warehouse; the address "
-                "itself is a "
-                "secret and never in a spec"
+                "database, such as WAREHOUSE, or that of a block of Prefect, such as secret/warehouse; the "
+                "address itself is a secret and never in a spec"
             )
         return str(QueryAddress(query=_one_statement(given["sql"]), connection=connection))
     if "?" in given[kind]:
