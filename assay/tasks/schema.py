@@ -61,6 +61,7 @@ Columns = Annotated[tuple[Column, ...], Strict(False), AfterValidator(_distinct)
 FilePath = Annotated[str, Field(min_length=1), AfterValidator(_a_path)]
 Location = Annotated[FilePath, AfterValidator(_no_credentials)]
 
+
 def _of_mapping(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
@@ -87,9 +88,11 @@ _MAPPINGS = {
             for properties, required in (
                 ({"sql": {"type": "string"}, "connection": {"type": "string"}}, ["sql", "connection"]),
                 ({"delta": {"type": "string"}, "version": {"type": "integer"}}, ["delta"]),
-                ({"iceberg": {"type": "string"}, "snapshot": {"type": "integer"}, "catalog": {"type":
-                "string"}},
-                 ["iceberg"]),
+                (
+                    {"iceberg": {"type": "string"}, "snapshot": {"type": "integer"},
+                     "catalog": {"type": "string"}},
+                    ["iceberg"],
+                ),
             )
         ),
     ]

@@ -71,8 +71,7 @@ def parsed_address(address: str) -> QueryAddress | TableAddress:
         if match is None:
             raise BadInput(
                 f"pool.source: {address!r} is no query; write {SQL}NAME?select …, where NAME is an "
-                "environment variable "
-                "that holds the connection"
+                "environment variable that holds the connection"
             )
         order = match["order"]
         return QueryAddress(
@@ -121,10 +120,8 @@ def address_of_mapping(given: Mapping[str, Any]) -> str:
         if connection is None or re.fullmatch(_CONNECTION, connection) is None:
             raise BadInput(
                 "connection has to be the name of the environment variable that holds the address of the "
-                "database, "
-                "such as WAREHOUSE, or that of a block of Prefect, such as secret/warehouse; the address "
-                "itself is a "
-                "secret and never in a spec"
+                "database, such as WAREHOUSE, or that of a block of Prefect, such as secret/warehouse; the "
+                "address itself is a secret and never in a spec"
             )
         return str(QueryAddress(query=_one_statement(given["sql"]), connection=connection))
     if "?" in given[kind]:
@@ -136,9 +133,13 @@ def address_of_mapping(given: Mapping[str, Any]) -> str:
 
 
 def secret_in_query(address: str) -> bool:
-    """Whether a query holds an address with a password, or a key that opens a store."""
-    pattern = r"://[^\s/'\"@]+:[^\s/'\"@]+@|\b(?:password|secret|account_key|sas_token)\s*=?\s*'[^']"
-    return re.search(pattern, address.partition("?")[2], re.IGNORECASE) is not None
+    """Whether a query holds an address with a password, or gives a key that opens a store."""
+    query = address.partition("?")[2]
+    given = re.sub(r"'(?:[^']|'')*'", "''", query)      # texts that it compares with are no keys
+    return bool(
+        re.search(r"://[^\s/'\"@]+:[^\s/'\"@]+@", query)
+        or re.search(r"\b(password|secret|account_key|sas_token)\s*=?\s*''", given, re.IGNORECASE)
+    )
 
 
 def _one_statement(query: str) -> str:

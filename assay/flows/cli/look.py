@@ -27,7 +27,6 @@ from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
 from assay.tasks.report.standing import Standing
-from assay.tasks.signatures import read_pem
 
 if TYPE_CHECKING:
     from assay.flows.cli.json_types import EveryStandingJson, MonitorStandingJson
@@ -384,6 +383,7 @@ def verify_command(
 def _of_bundle(bundle: Path, name: str | None, where: str | None, asked: _VerifyOptions) -> "Verification":
     from assay.flows.verify.bundle import verify_bundle
     from assay.flows.verify.ledger import checked_seal
+    from assay.tasks.signatures import read_pem
 
     if where is not None or asked["contains"] is not None:
         raise BadInput(

@@ -13,11 +13,6 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from services.prefect_server import ROOT
 
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.spec.evaluation import Spec
-
 ACTION = ROOT / "deployments" / "github"
 SCRIPT = ACTION / "evaluate_and_check.py"
 
@@ -74,15 +69,11 @@ def github():
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """Where the evaluation `small` has finished, and the file of its spec is beside it."""
+    """Where the action has begun the evaluation `small` by its spec, and it has finished."""
     folder = tmp_path_factory.mktemp("action")
-    data = spec_json(*write_small_pool(folder))
-    (folder / "small.yaml").write_text(yaml.safe_dump(data))
-    (folder / "other.yaml").write_text(yaml.safe_dump(data))
-    place = LocalStore(str(folder / "ledger"))
-    begin_evaluation(place, Spec.from_json(data))
-    while advance(place, "small").state != "finished":
-        pass
+    (folder / "small.yaml").write_text(yaml.safe_dump(spec_json(*write_small_pool(folder))))
+    code, printed, *_ = run(folder, name="small", spec="small.yaml", store="ledger", min="0.01")
+    assert (code, "| ok" in printed) == (0, True)
     return folder
 
 
@@ -139,12 +130,6 @@ def test_codes_that_are_accepted_do_not_fail_and_a_comment_that_is_refused_is_a_
     assert (code, outputs) == (0, "exit-code=3\n")
     assert "::warning::the table could not be put on the pull request" in printed
     assert "breach" in summary
-
-
-def test_an_evaluation_that_is_new_is_begun_and_checked(store, github):
-    asked = {"name": "from-a-pull-request", "spec": "other.yaml", "store": "ledger", "min": "0.01"}
-    assert run(store, github, **asked)[0] == 0
-    assert any("from-a-pull-request" in one["body"] for one in github.comments)
 
 
 def test_what_is_wrong_is_told_and_fails(store, github):

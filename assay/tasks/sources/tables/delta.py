@@ -8,6 +8,7 @@ everywhere.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -60,7 +61,7 @@ class DeltaRows(Table):
                     ],
                     schema=fields,
                 )
-                yield rows if data.kept is None else rows.filter(data.kept.slice(start, batch.num_rows))
+                yield rows if data.kept is None else _left(rows, data.kept.slice(start, batch.num_rows))
 
 
 def _opened(asked: TableAddress) -> Any:
@@ -96,17 +97,32 @@ _READ = {
 
 
 def _data_files(table: Any) -> list[_DataFile]:
-    """The files of a version, sorted by path."""
+    """The files of a version, sorted by path. Raises BadInput for one whose folders are not in the log."""
+    vectors = pa.table(table.deletion_vectors())
     kept = {
-        unquote(row["filepath"].removeprefix("file://")): pa.array(row["selection_vector"], pa.bool_())
-        for row in pa.table(table.deletion_vectors()).to_pylist()
+        unquote(path.as_py().removeprefix("file://")): vector.values
+        for path, vector in zip(vectors.column(0), vectors.column(1), strict=True)
     }
-    partitions = {
-        unquote(action["path"]): action.get("partition") or {}
-        for action in pa.table(table.get_add_actions(flatten=False)).to_pylist()
-    }
+    actions: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
+        path = unquote(action["path"])
+        actions.setdefault(PurePosixPath(path).name, []).append((path, action.get("partition") or {}))
     files = []
     for path in sorted(table.file_uris()):
-        partition = next((of for end, of in partitions.items() if path.endswith(f"/{end}")), {})
-        files.append(_DataFile(path, partition, kept.get(unquote(path), kept.get(path))))
+        for end, partition in actions.get(PurePosixPath(path).name, ()):
+            if path.endswith(f"/{end}") or path == end:
+                files.append(_DataFile(path, partition, kept.get(unquote(path), kept.get(path))))
+                break
+        else:
+            raise BadInput(
+                f"pool.source: {path}: is a file of the table by another name than in its log; export the "
+                "rows as Parquet"
+            )
     return files
+
+
+def _left(rows: pa.RecordBatch, kept: pa.BooleanArray) -> pa.RecordBatch:
+    """The rows that are still there; a vector may end before the rows that follow its last deletion."""
+    if len(kept) < rows.num_rows:
+        kept = pa.concat_arrays([kept, pa.array([True] * (rows.num_rows - len(kept)))])
+    return rows.filter(kept)

@@ -388,3 +388,6 @@ def test_sources_that_are_wrong_say_why(given, why):
 
 def test_conditions_on_columns_called_token_are_no_secrets():
     assert not secret_in("sql://WAREHOUSE?select * from t where token = 'a' and key='b' -- a@b")
+    query = "sql://WAREHOUSE?select * from t where label = 'secret' and text = 'a secret' or a='b'"
+    assert not secret_in(query)
+    assert secret_in("sql://WAREHOUSE?select * from attach_of(secret 'abc')")
