@@ -12,9 +12,8 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from assay.evalcore.evaluation.best import BestSystem
+from assay.evalcore.evaluation.best import BestSystem, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.evaluation.ranks import SystemRanks
 from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
 from assay.tasks.ledger.stores.store import Store

@@ -56,6 +56,8 @@ CALLS = {
         "recycle", "labelled.csv", "--system", "a=prediction", "--system", "b=label", "--positive", "match",
         "--size", "20",
     ]],
+    "repeats": [["repeats", "answers.csv", "--item", "item", "--label", "right", "--k", "2",
+                 "--price-item", "2", "--price-answer", "1"]],
     "publish": [["publish", "small", "--mlflow", "env", *STORE]],
     "compare": [["compare", "systems", *STORE]],
     "verify": [["verify", "small", *STORE], ["verify", "stream", *STORE],
@@ -112,6 +114,8 @@ def place(tmp_path_factory):
         (folder / "labelled.csv").write_text("\n".join(f"{row},{label}" for row, label in rows))
         for name in ("models", "stream"):
             (folder / name).mkdir()
+        answers = "\n".join(f"q{i // 2},{int(i % 3 == 0)}" for i in range(24))
+        (folder / "answers.csv").write_text(f"item,right\n{answers}\n")
         (folder / "log.json").write_text(json.dumps(INSPECT_LOG))
         write_models(folder / "models")
         write_stream(folder / "stream", 2, drop_from=1, worse=0.5)

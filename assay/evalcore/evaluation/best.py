@@ -1,12 +1,15 @@
-"""The best of several systems, as a live evaluation says it after a round (`evalcore.measures.best_of`)."""
+"""What a live evaluation says of several systems after a round: which is the best (`measures.best_of`), and
+where each ranks (`evaluation.ranks`).
+"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.best_of import pairs_of
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.printed import IF_ANY
 
 _KNOWN = 1e-9   # an interval narrower than this is one of rounding alone
 
@@ -38,6 +41,41 @@ class BestSystem:
     def contenders(self) -> list[str]:
         """Those that are still in."""
         return [contender.system for contender in self.systems if not contender.out]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemRank:
+    """Where one system ranks; 1 is the best."""
+
+    system: str
+    best: int                # the interval of its rank
+    worst: int
+    tier: int
+    value: float | None
+    price: float | None = field(default=None, metadata=IF_ANY)    # where prices are given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipping:
+    """The cheapest system that is known to be worse than no other by more than the margin."""
+
+    system: str
+    versus: str              # the best of the others by its value: what it is shipped in place of
+    margin: float
+    lower: float             # what the difference of the two is at least, higher being better
+    price: float
+    price_of_other: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemRanks:
+    """The ranks of all systems by the first measure, the best value first; they hold together."""
+
+    measure: str
+    confidence: float
+    systems: tuple[SystemRank, ...]
+    margin: float | None = None
+    ship: Shipping | None = None    # None where none is known to be good enough, or no margin, or prices
 
 
 def best_system(question: Question, state: State) -> BestSystem | None:

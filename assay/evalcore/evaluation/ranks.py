@@ -25,46 +25,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.evalcore.evaluation.best import Shipping, SystemRank, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.printed import IF_ANY
 from assay.evalcore.types import Bools, Floats, Ints
 
 _SETTLED = 1e-9   # a bound this near to 0 is 0 but for rounding
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemRank:
-    """Where one system ranks; 1 is the best."""
-
-    system: str
-    best: int                # the interval of its rank
-    worst: int
-    tier: int
-    value: float | None
-    price: float | None = field(default=None, metadata=IF_ANY)    # where prices are given
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shipping:
-    """The cheapest system that is known to be worse than no other by more than the margin."""
-
-    system: str
-    versus: str              # the best of the others by its value: what it is shipped in place of
-    margin: float
-    lower: float             # what the difference of the two is at least, higher being better
-    price: float
-    price_of_other: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemRanks:
-    """The ranks of all systems by the first measure, the best value first; they hold together."""
-
-    measure: str
-    confidence: float
-    systems: tuple[SystemRank, ...]
-    margin: float | None = None
-    ship: Shipping | None = None    # None where none is known to be good enough, or no margin, or prices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,6 @@ from assay.tasks.report import comparison, price, sentences, wording
 from assay.tasks.report.best import best_in_words, ranked_line
 from assay.tasks.report.data import ComparedSystems, ReportData
 from assay.tasks.report.price import outlook_lines, price_lines
-from assay.tasks.report.ranks import rank_lines
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.census import hardly_met_by_all
 
@@ -65,7 +64,7 @@ def print_standing(
                     "assay compare are of one system each, and narrower.")
             click.echo(fill(said, 100, initial_indent="    ", subsequent_indent="    "))
         rows = [row for row in rows if row.measure != standing.best.measure or row.segment is not None]
-    for line in rank_lines(standing.ranks):
+    for line in _rank_lines(standing):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(several)
@@ -106,6 +105,15 @@ def print_standing(
         click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
 
 
+def _rank_lines(standing: Standing) -> list[str]:
+    """Ranks, and what to ship; nothing is imported for those who compare no systems."""
+    if standing.ranks is None:
+        return []
+    from assay.tasks.report.ranks import rank_lines
+
+    return rank_lines(standing.ranks)
+
+
 def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
     """Print the systems by measure, their differences from the baseline, and the finding."""
     state = "finished" if data.state == "finished" else "not finished: these figures will change"
@@ -123,7 +131,7 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
         said = f"{row.measure} of {row.of} in {row.segment}: {comparison.difference_in_words(row, told)}"
         click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
     agreeing = comparison.agreeing(systems, data.pool.n)
-    for line in (*rank_lines(data.ranks), comparison.finding(data), *agreeing):
+    for line in (*_rank_lines(data), comparison.finding(data), *agreeing):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
 
 

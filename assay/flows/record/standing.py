@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from assay.evalcore.evaluation.ranks import Contest, SystemRanks, system_ranks
+from assay.evalcore.evaluation.best import SystemRanks
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.measures.stack import Stack
 from assay.flows.record.opened import Opened
@@ -221,6 +221,8 @@ def _ranks(opened: Opened, known: RoundEstimate | None) -> SystemRanks | None:
     stack = opened.question.measures
     if not isinstance(stack, Stack) or not stack.measures[0].prefers:
         return None
+    from assay.evalcore.evaluation.ranks import Contest, system_ranks  # nothing loads where one is judged
+
     margin = opened.spec.target.best_of if pool.margin is None else pool.margin
     return system_ranks(known.rows, Contest(
         is_error=stack.measures[0].is_error, margin=margin, prices=pool.prices,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
+from assay.evalcore.evaluation.best import SystemRanks
 from assay.evalcore.evaluation.estimate import Comparison, MeasureEstimate
-from assay.evalcore.evaluation.ranks import SystemRanks
 from assay.evalcore.printed import printed
 from assay.tasks.report import wording
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened_name

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.evaluation.ranks import Shipping, SystemRank, SystemRanks
+from assay.evalcore.evaluation.best import Shipping, SystemRank, SystemRanks
 from assay.tasks.report import wording
 
 _PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth"}

@@ -9,9 +9,8 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.errors import ordinal, plural
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.best import BestSystem
+from assay.evalcore.evaluation.best import BestSystem, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.evaluation.ranks import SystemRanks
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed

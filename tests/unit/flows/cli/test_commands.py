@@ -141,7 +141,7 @@ def test_a_command_imports_only_what_it_uses(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("typed", "offered"), [
-    ("assay re", ["plain,report", "plain,replay", "plain,recycle"]),
+    ("assay re", ["plain,report", "plain,replay", "plain,recycle", "plain,repeats"]),
     ("assay run --pr", ["plain,--prediction", "plain,--probability"]),
     ("assay replay x.csv --outcome nu", ["plain,number"]),
     ("assay run ", ["file,"]),
