@@ -25,6 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pages import read_page, write_page
 from benchmarks.recovery.page import page
 from benchmarks.recovery.places import PLACES, label_studio_of, s3_of, share_of
 
@@ -52,8 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
     if chosen.part == "page":
-        earlier = chosen.page.read_text(encoding="utf-8") if chosen.page.exists() else ""
-        chosen.page.write_text(page(_read(chosen.results), earlier), encoding="utf-8")
+        earlier = read_page(chosen.page) if chosen.page.exists() else ""
+        write_page(chosen.page, page(_read(chosen.results), earlier))
         return 0
     results = _results(chosen)
     wrong = 0
