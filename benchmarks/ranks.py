@@ -26,7 +26,7 @@ from assay.evalcore.types import Floats
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "ranks.md"
 SYSTEMS, ITEMS, LABELS, BATCH = 20, 2_000, 400, 200
-RUNS, SEED = 40, 534
+RUNS, SEED = 10, 534
 MARGIN = 0.05
 KIND = Classes(("a", "b", "c"))
 
