@@ -15,7 +15,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "repeats.md"
-SEED, RUNS, K = 535, 300, 4
+SEED, RUNS, K = 535, 200, 4
 MANY = 4_000_000
 ITEMS = (30, 100, 300)
 
