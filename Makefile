@@ -136,14 +136,15 @@ certify: setup
 	--measures f1,precision,recall,accuracy,balanced_accuracy,mcc,specificity,fbeta
 	$(BIN)/python -m benchmarks.certify --write --cache .cache/certification.jsonl
 
-# Servers are killed, replies are lost, disks are full: minutes, or an hour or two and docs/measured/recovery.md. The long
-# form keeps what is finished in .cache/recovery.jsonl, and goes on from there; remove it to begin anew.
+# Servers are killed, replies are lost, disks are full: some twenty minutes, or hours and docs/measured/recovery.md. What
+# is finished is kept in .cache/recovery-short.jsonl and .cache/recovery.jsonl, and they go on from there; remove these
+# to begin anew.
 recovery recovery-long: export PYTHONPATH = tests
 
 recovery: label-studio
 	$(BIN)/python -m benchmarks.recovery kills --kills 30 --results .cache/recovery-short.jsonl
 	$(BIN)/python -m benchmarks.recovery faults --times 1 --results .cache/recovery-short.jsonl
-	$(BIN)/python -m benchmarks.recovery every --slice 25 --results .cache/recovery-short.jsonl
+	$(BIN)/python -m benchmarks.recovery every --results .cache/recovery-short.jsonl
 	$(BIN)/python -m benchmarks.recovery turns --results .cache/recovery-short.jsonl
 	$(BIN)/python -m benchmarks.recovery fuzz --mutations 500 --results .cache/recovery-short.jsonl
 
