@@ -57,7 +57,7 @@ from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
-from assay.tasks.pool.silent_columns import spec_as_frozen, without_silent_columns
+from assay.tasks.pool.silent_columns import without_silent_columns
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
@@ -329,7 +329,7 @@ def _resumed(spec: Spec, ledger: Ledger) -> Finding:
     begun = f"{spec.name!r} has begun with this very spec: `assay run` resumes it"
     try:
         manifest = load_manifest(ledger)
-        refuse_changed_source(ledger, spec_as_frozen(spec, manifest), manifest)
+        refuse_changed_source(ledger, spec.as_frozen(manifest.columns), manifest)
     except KeyMissing:
         return ok("name", begun)     # killed before the pool was frozen
     except BadInput as error:

@@ -70,7 +70,6 @@ from assay.tasks.ledger.log import MARK
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.record import Ledger, damaged, understood
 from assay.tasks.ledger.stores.store import KeyMissing, Store
-from assay.tasks.pool.silent_columns import spec_as_frozen
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:   # a command that only looks where an evaluation stands computes nothing
@@ -554,7 +553,7 @@ def _opened(
         spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     except BadInput as error:     # nobody who reads it wrote it
         raise damaged(layout.spec(name), f"holds no spec that this version reads ({error})") from None
-    spec = spec_as_frozen(spec, manifest)
+    spec = spec.as_frozen(manifest.columns)
     opened = Opened(
         ledger=ledger, spec=spec, manifest=manifest,
         versions={what: of for what, of in recorded.versions.items() if what not in MARK},

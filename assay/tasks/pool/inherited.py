@@ -39,7 +39,6 @@ from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.frozen import FrozenRow, frozen_parts, frozen_row
 from assay.tasks.pool.shown import PoolIndex, shown_hash
-from assay.tasks.pool.silent_columns import spec_as_frozen
 from assay.tasks.sources.known_labels import exported_labels, labelled_rows
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import WarmStart
@@ -98,7 +97,7 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
             f"warm_start.evaluation: {source!r} has other classes ({recorded['labels']}); its labels say "
             "nothing about these: leave warm_start out"
         )
-    earlier = spec_as_frozen(Spec.from_json(recorded, layout.spec(source)), manifest)
+    earlier = Spec.from_json(recorded, layout.spec(source)).as_frozen(manifest.columns)
     if earlier.labels.one_class not in (None, spec.labels.one_class):
         asks = f"of {spec.labels.one_class!r}" if spec.labels.one_class else "more"
         raise BadInput(

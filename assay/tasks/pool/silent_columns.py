@@ -13,15 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.manifest import CLUSTER, STRATUM, WEIGHT, Manifest
+from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.pool.duplicate_ids import SeenIds
 from assay.tasks.pool.same_source import FrozenPool, changed_source
 from assay.tasks.sources.reader import open_source
 from assay.tasks.sources.values import as_numbers, as_text
 from assay.tasks.spec.evaluation import Spec
-
-_FROZEN_AS: Mapping[str, str] = {"weight": WEIGHT, "strata": STRATUM, "cluster": CLUSTER}
 
 
 def are_equal_weights(batches: Iterator[pa.Array]) -> bool:
@@ -80,26 +78,15 @@ def says_nothing(source: str, key: str, column: str | None) -> bool:
 def without_silent_columns(spec: Spec) -> Spec:
     """The spec without the columns of its source that say nothing; itself where there are none, and where it
     could not be asked without them. Raises NoFile where no source is there."""
-    silent = [key for key in _FROZEN_AS if says_nothing(spec.pool.source, key, getattr(spec.pool, key))]
+    silent = [key for key in _SAYS_NOTHING if says_nothing(spec.pool.source, key, getattr(spec.pool, key))]
     return spec.without(silent) if silent else spec
 
 
 def refuse_columns_that_speak(ledger: Ledger, spec: Spec, manifest: Manifest) -> None:
     """Raise SourceChanged where the pool was frozen without a column that says something by now."""
-    for key in _left_out(spec, manifest):
+    for key in spec.left_out(manifest.columns):
         if not says_nothing(spec.pool.source, key, getattr(spec.pool, key)):
             raise changed_source(
                 FrozenPool.of(ledger, spec, manifest), spec.pool.source,
                 f"column {getattr(spec.pool, key)!r} (pool.{key}) says something that it did not say then",
             )
-
-
-def spec_as_frozen(spec: Spec, manifest: Manifest) -> Spec:
-    """What an evaluation asks of its frozen pool: without the columns that it was frozen without."""
-    left_out = _left_out(spec, manifest)
-    return spec.without(left_out) if left_out else spec
-
-
-def _left_out(spec: Spec, manifest: Manifest) -> list[str]:
-    return [key for key, name in _FROZEN_AS.items()
-            if getattr(spec.pool, key) is not None and name not in manifest.columns]

@@ -43,6 +43,7 @@ from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.ledger.life import Ownership
+from assay.tasks.ledger.manifest import CLUSTER, STRATUM, WEIGHT
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.settings import RUNNERS, FreezeRunner
 from assay.tasks.spec.alerts import Alerts
@@ -151,6 +152,9 @@ def with_guarantee_in_method(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _SETTING = ":guaranteed=true"
+
+
+_FROZEN_AS: Mapping[str, str] = {"weight": WEIGHT, "strata": STRATUM, "cluster": CLUSTER}
 
 
 class Spec(Part):
@@ -408,6 +412,16 @@ class Spec(Part):
             return Spec.model_validate({**written, "pool": pool})
         except ValidationError:
             return self
+
+    def left_out(self, columns: Collection[str]) -> list[str]:
+        """The keys of the columns that a pool with these columns was frozen without: they said nothing."""
+        return [key for key, name in _FROZEN_AS.items()
+                if getattr(self.pool, key) is not None and name not in columns]
+
+    def as_frozen(self, columns: Collection[str]) -> "Spec":
+        """What is asked of a pool that was frozen with these columns (`tasks.pool.silent_columns`)."""
+        left_out = self.left_out(columns)
+        return self.without(left_out) if left_out else self
 
     @staticmethod
     def from_json(data: Mapping[str, Any], origin: str = "spec.json") -> "Spec":
