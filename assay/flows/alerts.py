@@ -44,7 +44,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending, Ownership, check_format, find_spec
 from assay.tasks.ledger.monitors import read_amendments
-from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.record import Ledger, understood
 from assay.tasks.ledger.responses import IncidentResponse, read_responses
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.report import wording
@@ -203,19 +203,21 @@ def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, no
 
 @retried
 def alert_choices(ledger: Ledger) -> Alerts:
-    """What the spec of an evaluation, or of a monitor, says about alerts."""
+    """What the spec of an evaluation, or of a monitor, says about alerts. Raises DamagedRecord."""
     recorded = find_spec(ledger)
     amended = read_amendments(ledger) if ledger.name.startswith(layout.MONITORS_PREFIX) else []
     spec = amended[-1].spec if amended else None if recorded is None else recorded.spec
-    said = None if spec is None else spec.get("alerts")
-    return Alerts.model_validate(said) if said is not None else _DEFAULTS
+    with understood(ledger.name):
+        said = None if spec is None else spec.get("alerts")
+        return Alerts.model_validate(said) if said is not None else _DEFAULTS
 
 
 @retried
 def _ownership(ledger: Ledger) -> Ownership:
     recorded = find_spec(ledger)
-    said = {} if recorded is None else recorded.spec
-    return Ownership(**{one.name: said.get(one.name) for one in fields(Ownership)})
+    with understood(ledger.name):
+        said = {} if recorded is None else recorded.spec
+        return Ownership(**{one.name: said.get(one.name) for one in fields(Ownership)})
 
 
 def _reading(moment: Moment) -> MeasureReading:

@@ -76,24 +76,24 @@ _EVERY = """## Every operation of a life
 29 November 2026. A life is an evaluation of each kind of outcome, or of several questions; one that is
 extended and revised; one with gold and two people who differ, closed early; or a monitor that catches up
 after four days, with an amendment and a mute. *Killed*: it goes on from what was there after each of its
-writes, as after a kill before the write, behind it, or at any read up to the next. *Fails*, *is away*: each
-operation of store and desk, reads too, ends with that error once; *stays away*: and all after it, until
-the step has ended. The step is run again by something that remembers nothing. Then the ledger must be
-that of an undisturbed life, key by key and byte by byte, but for times and random words. *Tried* says at
-how many of its operations.
+writes, as after a kill before the write, behind it, or at any read up to the next. *Fails*, *is away*:
+each operation of store and desk, reads too, ends with that error once; *stays away*: and all after it,
+until the step has ended. The step is run again by something that remembers nothing. Then the ledger must
+be that of an undisturbed life, key by key and byte by byte, but for times and random words. *Tried* says
+at how many of its operations.
 """
 
 _TURNS = """## Two versions in turns
 
-29 November 2026. Version 1.0.0, from its commit in a folder of its own, and this version take turns on one
-ledger, each step in the process of one of them: an evaluation at a folder desk with an extension and a
-revision, the same by `auto`, and a monitor of five windows with an amendment, a mute and alerts. *Twice*:
-this version has two turns, 1.0.0 every third. What 1.0.0 cannot do there is judge a window after one that
-this version judged first: its run names the window and ends with an error, nothing is lost, and the next run
-of this version judges it. *Computed otherwise*: estimates of rounds that 1.0.0 closed in an evaluation
-which this version began. `verify` of this version names them, because nothing says who computed them; in
-an evaluation that 1.0.0 began it makes a note. `verify` of 1.0.0 names the keys of the log, which it
-does not know, and what is computed otherwise now.
+29 November 2026. Version 1.0.0, from its commit in a folder of its own, and this version take turns on
+one ledger, each step in the process of one of them: an evaluation at a folder desk with an extension and
+a revision, the same by `auto`, and a monitor of five windows with an amendment, a mute and alerts.
+*Twice*: this version has two turns, 1.0.0 every third. What 1.0.0 cannot do there is judge a window
+after one that this version judged first: its run names the window and ends with an error, nothing is
+lost, and the next run of this version judges it. *Computed otherwise*: estimates of rounds that 1.0.0
+closed in an evaluation which this version began. `verify` of this version names them, because nothing
+says who computed them; in an evaluation that 1.0.0 began it makes a note. `verify` of 1.0.0 names the
+keys of the log, which it does not know, and what is computed otherwise now.
 """
 
 _FUZZ = """## Stored bytes changed
