@@ -27,7 +27,8 @@ _EVEN = 1.0           # slope that a system has beforehand, in the first factor
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactorFit:
-    """Of a matrix of results (n, M)."""
+    """A factor model of the results of M earlier systems on n items: K factors of each item, and an
+    intercept and slopes of each system."""
 
     item: Floats          # (n, K) f
     intercept: Floats     # (M,) a
@@ -38,12 +39,13 @@ class FactorFit:
         return _expit(self.item @ self.slope.T + self.intercept)
 
     def of_new_system(self) -> Floats:
-        """(n,) the same of a system like these."""
+        """The chance that a new system like these is right on each item, (n,): the mean over the earlier
+        systems."""
         return np.asarray(self.of_systems().mean(axis=1))
 
 
 def n_factors(systems: int) -> int:
-    """As many as so many systems can bear."""
+    """The number of factors that so many systems can bear: 1, with 8 or more systems 2, with 50 or more 3."""
     return 1 + (systems >= 8) + (systems >= 50)
 
 

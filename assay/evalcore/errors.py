@@ -11,7 +11,8 @@ DISTRIBUTION = "assay-evaluation"   # what `pip install` calls us
 
 
 class AssayError(Exception):
-    """Something went wrong that the message explains; nothing was half-written."""
+    """The base of every error raised on purpose: something went wrong that the message explains, and nothing
+    was half-written. The command line exits with `exit_code`."""
 
     exit_code = 1
 
@@ -127,5 +128,5 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
 def ordinal(n: int) -> str:
-    """`second`, `third`; `6th` beyond the fifth. n: at least 1."""
+    """The ordinal of a number from 1 on, in words up to the fifth and after that as 6th, 7th and so on."""
     return _ORDINALS[n - 1] if n <= len(_ORDINALS) else f"{n}th"

@@ -94,7 +94,8 @@ Calibration: TypeAlias = Literal["isotonic", "platt"]
 
 
 class Curve(Protocol):
-    """A curve fitted to labels."""
+    """A curve of the positive rate along the score, fitted to labels. Called with S scores and the labelled
+    items at each, (S, 2) by label, it gives S rates that never fall."""
 
     def __call__(self, score: Floats, labelled: Ints) -> Floats:
         """Rates (S,) at score (S,), rising; labelled (S, 2): items by label."""
@@ -113,7 +114,8 @@ class Strata:
 
     @staticmethod
     def from_cells(cells: Cells) -> "Strata":
-        """The occupied strata of these cells."""
+        """The occupied strata of these cells, from the lowest score to the highest, with the mean score of
+        each."""
         _, of_cell = np.unique(cells.stratum, return_inverse=True)
         size = np.bincount(of_cell, weights=cells.size)
         return Strata(

@@ -21,7 +21,7 @@ PRINTED_FORMAT = 1                # what stands there: 2 once something has anot
 
 
 def with_format_number(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole JSON object with the number of its format."""
+    """The JSON object with the number of the printed format as its first key, for a whole document."""
     return {FORMAT_NUMBER: PRINTED_FORMAT, **value}
 
 
@@ -33,7 +33,8 @@ def json_file(value: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedKey:
-    """How one field, or property, of a record is printed."""
+    """How one field or property of a record is printed as JSON: under which name, hidden, only where it is
+    not the default, or with its own keys in place."""
 
     attribute: str
     name: str = ""        # in JSON
@@ -46,12 +47,14 @@ class PrintedKey:
 
     @property
     def always_there(self) -> bool:
-        """Whether every record has it in JSON."""
+        """Whether every record has the key in JSON: it is never left out for being at its default or for
+        there being only one."""
         return not (self.if_any or self.several)
 
 
 def key_as(name: str = "", **flags: bool) -> Mapping[str, Any]:
-    """What a field says of its key."""
+    """The metadata of a field that says how its key is printed: its name in JSON, if it is another one, and
+    flags such as `several` and `inline`."""
     return {"name": name, **flags} if name else flags
 
 

@@ -53,7 +53,7 @@ class Overlaps:
 
     @property
     def positives(self) -> Ints:
-        """Predicted positives N_s (S,) of each system."""
+        """The number of predicted positives N_s of each system, (S,)."""
         return np.asarray((self.member * self.size[:, None]).sum(axis=0))
 
 
@@ -68,12 +68,12 @@ class RecycledPlan:
 
     @property
     def labels(self) -> int:
-        """Labels bought in all."""
+        """The number of labels that the plan buys in all."""
         return int(self.ask.sum())
 
     @property
     def separate(self) -> int:
-        """Labels that a sample for each system would have bought."""
+        """The number of labels that a sample for each system by itself would have bought."""
         return int(self.sample.sum())
 
     @property
@@ -83,7 +83,8 @@ class RecycledPlan:
 
     @property
     def saved(self) -> float:
-        """The share of `separate` that was not bought."""
+        """The share of the `separate` labels that recycling saves, between 0 and 1; 0 where no labels are
+        needed."""
         return 1 - self.labels / self.separate if self.separate else 0.0
 
 
@@ -139,7 +140,8 @@ def plan_recycled(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateEstimate:
-    """A precision, recall or false-omission rate."""
+    """A precision, a recall or a false-omission rate with its interval, its variance, and the number of
+    labels that it rests on; the value is None where nothing can be said."""
 
     value: float | None   # None where nothing can be said
     lower: float
@@ -305,7 +307,8 @@ def _unknown() -> RateEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
-    """Whose samples the cells belong to."""
+    """Whose samples the cells belong to: for each of G groups which of C cells are in it, and how many items
+    it has."""
 
     size: Ints     # (C,) items of the cells
     member: Bools  # (G, C)
@@ -328,7 +331,8 @@ def groups_of(cells: Cells, predicted: Ints, *, negatives: bool) -> Groups:
 
 
 def shares(groups: Groups, n: Floats) -> Floats:
-    """t (R, C) at the levels n (R,)."""
+    """The number of items of each cell that the samples take, (R, C), at levels n (R,): the largest share
+    that any group wants of it, and at least 1 of every cell that a group has, once n is above 0."""
     sampled = np.minimum(n[:, None], groups.items) / np.maximum(groups.items, 1)      # (R, G)
     largest = (sampled[:, :, None] * groups.member).max(axis=1)                      # (R, C)
     labels = largest * groups.size
@@ -374,7 +378,8 @@ Mixing: TypeAlias = Literal["sample", "shuffle"]   # the paper's UniformSample a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChildSample:
-    """What Algorithm 1 returns, before anybody has labelled it."""
+    """The sample of a child as Algorithm 1 returns it, before anybody has labelled it: item numbers in
+    order, how many come from the parent's sample, and the factor by which its variance may rise."""
 
     sequence: Ints            # (n_C,) S_C: item numbers, in order
     recycled: int             # its draws that come from the parent's sample: Lemma 3's savings
@@ -478,7 +483,8 @@ def precision_of_child(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecycledSystem:
-    """What one system's sample is, and what its labels say."""
+    """What the sample of one system is and what its labels say: draws, different items, how many were
+    recycled, and the precision with its interval once all labels are there."""
 
     system: str
     predicted_positive: int    # items
@@ -496,7 +502,8 @@ class RecycledSystem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recycling:
-    """How samples are drawn, the same for all systems."""
+    """How recycled samples are drawn, the same for all systems: their size, how draws are mixed, the seed,
+    and the confidence."""
 
     size: int                  # draws of each system
     mixing: Mixing = "shuffle"

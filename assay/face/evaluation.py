@@ -60,12 +60,13 @@ class Evaluation:
 
     @property
     def name(self) -> str:
-        """Its name in the store."""
+        """The name of the evaluation in its store, under which every command finds it."""
         return self._name
 
     @property
     def budget(self) -> int:
-        """The most labels it may buy."""
+        """The most labels that the evaluation may buy in all, extensions included; it is read from the
+        ledger."""
         return open_evaluation(self._store, self._name).rule.budget
 
     @property
@@ -142,7 +143,8 @@ class Evaluation:
 
     @property
     def result(self) -> Result:
-        """Where it stands, from its record alone."""
+        """Where the evaluation stands now: its estimates, verdict, labels and rounds, read from the ledger
+        alone. No desk is asked, and nothing is advanced."""
         return result_of(self._standing(), self._backend, self._store)
 
     @property
@@ -152,7 +154,7 @@ class Evaluation:
 
     @property
     def finished(self) -> bool:
-        """Whether it has stopped."""
+        """Whether the evaluation has stopped; it may be extended all the same."""
         return self._standing().state == "finished"
 
     @property
@@ -177,7 +179,8 @@ class Evaluation:
         return self.result
 
     def report(self, path: str | Path) -> Path:
-        """Write the report, one HTML file without links to elsewhere."""
+        """The path of the report, written as one HTML file that needs nothing from elsewhere; its folder is
+        made where it is missing. Raises ReportNotWritten."""
         from assay.tasks.report.files import write_files
         from assay.tasks.report.page import report_html
 

@@ -40,7 +40,8 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrameSource:
-    """Predictions as a file."""
+    """Predictions as a file that an evaluation can read: its path and column of ids, and where they came as
+    a frame, the frame's columns, ids and index, so that answers go back in the frame's own types."""
 
     path: str
     id: str                                 # the column that names an item
@@ -61,14 +62,16 @@ class FrameSource:
         return row if ROW in row else {**row, ROW: self.ids[place]}
 
     def own_id(self, item_id: str) -> Any:
-        """The id as the frame or the file has it."""
+        """The id of an item in its own type, as the frame or the file has it, from the text that the ledger
+        has. A text that is in no row of the frame is returned unchanged."""
         if self.table is None:
             return self._of_file(item_id)
         place = self.places.get(item_id)
         return item_id if place is None else self.ids[place]
 
     def text_of(self, given: Any) -> str:
-        """The id as the record has it."""
+        """The id of an item as the ledger has it, a text, from an id in the frame's own type; 337 and 337.0
+        are the same. An id that is in no row becomes its plain text."""
         try:
             place = self._own.get(given)       # 337, 337.0 and numpy's 337 are one key
         except TypeError:
@@ -77,7 +80,7 @@ class FrameSource:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """The row of each id, as the record has it."""
+        """The number of the row, from 0, for each id as the ledger has it. It is empty for a file."""
         return {text: place for place, text in enumerate(self._texts)}
 
     @cached_property
@@ -208,7 +211,8 @@ def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
-    """A native frame."""
+    """A native data frame of the library that `backend` names (pandas, polars or pyarrow), with these
+    columns in this order."""
     import narwhals as nw
 
     library: Any = backend   # one of _BACKENDS
@@ -216,7 +220,8 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
 
 
 def default_backend() -> str:
-    """The library of frames where nobody gave one."""
+    """The name of the library that makes frames where no frame came in: the first that is installed of
+    pandas, polars and pyarrow."""
     return next(name for name in _BACKENDS if find_spec(name) is not None)
 
 
@@ -484,7 +489,7 @@ def _columns_of(data: Any) -> list[str]:
 
 
 def index_of_series(value: Any) -> Any:
-    """The index of a pandas Series; None for anything else."""
+    """The index of a pandas Series; None for anything else, which has none."""
     import narwhals as nw
 
     try:
@@ -501,7 +506,8 @@ def is_missing(value: Any) -> bool:
 
 
 def values_of(value: Any) -> list[Any]:
-    """Plain values, whatever held them."""
+    """The values as a plain list of Python values, whatever held them: a Series, an Arrow array, a NumPy
+    array, or any iterable."""
     for method in ("to_list", "to_pylist", "tolist"):
         if hasattr(value, method):
             return list(getattr(value, method)())

@@ -29,7 +29,7 @@ class Logs:
 
     @property
     def spec(self) -> JsonObject:
-        """The spec, as `assay.begin` takes it."""
+        """The suggested spec of an import as a dictionary that `assay.begin` takes, read from its YAML."""
         return dict(parse_yaml(self.spec_text, "the suggested spec"))
 
     def to_frame(self) -> Any:
@@ -42,7 +42,8 @@ class Logs:
         return frame.to_pandas() if backend == "pandas" else frame.to_polars()
 
     def summary(self) -> str:
-        """What was imported, in a few lines."""
+        """A few lines of text: the file of the pool with its rows and format, its columns, and a line for
+        each note on what was not imported."""
         lines = [f"{self.path}: {self.rows:,} rows ({self.format})", f"columns: {', '.join(self.columns)}"]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 

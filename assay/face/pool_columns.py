@@ -44,7 +44,7 @@ class RolesOfColumns:
 
     @property
     def positive(self) -> str | None:
-        """The positive class, where it is named."""
+        """The name of the positive class, or None where none is named."""
         return self._what.positive
 
     @property

@@ -280,7 +280,8 @@ def systems_of(systems: Mapping[str, Any]) -> JsonObject:
 
 
 def measures_as_written(measures: Any) -> list[str]:
-    """Measures as `assay replay` takes them: fbeta(2). Raises BadInput."""
+    """The measures as `assay replay` takes them, such as `fbeta(2)`, from names or from mappings with
+    settings. Raises BadInput where there is none, or one has a name that is no measure."""
     if measures is None:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     written = [
@@ -308,7 +309,8 @@ def _in_spec(measure: Any) -> Any:
 
 
 def listed(value: Any) -> list[Any]:
-    """One name, or several: a list of plain values."""
+    """A list of plain Python values, of one name, number or mapping or of several; values of NumPy become
+    Python's own."""
     return [value] if isinstance(value, str | Mapping | int | float) else [_plain(one) for one in value]
 
 

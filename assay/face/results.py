@@ -47,7 +47,7 @@ class Estimate(MeasureEstimate):
 
     @property
     def half_width(self) -> float | None:
-        """Half of the interval's width."""
+        """Half of the interval's width, (upper - lower)/2; None where there is no interval."""
         return None if self.lower is None or self.upper is None else (self.upper - self.lower) / 2
 
     @property
@@ -57,7 +57,8 @@ class Estimate(MeasureEstimate):
 
     @property
     def wide_upper(self) -> float | None:
-        """The upper end of the wide interval."""
+        """The upper end of the wide interval, which allows for positives hidden where nobody looked; None
+        where none is reported."""
         return None if self.not_excluded is None else self.not_excluded.wide_upper
 
     @property
@@ -91,7 +92,7 @@ class Estimate(MeasureEstimate):
         return tuple(sentences.warnings([self]))
 
     def to_dict(self) -> Mapping[str, Any]:
-        """The object that `--json` prints of it."""
+        """The object that `--json` prints of this estimate, of plain values."""
         told: Mapping[str, Any] = printed(self)
         return told
 
@@ -117,17 +118,17 @@ class Estimates:
 
     @property
     def value(self) -> float | None:
-        """The value of the first measure."""
+        """The value of the first measure, None where it is undefined or there is no estimate."""
         return self.estimates[0].value if self.estimates else None
 
     @property
     def lower(self) -> float | None:
-        """The lower end of the first measure's interval."""
+        """The lower end of the first measure's interval; None where there is no interval or no estimate."""
         return self.estimates[0].lower if self.estimates else None
 
     @property
     def upper(self) -> float | None:
-        """The upper end of the first measure's interval."""
+        """The upper end of the first measure's interval; None where there is no interval or no estimate."""
         return self.estimates[0].upper if self.estimates else None
 
     def __iter__(self) -> Iterator[Estimate]:
@@ -156,16 +157,18 @@ class Estimates:
 
     @property
     def title(self) -> str:
-        """What they are of, in one line."""
+        """One line that heads the estimates: how many there are, and that they come from labels and weights.
+        """
         return f"{wording.plural(len(self.estimates), 'estimate', 'estimates')} from labels and weights"
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before they are used."""
+        """Sentences on what to know before the estimates are used, the same as in the report; empty where
+        there is nothing to warn of."""
         return tuple(sentences.warnings(self.estimates))
 
     def summary(self) -> str:
-        """In a few lines of text."""
+        """A few lines of text: the title, a line for each estimate, then notes and warnings."""
         lines = [self.title, *(f"  {one}" for one in self.estimates), *(f"  {note}" for note in self.notes)]
         return "\n".join([*lines, *(f"  Warning: {one}" for one in self.warnings)])
 
@@ -176,7 +179,7 @@ class Estimates:
         return f"<{type(self).__name__} {self.title}>"
 
     def to_dict(self) -> Mapping[str, Any]:
-        """An object of plain values."""
+        """Plain values for JSON: one object under `estimates` for each estimate, in order."""
         return {"estimates": [one.to_dict() for one in self.estimates]}
 
     def to_frame(self) -> Any:
@@ -216,7 +219,8 @@ class Estimates:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(Estimates):
-    """Where an evaluation stands, finished or not."""
+    """Where an evaluation stands, finished or not: its estimates with verdict, labels bought, closed rounds
+    and the reason why it stopped. A frozen value; ask the evaluation again for a newer one."""
 
     evaluation: str
     state: str                       #: waiting, open or finished
@@ -232,7 +236,8 @@ class Result(Estimates):
 
     @property
     def title(self) -> str:
-        """How far it is, in one line."""
+        """One line that heads the result: name, state or reason for stopping, labels in rounds, and the
+        verdict where there is a limit."""
         said = f"; it {sentences.AGAINST_LIMIT[self.verdict]}" if self.verdict else ""
         ended = f"finished ({self.stopped_by})" if self.stopped_by else self.state
         bought = wording.plural(self.labels, "label", "labels")
@@ -260,7 +265,8 @@ class Result(Estimates):
         return told_from_python(self.store, self.evaluation, run, uri=uri, experiment=experiment)
 
     def to_dict(self) -> StandingJson:
-        """The object that `--json` prints."""
+        """The object that `assay status NAME --json` prints of this evaluation, of plain values, where
+        `Estimates` gives its estimates alone."""
         return self.json
 
 
@@ -272,7 +278,8 @@ class Replay:
     backend: str
 
     def summary(self) -> str:
-        """The table that `assay replay` prints."""
+        """The table that `assay replay` prints, as text: each method's error and coverage at each number of
+        labels."""
         from assay.tasks.replay.presentation import replay_as_text
 
         return replay_as_text(self.result)
@@ -285,11 +292,12 @@ class Replay:
         return f"<Replay of {self.result.pool}: {methods}>"
 
     def to_dict(self) -> Mapping[str, Any]:
-        """The object that `assay replay --json` prints."""
+        """The object that `assay replay --json` prints, of plain values."""
         return self.result.to_json()
 
     def to_frame(self) -> Any:
-        """A row for each method, measure and number of labels."""
+        """A frame with one row for each method, measure and number of labels, and a column for each figure
+        of the replay."""
         names = [one.name for one in fields(self.result.methods[0].budgets[0])]
         rows = [(entry, budget) for entry in self.result.methods for budget in entry.budgets]
         columns: dict[str, list[Any]] = {
@@ -299,7 +307,7 @@ class Replay:
         return frame_of(columns, self.backend)
 
     def plot(self) -> "Figure":
-        """Error and coverage against labels: a matplotlib figure."""
+        """A matplotlib figure of how error and coverage of each method go with the number of labels."""
         from assay.tasks.replay.presentation import convergence_figure
 
         return shown(convergence_figure(self.result))
@@ -309,7 +317,9 @@ class Replay:
 
 
 def result_of(standing: Standing, backend: str, store: Store) -> Result:
-    """A standing as the public value."""
+    """A standing in the form that callers of the library see: the same estimates, with notes on the best
+    system, on trust, on the open price and on what people changed. Frames come from the library
+    `backend`."""
     rows = standing.estimates
     return Result(
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,

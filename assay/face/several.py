@@ -15,16 +15,17 @@ from assay.tasks.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluations:
-    """A store of evaluations."""
+    """A store of evaluations and monitors, opened to list what it holds and to compare some of it on one
+    page."""
 
     store: Store
 
     def evaluations(self) -> list[str]:
-        """The names of the evaluations that have begun, sorted."""
+        """The names of the evaluations in the store that have begun, sorted."""
         return list(begun_evaluations(self.store))
 
     def monitors(self) -> list[str]:
-        """The names of its monitors, sorted."""
+        """The names of the monitors that are registered in the store, sorted."""
         return monitors(self.store)
 
     def load(self, name: str) -> Evaluation:

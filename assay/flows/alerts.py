@@ -58,7 +58,9 @@ class Unforeseen(AssayError):
 
     @classmethod
     def from_error(cls, error: Exception) -> "Unforeseen":
-        """What people are told of it."""
+        """An error to tell people of in place of an unexpected one. It names the class of the exception
+        alone, because the text of a foreign exception may hold anything, and points to the log of the
+        process."""
         return cls(
             f"an unexpected {type(error).__name__}, which is a fault of Assay's; the log of the process has "
             "the whole of it: please report it"

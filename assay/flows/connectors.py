@@ -19,7 +19,8 @@ from assay.tasks.spec.strict_yaml import parse_yaml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroughtIn:
-    """What was written, and what was not."""
+    """The result of an import: which importer read which places, the pool it wrote, a suggested spec in YAML
+    that has been checked as `begin` checks one, and notes on what was not imported."""
 
     format: str                 # the importer's name
     places: tuple[str, ...]     # what was read

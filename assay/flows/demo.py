@@ -39,7 +39,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """The result of the demo, and the true values."""
+    """A finished demo: the evaluation with its standing, the true value of each measure, what a random
+    sample of as many labels would have said, and where its report and its ledger are."""
 
     opened: Opened
     standing: Standing

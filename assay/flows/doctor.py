@@ -72,7 +72,8 @@ QUICK_WORLDS = 6    # that a first forecast simulates, while somebody waits; `as
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminationWatch:
-    """What is told while an examination runs."""
+    """Callbacks that hear how far an examination is: the rows scanned so far, and the worlds that its
+    forecast has simulated. Each may be None where nobody listens."""
 
     rows: Callable[[int], None] | None = None   # rows scanned so far
     worlds: Played | None = None                # worlds that the forecast has simulated
@@ -80,7 +81,8 @@ class ExaminationWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExaminedPool:
-    """The usable numbers of a source, and what they say."""
+    """The pool of an examined source: its usable rows as arrays, a summary of scores, calibration, measures
+    and cost, and the findings that follow from them."""
 
     numbers: UsableRows
     summary: NumbersSummary

@@ -170,7 +170,9 @@ _MONITOR_FILES = ("history.html", "history.json")
 
 
 def monitor_publication(store: Store, name: str) -> Publication:
-    """What MLflow is told. Raises UnknownMonitor."""
+    """Everything that MLflow is told of a monitor: tags, parameters, one point for each judged window, and
+    the files of its history. Its identity is a hash of the store's address and the name. Raises
+    UnknownMonitor."""
     history, spec = read_monitor_history(store, name), open_monitor(store, name).newest
     place = address_of_store(store)
     files = history_files(history)
@@ -251,7 +253,8 @@ def scores_of_labels(
 
 
 def write_scores(file: Path, content: bytes) -> None:
-    """Written whole, or not at all."""
+    """Write a file of scores so that it is there whole or not at all; its folder is made where it is
+    missing. Raises ReportNotWritten."""
     write_files({file.name: content}, file.parent)
 
 

@@ -164,7 +164,8 @@ class Unchanged:
         )
 
     def keep(self) -> None:
-        """Write down what was found."""
+        """Write down which rounds this look found unchanged, so that the next look need not read them in
+        full; nothing is written where it found none."""
         if self._found:
             retried(write_looks)(self._people.ledger, self._before, self._found)
 

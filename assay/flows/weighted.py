@@ -218,7 +218,8 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewQuestion:
-    """What is asked of old labels."""
+    """What is asked of labels that were bought for another question: measures as written, and where wanted a
+    threshold of the score, a segment, a system, or what the intervals are about."""
 
     measures: Sequence[str]                    # as written: f1, recall(cat), fbeta(2)
     threshold: float | None = None             # of the pool's score, or probability
@@ -230,7 +231,7 @@ class NewQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAnswer:
-    """Its estimates, and what is said beside them."""
+    """The estimates that answer a new question of old labels, and the notes to print beside them."""
 
     rows: Sequence[MeasureEstimate]
     notes: Sequence[str] = ()

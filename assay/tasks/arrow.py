@@ -49,7 +49,7 @@ def column_of(values: Array, type: pa.DataType) -> pa.Array:
 
 
 def mask_of(values: Bools) -> pa.BooleanArray:
-    """A column of yes and no (n,); none is missing."""
+    """A column of Arrow (n,) of the same booleans, none of them missing."""
     bits = np.packbits(values, bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
@@ -85,7 +85,7 @@ def column_from(values: Sequence[Any] | Array, type: pa.DataType | None = None) 
 
 
 def texts_of(values: Sequence[str | None]) -> pa.StringArray:
-    """A column of texts; None is missing."""
+    """A column of Arrow (n,) of these texts, in which None is a missing value."""
     written = [b"" if value is None else value.encode() for value in values]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     there = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
@@ -110,7 +110,8 @@ def lengths_of(texts: pa.StringArray) -> Ints:
 
 
 def missing_of(column: pa.Array) -> Bools:
-    """(n,) whether each value of a column is missing."""
+    """(n,) whether each value of a column is missing, as its bitmap says; in a column without a type all
+    are."""
     if not column.null_count:
         return np.zeros(len(column), np.bool_)
     bits = column.buffers()[0]
@@ -126,5 +127,5 @@ def value_counts(column: pa.Array | pa.ChunkedArray) -> Counter[str]:
 
 
 def filled(texts: pa.StringArray) -> pa.StringArray:
-    """Texts, with the empty one for what is missing."""
+    """The column with the empty text for each missing value; the column itself where none is missing."""
     return pc.fill_null(texts, "") if texts.null_count else texts

@@ -133,7 +133,8 @@ def artifact_key(evaluation: str) -> str:
 
 
 def round_markdown(evaluation: str, known: RoundEstimate) -> str:
-    """The artifact of a round."""
+    """The artifact that Prefect shows of a closed round, in Markdown: how many items are labelled, and a
+    table with the estimate of each measure, its interval, and the kind of interval."""
     lines = [
         f"### {evaluation}, round {known.round}",
         "",

@@ -32,7 +32,8 @@ class MlflowRefused(AssayError):
 
 
 def library() -> Any:
-    """The package `mlflow`. Raises BadInput where it is not installed."""
+    """The package `mlflow`, imported when it is first needed, its telemetry off unless the environment says
+    otherwise. Raises MissingExtra, a BadInput, where it is not installed."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     with needs("mlflow", "runs and traces of MLflow"):
         import httpx  # noqa: F401
@@ -55,7 +56,8 @@ def tracking_address(given: str) -> str:
 
 
 def connected(uri: str) -> Any:
-    """MLflow's client. Raises BadInput without the package, and MlflowRefused."""
+    """MLflow's client for the server or database at an address. Raises MissingExtra where a package is not
+    installed, and MlflowRefused where no server answers or MLflow refuses."""
     mlflow = library()
     if uri.startswith(("http://", "https://")):
         _reach(uri)
@@ -78,7 +80,8 @@ def _reach(uri: str) -> None:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """MLflow's errors as ours."""
+    """A context in which an error of MLflow is raised as MlflowRefused, with the first line of what MLflow
+    said (at most 500 characters)."""
     from mlflow.exceptions import MlflowException
 
     try:
@@ -110,7 +113,8 @@ def experiment_of(client: Any, name: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricPoint:
-    """A metric at one step."""
+    """One value of a metric, as MLflow takes it: the metric's name, the value, the step that it belongs to,
+    and the time in milliseconds since 1970."""
 
     name: str
     value: float
@@ -148,12 +152,14 @@ def points_of(
 
 
 def prefixed(values: Mapping[str, object]) -> dict[str, str]:
-    """Parameters by MLflow's name; what is None is left out."""
+    """Parameters as MLflow gets them: names with `assay/` in front -> values as text. What is None is left
+    out."""
     return {PREFIX + name: str(value) for name, value in values.items() if value is not None}
 
 
 def listed_names(names: Iterable[str]) -> str:
-    """Names in one parameter; MLflow takes 6,000 characters."""
+    """The names, joined by commas, as the value of one parameter; cut off after the 6,000 characters that
+    MLflow takes."""
     return ", ".join(names)[:6000]
 
 
@@ -169,7 +175,9 @@ _LONGEST, _DIGEST = 40, 8    # of one part
 
 
 def metric_name(row: MeasureEstimate) -> str:
-    """`assay/f1`, `assay/recall.class.cat`, `assay/f1.system.new.minus.old`, `assay/f1.segment.…`."""
+    """What MLflow calls the metric of an estimate: `assay/`, then the measure and what it is of, joined by
+    dots, as in `assay/recall.class.cat` and `assay/f1.system.new.minus.old`. Each part is made of letters
+    that MLflow takes."""
     parts = [allowed_name(row.measure)]
     if row.curve is not None and row.curve != row.measure:
         parts += ["of", allowed_name(row.curve)]
@@ -206,7 +214,8 @@ _BATCH = 500     # metrics in one call; MLflow takes 1,000 in all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """The run that holds it."""
+    """The run of MLflow that holds an evaluation or monitor: its id and that of its experiment, whether this
+    call made it, and how many points of metrics this call added."""
 
     run_id: str
     experiment_id: str

@@ -50,7 +50,9 @@ class Runner:
 
 
 def read_runner(asked: str) -> Runner:
-    """What the setting means. Raises BadInput."""
+    """Who freezes a large pool, as the text of the setting has it: the word, such as threads or dask,
+    whether inside Prefect, and the number of workers or an address. Raises BadInput for text that means
+    nothing."""
     why_not = _wrong_with(asked)
     if why_not:
         raise BadInput(f"{SETTING} cannot be {asked!r}: {why_not}")

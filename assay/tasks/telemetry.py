@@ -32,7 +32,8 @@ class MetricFamily:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One number of a metric family, with its labels."""
+    """One number of a metric family, with the labels (in the sense of Prometheus: name -> value) that tell
+    it from others of the family."""
 
     family: MetricFamily
     labels: dict[str, str]
@@ -61,7 +62,8 @@ BOUGHT = _gauge("labels.bought", "Labels bought in all windows.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorFigures:
-    """What the numbers of a monitor are made of."""
+    """What the numbers of one monitor are made of: labels bought in all windows, how many windows are in
+    each state, and the newest window with a verdict and its end; both None where none has one."""
 
     monitor: str
     measure: str
@@ -85,7 +87,8 @@ def samples(history: MonitorHistory, newest_end: datetime | None, now: datetime)
 
 
 def monitor_samples(told: MonitorFigures, now: datetime) -> list[Sample]:
-    """All numbers of a monitor, of these figures."""
+    """All numbers of one monitor: labels bought, windows in each state and, once a window has a verdict, the
+    values, limits and verdicts of the newest, when it ended, and its age in seconds at `now`."""
     monitor = {**told.where, "monitor": told.monitor}
     of = {**monitor, "measure": told.measure}
     found = [Sample(family=BOUGHT, labels=monitor, value=told.bought)]
@@ -123,7 +126,8 @@ ANY_AGE = _of_any("age", "Time since the last change.", "s")
 
 
 def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
-    """The numbers of one evaluation or monitor."""
+    """The numbers of one evaluation or monitor: the value and its interval, labels and budget, the price of
+    a label, seconds since the last change, limits, state and verdict. What is not known is left out."""
     of = {
         "store": entry.store, "name": entry.name, "kind": entry.kind, "measure": entry.measure,
         "owner": entry.ownership.owner or "", "team": entry.ownership.team or "",
@@ -152,12 +156,12 @@ def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
 
 
 def newest_judged(history: MonitorHistory) -> HistoryRow | None:
-    """The newest window with a verdict."""
+    """The newest window of a monitor's history that has a verdict; None where none has one."""
     return next((row for row in reversed(history.rows) if row.verdict is not None), None)
 
 
 def by_family(found: Sequence[Sample]) -> dict[MetricFamily, list[Sample]]:
-    """The same, by kind of number."""
+    """Family -> its samples, both in the order in which they come."""
     families: dict[MetricFamily, list[Sample]] = {}
     for sample in found:
         families.setdefault(sample.family, []).append(sample)
@@ -186,12 +190,14 @@ class FiguresNotWritten(AssayError):
 
 
 def exposition(found: Sequence[Sample]) -> bytes:
-    """Prometheus's text format. Raises MissingExtra."""
+    """The samples in Prometheus's text format, as bytes. Raises MissingExtra where its package is not
+    installed."""
     return bytes(_library().generate_latest(_registry(found)))
 
 
 def content_type() -> str:
-    """Of `exposition`. Raises MissingExtra."""
+    """The media type of what `exposition` gives. Raises MissingExtra where the package of Prometheus is not
+    installed."""
     return str(_library().CONTENT_TYPE_LATEST)
 
 
@@ -211,7 +217,8 @@ def write_textfile(found: Sequence[Sample], file: Path) -> None:
 
 
 def prometheus_name(family: MetricFamily) -> str:
-    """`assay.monitor.window.age` in seconds → `assay_monitor_window_age_seconds`."""
+    """What Prometheus calls a family: its name with underscores for dots, and `_seconds` behind it where
+    that is the unit, as in `assay_monitor_window_age_seconds`."""
     return family.name.replace(".", "_") + {"": "", "s": "_seconds"}[family.unit]
 
 
@@ -256,7 +263,8 @@ class FiguresNotSent(AssayError):
 
 
 def send_by_otlp(found: Sequence[Sample]) -> None:
-    """Send the figures. Raises MissingExtra, and FiguresNotSent."""
+    """Send the samples to an OpenTelemetry collector, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT says
+    where it is. Raises MissingExtra without the packages, and FiguresNotSent where it does not take them."""
     with needs("otel", "figures for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
         from opentelemetry.sdk.metrics.export import MetricExportResult
@@ -273,7 +281,8 @@ def send_by_otlp(found: Sequence[Sample]) -> None:
 
 
 def otlp_metrics(found: Sequence[Sample]) -> Any:
-    """The figures as the SDK's MetricsData."""
+    """The samples as MetricsData of OpenTelemetry's SDK: a gauge for each family, with a point for each
+    sample."""
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
@@ -308,7 +317,8 @@ class EventsNotSent(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationEvent:
-    """One event."""
+    """One event that tells OpenTelemetry of an estimate: its attributes, name -> value, and the time that it
+    is about."""
 
     attributes: Mapping[str, str | float | int]
     at: datetime
@@ -356,7 +366,8 @@ def _known(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def send_events(found: Sequence[EvaluationEvent]) -> None:
-    """Send them by OTLP over HTTP. Raises MissingExtra, and EventsNotSent."""
+    """Send the events to an OpenTelemetry collector, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT says
+    where it is. Raises MissingExtra without the packages, and EventsNotSent where it does not take them."""
     with needs("otel", "events for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, LogRecordExportResult

@@ -89,7 +89,8 @@ class FakeDesk:
                 self.people[item_id] = max(asked, annotators)
 
     def delete(self, round: int, item_id: str, asking: int = 1) -> None:
-        """Somebody deletes an item on the desk."""
+        """Remove one copy of an item from the desk, as if somebody had deleted it there. Raises KeyError or
+        ValueError where it is not on it."""
         with self._lock:
             self.on_desk[round, asking].remove(item_id)
 

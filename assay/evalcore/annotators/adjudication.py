@@ -13,7 +13,8 @@ from assay.evalcore.types import Bools, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
-    """What one person answered about one item."""
+    """What one person answered about one item: a label, a skip, or something that is no answer, with the
+    desk's own record of it. An edited annotation keeps its id."""
 
     item_id: str
     annotation_id: str           # unique on the desk; an edited annotation keeps it and moves `updated_at`
@@ -57,7 +58,8 @@ Joined = Callable[[Mapping[str, int]], str | None] | None
 
 
 class Answer(Protocol):
-    """What adjudication needs to know of an annotation."""
+    """What adjudication needs to know of an annotation: whose it is, about which item, of what kind, its
+    label, and when it was last changed. `Annotation` has all of these."""
 
     @property
     def item_id(self) -> str: ...
@@ -86,7 +88,8 @@ class AnswerTally:
 
     @property
     def answers(self) -> int:
-        """People who answered, whatever they said."""
+        """The number of people who answered the item: those who gave an answer, skipped it, or wrote
+        something that is none."""
         return sum(self.votes.values()) + self.skips + self.invalid
 
     @property
@@ -224,7 +227,8 @@ UNKNOWN = -1              # the truth of an item that is no gold
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Votes:
-    """The votes about some items."""
+    """V votes of J people about I items, each for one of K classes, as arrays of indices: which item, which
+    person, which class."""
 
     items: tuple[Place, ...]      # I names
     annotators: tuple[str, ...]   # J names
@@ -235,7 +239,7 @@ class Votes:
 
     @property
     def counts(self) -> Ints:
-        """(I, K) votes by item and class."""
+        """The number of votes for each class about each item, (I, K)."""
         table = np.zeros((len(self.items), self.n_classes), np.int64)
         np.add.at(table, (self.item, self.label), 1)
         return table

@@ -35,7 +35,9 @@ Level = Literal["nominal", "ordinal"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """One coefficient. None where it does not exist."""
+    """One coefficient of agreement beyond chance, with its interval and the plain share of agreeing pairs;
+    None where a number does not exist, with the reason. It is of all people or of two, of the whole
+    answer or of one tag."""
 
     statistic: str                 # cohen-kappa | fleiss-kappa | krippendorff-alpha
     between: tuple[str, ...]       # the annotators compared; empty: all
@@ -103,7 +105,9 @@ def cohen_kappa(
 
 
 def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
-    """κ of all votes on items with at least two."""
+    """Fleiss' κ of all votes on items with at least two, (p_a − p_e)/(1 − p_e), with a large-sample interval
+    by Gwet's variance (2021). Undefined where there is no such item, or where everybody used one class
+    only."""
     counts = _pairable(votes)
     n, votes_of_item = len(counts), counts.sum(axis=1)
     if n == 0:

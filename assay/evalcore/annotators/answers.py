@@ -44,7 +44,8 @@ Answers = Mapping[int, Iterable[Answer]]   # by round
 
 
 class AnswerKind(ABC):
-    """One class, a number or a set of tags."""
+    """A kind of answer: a class, a number, a set of tags, or an answer to each of several questions. It says
+    how answers are written and checked, and how several answers about one item become one label."""
 
     rules: ClassVar[tuple[RuleName, ...]]   # by which labels can be made; the first is the usual
     several: ClassVar[bool] = False         # people may choose several of `choices`, or none
@@ -64,7 +65,7 @@ class AnswerKind(ABC):
 
     @property
     def ordered(self) -> bool:
-        """Whether `choices` go from the lowest to the highest."""
+        """Whether `choices` go from the lowest to the highest, as grades do."""
         return False
 
     @property
@@ -92,19 +93,20 @@ class AnswerKind(ABC):
         """The answer that somebody wrote, in its fixed spelling; None where it is no answer."""
 
     def spelled(self, text: str) -> str | None:
-        """As `meaning`, for a file of predictions or known labels."""
+        """The answer in its fixed spelling that a file of predictions or labels means by this text, or None
+        where it is no answer. Files may be allowed more spellings than people are."""
         return self.meaning(text)
 
     @abstractmethod
     def code(self, answer: str) -> float:
-        """The code of an answer in its fixed spelling."""
+        """The code of an answer that is in its fixed spelling, as `evalcore.outcomes.base` has codes."""
 
     @abstractmethod
     def text(self, code: float) -> str:
-        """The inverse of `code`."""
+        """The answer in its fixed spelling that has this code: the inverse of `code`."""
 
     def texts(self, code: float) -> tuple[str, ...]:
-        """All answers of a code."""
+        """All answers that have this code: one, unless several classes share a code."""
         return (self.text(code),)
 
     def value(self, code: float) -> float | str:
@@ -124,7 +126,8 @@ class AnswerKind(ABC):
 
     @abstractmethod
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
-        """How far people agree, where at least two answered anything."""
+        """How far people agree beyond chance, as coefficients with intervals; empty where no two people
+        answered anything. The random generator is for a bootstrap."""
 
     def spread(self, answers: Answers) -> Spread | None:
         """How far apart the answers about one item lie, where they are numbers."""
@@ -156,33 +159,35 @@ class ClassAnswers(AnswerKind):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The classes."""
+        """The classes as people are offered them, or in the order of their codes."""
         return self.offered or tuple(self.codes)
 
     @property
     def ordered(self) -> bool:
-        """Whether they are grades."""
+        """Whether the classes are grades, in the order of their codes."""
         return self.level == "ordinal"
 
     @property
     def two_codes(self) -> bool:
-        """Of two classes, and of one against the rest."""
+        """Whether all labels have code 0 or 1: with two classes, and with one class against the rest."""
         return set(self.codes.values()) == {0, 1}
 
     @property
     def looked_for(self) -> str | None:
-        """The positive one of two classes, which is offered first."""
+        """The positive one of two classes, which is the first that people are offered; None where there are
+        more classes or no such order."""
         return self.offered[0] if len(self.offered) == len(self.codes) == 2 else None
 
     @property
     def wanted(self) -> str:
-        """The names, where they are few."""
+        """What people may answer, for a sentence: the names of the classes where they are few, else a hint
+        at the list below."""
         if len(self.choices) > _MOST_IN_LINE:
             return "one of the classes below"
         return " or ".join(f'"{name}"' for name in self.choices)
 
     def meaning(self, text: str) -> str | None:
-        """A class, however its name is written."""
+        """The class that a text names, however its name is written; None for a text that names none."""
         return ClassReader(self.codes).read(text)
 
     def spelled(self, text: str) -> str | None:
@@ -190,19 +195,21 @@ class ClassAnswers(AnswerKind):
         return ClassReader(self.codes, self.spellings).read(text)
 
     def code(self, answer: str) -> int:
-        """The number of the class."""
+        """The number of the class, from 0 to K − 1. Raises KeyError for another text."""
         return self.codes[answer]
 
     def text(self, code: float) -> str:
-        """The class of a number."""
+        """The name of the first class that has this number. Raises StopIteration where none has."""
         return next(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
-        """The class with more votes than any other."""
+        """The class with more votes than any other; None for a tie, or without votes. There is no other rule
+        for single items."""
         return plurality(votes)
 
     def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
-        """The most likely classes."""
+        """The most likely class of every item by the model of Dawid and Skene, fitted to the votes of all
+        rounds together, with the truth of gold items fixed; None where two classes are tied."""
         votes = votes_of(answers, self.codes)
         decided = dawid_skene(votes, truth_of(votes, gold)).decided().tolist()
         return {
@@ -216,11 +223,12 @@ class ClassAnswers(AnswerKind):
         return agreements(votes, confidence, rng, self.level) if len(votes.annotators) > 1 else []
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """The codes."""
+        """The code of each class by its name."""
         return self.codes
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
-        """Another class with chance `size`, each of them alike."""
+        """What a simulated person answers: with the chance `size` one of the wrong classes, all of them
+        equally likely, and otherwise the truth."""
         wrong_classes = [name for name in self.choices if name != truth]
         place = bisect_right(list(accumulate([size / len(wrong_classes)] * len(wrong_classes))), rng.random())
         return [*wrong_classes, truth][place]
@@ -238,15 +246,15 @@ class ClassOrRest(ClassAnswers):
 
     @property
     def looked_for(self) -> str | None:
-        """The class."""
+        """The class that is asked for, against all others."""
         return self.counted
 
     def text(self, code: float) -> str:
-        """The class, or the rest."""
+        """The name of the class that is asked for, for code 1; the name of the rest, for code 0."""
         return self.counted if code == 1 else self.rest
 
     def texts(self, code: float) -> tuple[str, ...]:
-        """The class, or all others."""
+        """The classes that have this code: the one that is asked for, or all others."""
         return tuple(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -275,12 +283,12 @@ class NumberAnswers(AnswerKind):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest number."""
+        """The least and the largest number that is an answer; infinite where there is no bound."""
         return self.low, self.high
 
     @property
     def wanted(self) -> str:
-        """With the bounds."""
+        """What people may answer, for a sentence: a number, with its bounds where there are some."""
         ends = [f"{word} {end:g}" for word, end in (("from", self.low), ("to", self.high)) if isfinite(end)]
         return " ".join(["a number", *ends])
 
@@ -295,15 +303,15 @@ class NumberAnswers(AnswerKind):
         return repr(number + 0.0)   # not -0.0
 
     def code(self, answer: str) -> float:
-        """The number."""
+        """The number that the text means. Raises ValueError for a text that is no number."""
         return float(answer)
 
     def text(self, code: float) -> str:
-        """The number in its shortest exact form."""
+        """The number in the shortest text from which exactly the same number is read again."""
         return repr(float(code))
 
     def value(self, code: float) -> float | str:
-        """The number."""
+        """The number itself, as a table for programs has it."""
         return float(code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -314,17 +322,19 @@ class NumberAnswers(AnswerKind):
         return repr(float(fmean(numbers) if rule == "mean" else median(numbers)) + 0.0)
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
-        """Krippendorff's α with squared distances."""
+        """Krippendorff's α of all people with squared distances, with an interval from a bootstrap over
+        items; empty where fewer than two people answered."""
         by_item = values_by_item(answers)
         people = {a.annotator for answers_to_item in answers.values() for a in answers_to_item}
         return [interval_alpha(by_item, confidence, rng)] if len(people) > 1 else []
 
     def spread(self, answers: Answers) -> Spread | None:
-        """Of all items with two answers."""
+        """How far apart the answers about one item lie, over all items with at least two answers; None
+        without such items."""
         return answer_spread(values_by_item(answers))
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """In the order of the numbers."""
+        """Each of these answers by its place in the order of the numbers, from 0 on."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=float))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
@@ -361,12 +371,13 @@ class TagAnswers(AnswerKind):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The tags."""
+        """The tags, in the order of their bits."""
         return self.names
 
     @property
     def wanted(self) -> str:
-        """With how several are joined."""
+        """What people may answer, for a sentence: the tags that apply, joined by bars, or the word for none.
+        """
         return f'all tags below that apply, joined by "{BAR}", or {NONE}'
 
     def meaning(self, text: str) -> str | None:
@@ -387,12 +398,12 @@ class TagAnswers(AnswerKind):
         return self.meaning(text if listed is None else BAR.join(listed) or NONE)
 
     def code(self, answer: str) -> int:
-        """The bit mask."""
+        """The bit mask of the tags: bit k is set where tag k is among them."""
         tags = set(answer.split(BAR))
         return sum(1 << k for k, name in enumerate(self.names) if name in tags)
 
     def text(self, code: float) -> str:
-        """The tags of a bit mask."""
+        """The tags of a bit mask, joined by bars in their own order; the word for none where it is 0."""
         return BAR.join(name for k, name in enumerate(self.names) if int(code) >> k & 1) or NONE
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -419,7 +430,8 @@ class TagAnswers(AnswerKind):
         }
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
-        """Krippendorff's α of each tag, and their mean."""
+        """Krippendorff's α of each tag, after the mean over all tags; empty where fewer than two people
+        answered."""
         by_tag = []
         for k, name in enumerate(self.names):
             votes = self._votes(answers, k)
@@ -429,11 +441,12 @@ class TagAnswers(AnswerKind):
         return [mean_agreement(by_tag), *by_tag]
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """In the order of their masks."""
+        """Each of these answers by its place in the order of the bit masks, from 0 on."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
-        """Each tag is turned over with chance `size`."""
+        """What a simulated person answers: the truth with every tag turned over with the chance `size`, each
+        on its own."""
         return self.erring_by_tag(truth, size, size, rng)
 
     def erring_by_tag(self, truth: str, miss: float, false_positive: float, rng: np.random.Generator) -> str:

@@ -48,7 +48,8 @@ _STEPS, _CLOSE = 2000, 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DawidSkene:
-    """The result of EM."""
+    """What EM found by the model of Dawid and Skene: the chance of each of K classes for I items, the share
+    of the classes, and for each of J people the chance of every answer by the truth, (J, K, K)."""
 
     truth: Floats       # (I, K) T
     prevalence: Floats  # (K,) p
@@ -141,7 +142,8 @@ class ErrorRates:
     repeated: bool       # items answered by several people were used
 
     def of(self, annotator: str) -> Floats:
-        """(S, T) of one annotator."""
+        """The drawn error rates of one person, (S, T): S draws, and T = 2 by truth with two classes, else 1.
+        Raises ValueError for a person of whom there are none."""
         return np.asarray(self.draws[:, self.annotators.index(annotator)])
 
 

@@ -60,7 +60,7 @@ class AnsweredRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateInterval:
-    """An error rate: its posterior mean and central interval."""
+    """An error rate, between 0 and 1: its posterior mean and its central interval."""
 
     mean: float
     lower: float
@@ -93,7 +93,8 @@ class GoldAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """One annotator."""
+    """One person who labels: how many answers, skips and invalid answers, how often they agree with the
+    labels and with gold, and their error rates where something tells of them."""
 
     annotator: str
     answers: int             # that are a class
@@ -116,7 +117,8 @@ class GoldTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedAgain:
-    """Surprising answers that went to a second person."""
+    """What came of surprising answers that went to a second person: how many items, how many further
+    answers, and how many items ended with another label."""
 
     items: int
     answers: int             # beyond one per item: people's time, where the budget counts items
@@ -124,7 +126,7 @@ class AskedAgain:
 
 
 def numbered(labels: Sequence[str | None], numbers: Mapping[str, int]) -> Ints:
-    """(A,) the numbers of labels; -1 where there is none."""
+    """The numbers of A labels, (A,): −1 where there is no label."""
     return np.array([-1 if label is None else numbers[label] for label in labels], np.int64)
 
 
@@ -134,7 +136,7 @@ def classes_of(predicted: Floats | None, items: int) -> Ints:
 
 
 def labels_by_place(rounds: Sequence[AnsweredRound]) -> dict[Place, int]:
-    """(round, item) -> label of every labelled item."""
+    """The label of every labelled item by its place, the number of the round and the id of the item."""
     return {
         (r.number, item): y
         for r in rounds for item, y in zip(r.item_id, r.label.tolist(), strict=True) if y >= 0
@@ -175,7 +177,8 @@ def people(
 
 
 def gold_tally(votes: Votes, gold: Mapping[Place, int]) -> GoldTally:
-    """Of everybody together; gold: (round, item) -> truth."""
+    """How everybody together did on gold items: how many items, answers to them, and right answers. Gold is
+    the true class by round and item."""
     right = [
         gold[votes.items[i]] == y
         for i, y in zip(votes.item.tolist(), votes.label.tolist(), strict=True) if votes.items[i] in gold
@@ -269,7 +272,8 @@ class Correctable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelErrorIntervals:
-    """How often a label is wrong, by the item's prediction."""
+    """How often a label is wrong, for items predicted negative and for items predicted positive, both with
+    their two error rates."""
 
     predicted_negative: ErrorIntervals
     predicted_positive: ErrorIntervals
@@ -277,7 +281,8 @@ class LabelErrorIntervals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """The measures with annotators' errors taken out."""
+    """The measures of two classes with people's errors taken out: what tells of the errors, how often labels
+    are wrong, and the corrected estimates; or the reason why nothing can be said."""
 
     interval: str                            # the kind of interval
     known_from: tuple[str, ...]              # what tells of errors: gold, repeated answers
@@ -296,7 +301,8 @@ class Differing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorQuality:
-    """How the people who label do, after the closed rounds."""
+    """How the people who label do after the closed rounds: each person's counts and error rates, their
+    agreement, gold, answers that were asked again, and the measures with people's errors taken out."""
 
     round: int                               # the last of them
     revision: int = 0                        # of the labels; 0: as the rounds were closed

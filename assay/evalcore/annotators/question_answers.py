@@ -28,12 +28,12 @@ class QuestionAnswers(AnswerKind):
 
     @property
     def questions(self) -> Mapping[str, AnswerKind]:
-        """What may be answered to each."""
+        """The questions by name, each with the kind of answer that it takes."""
         return self.each
 
     @property
     def wanted(self) -> str:
-        """Of each question."""
+        """What people may answer to each question, for a sentence, separated by semicolons."""
         return "; ".join(f"{name}: {kind.wanted}" for name, kind in self.each.items())
 
     def of(self, texts: Mapping[str, str | None], *, spelled: bool = False) -> str | None:
@@ -66,15 +66,18 @@ class QuestionAnswers(AnswerKind):
         return self._of_json(text, spelled=False)
 
     def spelled(self, text: str) -> str | None:
-        """As `meaning`."""
+        """The answers in their fixed spelling that a JSON object in a file means, or None where it is no
+        answer; each question's own spellings for files hold."""
         return self._of_json(text, spelled=True)
 
     def code(self, answer: str) -> float:
-        """All of them as one number."""
+        """The code of the answers to all questions, one whole number below 2^53. Raises KeyError for a
+        question that there is none of."""
         return self._packed({name: self.each[name].code(a) for name, a in self.by_question(answer).items()})
 
     def text(self, code: float) -> str:
-        """The JSON object of a code."""
+        """The JSON object of this code, question by question, without the questions that were not answered.
+        """
         codes = self.packing.unpack(np.array([code], np.float64))[0].tolist()
         return json.dumps({
             name: kind.text(answer_code) for (name, kind),
@@ -96,11 +99,11 @@ class QuestionAnswers(AnswerKind):
         return None if None in made.values() else self.of(made)
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
-        """None are told: each question has its own."""
+        """Always empty: each question has an agreement of its own."""
         return []
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """In the order of their codes."""
+        """Each of these answers by its place in the order of the codes, from 0 on."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:

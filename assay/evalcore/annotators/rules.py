@@ -30,7 +30,8 @@ from assay.evalcore.types import Bools, Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """How the labels of one round are decided."""
+    """How the labels of one round are decided: by which rule, from how many people for an item, with which
+    answers that take a second person, and with which gold items. Dawid-Skene needs earlier rounds too."""
 
     name: RuleName = "majority"
     annotators: int = 1                                       # k
@@ -50,7 +51,7 @@ class Rule:
 
     @property
     def weighed(self) -> bool:
-        """Items are decided together."""
+        """Whether all items are decided together, by Dawid-Skene, instead of one by one."""
         return self.name == "dawid-skene"
 
     def joined(self, votes: Mapping[str, int]) -> str | None:
@@ -105,7 +106,8 @@ def _asked_again(rule: Rule, items: Collection[str], answers: Sequence[Answer]) 
 
 
 def earlier_annotators(answers: Mapping[int, Iterable[Answer]], gold: Collection[Place]) -> set[str]:
-    """Everybody who answered about an item that was asked."""
+    """The ids of all people who answered about an item that was asked of them; those who answered gold items
+    alone are not among them."""
     return {
         answer.annotator
         for number, of_round in answers.items()
@@ -148,7 +150,8 @@ class Decision:
 
     @property
     def is_open(self) -> bool:
-        """Whether people still have to answer the item."""
+        """Whether people still have to answer the item: it has neither a label nor a reason for having none.
+        """
         return self.label is None and self.reason is None
 
 
@@ -251,7 +254,8 @@ def gold_in_round(rate: float, n_asked: int, *, seed: int, evaluation: str, numb
 
 
 def shuffled(items: Sequence[str], *, seed: int, evaluation: str, number: int) -> list[str]:
-    """Items of a round in the order people meet them."""
+    """The items of a round in the order in which people meet them: a random permutation that depends on the
+    seed, the evaluation and the number of the round alone."""
     order: list[str] = stream(seed, evaluation, number, "order").permutation(sorted(items)).tolist()
     return order
 

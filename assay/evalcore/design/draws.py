@@ -25,7 +25,9 @@ LEAST_NEW_MASS = 1 / 500  # the share of a proposal that unlabelled items keep: 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draws:
-    """The draws of one round, before anybody knows a label."""
+    """The draws of one round, before anybody knows a label: for T draws of unlabelled items the cell and
+    which new item of it came up, (R, T) each, and the number of draws of labelled items by cell and
+    label."""
 
     cell: Ints       # (R, T) cell of each draw of an unlabelled item, -1 for padding
     ordinal: Ints    # (R, T) number of the item among the new ones of its cell, -1 for padding

@@ -35,7 +35,9 @@ class Design:
     stands_for: Floats | None = None
 
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
-        """Columns of length C for the ledger (R = 1)."""
+        """The design as columns of length C for the ledger (one repeat): unlabelled items, inclusion
+        probabilities and whether all that is left is asked, with the label model's rates and the kind of
+        draws where they are needed."""
         return {
             "left": self.left[0],
             "inclusion": self.unlabelled[0],
@@ -79,7 +81,9 @@ class CountedDesign(Design):
     gradient: Floats     # (R, C) influence of a label 1 instead of 0 on what drives the sampling, times N
 
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
-        """Columns of length C for the ledger (R = 1)."""
+        """The design as columns of length C for the ledger (one repeat): sizes, unlabelled items, the
+        probabilities of an unlabelled item and of one labelled 0 or 1, the model's rates, and the
+        gradient."""
         one_at_a_time = {} if self.stands_for is None else {"stands_for": self.stands_for[0]}
         return {
             "size": self.size[0],
@@ -130,13 +134,14 @@ class ClosedDraws:
 
     @property
     def gaps(self) -> bool:
-        """Whether an item that was asked got no answer."""
+        """Whether some item that was asked in the round got no answer."""
         return bool((self.code[self.plan.ask] == UNANSWERED).any())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundLabels:
-    """The labels of a round, counted by cell and label."""
+    """The labels of a round counted by cell and label, (R, C, 2): items labelled for the first time, the
+    draws that fell on them, and the draws that fell on items labelled in earlier rounds."""
 
     new: Ints            # (R, C, 2) items labelled for the first time
     drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included

@@ -356,7 +356,8 @@ def open_counts(size: Ints, labelled: Ints, chance: Floats, confidence: float) -
 
 
 def refuse_without_mean(measures: Sequence[Measure]) -> None:
-    """Raises BadInput for measures that no mean decides about."""
+    """Nothing; raises BadInput for a measure that is no ratio of means, because no mean decides whether it
+    is beyond a limit, and a guaranteed interval needs that."""
     for measure in measures:
         if measure.margin(0.5) is None:
             raise BadInput(

@@ -34,7 +34,8 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Totals:
-    """Weighted sums of unbiased estimates of the confusion table."""
+    """Weighted sums over rounds of unbiased estimates of the confusion table, (R, 2, 2), with the moments
+    that its variance is made of, and the sum of the weights, (R,)."""
 
     table: Floats     # (R, 2, 2)
     moments: Floats   # (R, 2, 2, 2)
@@ -42,13 +43,14 @@ class Totals:
 
     @staticmethod
     def none(repeats: int) -> "Totals":
-        """Before the first round."""
+        """The sums before the first round, all zero."""
         return Totals(
             table=np.zeros((repeats, 2, 2)), moments=np.zeros((repeats, 2, 2, 2)), weight=np.zeros(repeats)
         )
 
     def add(self, added: "Totals", weight: Floats) -> "Totals":
-        """The sum of these and `weight` (R,) times the other."""
+        """These sums with those of another round added: tables and weights times the weight (R,), moments
+        times its square."""
         return Totals(
             table=self.table + weight[:, None, None] * added.table,
             moments=self.moments + weight[:, None, None, None] ** 2 * added.moments,
@@ -145,7 +147,8 @@ def estimate_of_totals(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reused:
-    """Everything the estimate needs, for R repeats."""
+    """Everything that the estimate from reused labels needs, for R repeats and C cells: labels, sizes, the
+    log chance that an item was never drawn, the label model's rate, and the domain that is sampled."""
 
     labelled: Ints     # (R, C, 2)
     size: Ints         # (R, C) items of the cell without those that people could not decide

@@ -35,7 +35,8 @@ IntervalKind: TypeAlias = Literal["normal", "student", "beta"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WeightSums:
-    """Sufficient statistics of the draws so far, indexed [prediction, label]."""
+    """Sufficient statistics of the draws so far, by prediction and label: sums of the importance weights w
+    and of their squares, each with the factor a that a draw counts in the combination of rounds."""
 
     weight: Floats     # (R, 2, 2) Σ a w
     squared: Floats    # (R, 2, 2) Σ a² w²
@@ -46,7 +47,7 @@ class WeightSums:
 
     @staticmethod
     def none(repeats: int) -> "WeightSums":
-        """Before the first draw."""
+        """The sums before the first draw, all zero."""
         zeros, nought = np.zeros((repeats, 2, 2)), np.zeros(repeats)
         return WeightSums(
             weight=zeros,

@@ -20,7 +20,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Interval:
-    """Both ends of an interval, in every repeat."""
+    """Both ends of an interval in every repeat, (R,) each."""
 
     lower: Floats  # (R,)
     upper: Floats  # (R,)
@@ -228,7 +228,8 @@ def hidden_reach(gain: Floats, caught: Floats, unlabelled: Floats, error: Floats
 
 
 def depths(tail: Floats) -> Floats:
-    """t (R, T) from 0 to log(1/tail); tail (R,)."""
+    """The depths t at which hidden errors are tried, (R, T): T = STEPS + 1 even steps from 0 to log(1/tail),
+    for tail probabilities (R,)."""
     return np.asarray(-np.log(tail)[:, None] * np.arange(STEPS + 1) / STEPS)
 
 

@@ -37,7 +37,8 @@ Variance: TypeAlias = Literal["corrected", "printed"]
 
 
 class NoRegion(AssayError):
-    """The draws so far do not determine a region."""
+    """Raised where the draws so far do not determine a joint region: too few draws, a measure that is
+    undefined, or a variance below 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,8 @@ class JointRegion:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Region:
-    """An ellipsoid around the estimates of M measures."""
+    """A joint confidence region of M measures: an ellipsoid around their estimates, with the covariance of
+    the estimator and the squared radius, by the quantile of χ² or of F."""
 
     measures: tuple[str, ...]
     centre: Floats       # (M,) Ĝ
@@ -85,7 +87,8 @@ class Region:
         return np.asarray(np.sqrt(self.radius_squared * np.maximum(np.diagonal(self.covariance), 0.0)))
 
     def in_plain_numbers(self) -> JointRegion:
-        """The region as it is recorded and reported."""
+        """The region as a record of plain numbers, as it is stored and reported: centre, shape matrix
+        (squared radius times covariance), and the half-width of each measure."""
         return JointRegion(
             measures=self.measures,
             center=tuple(self.centre.tolist()),

@@ -68,7 +68,8 @@ HALF = 0.5 - 1e-9      # off ties, whatever rounding says
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pulls:
-    """How the items of a pool pull at Q numbers."""
+    """How the items of a pool pull at Q numbers: for n kinds of items, or labels, the pulls z = J·(ℓ − R)
+    and how many items of the pool each stands for, with the largest pulls that outcomes allow."""
 
     z: Floats            # (n, Q) J·(ℓ - R)
     items: Floats        # (n,) of the pool, that each row stands for: they add up to N
@@ -83,7 +84,8 @@ class Pulls:
 
     @property
     def variance(self) -> Floats:
-        """(Q,) S²/N, or that within strata."""
+        """The variance that the sampling of the pool adds to each number, (Q,): S²/N, or that of the
+        residuals within strata where the pool was drawn in strata."""
         n = self.items.sum()
         return np.asarray(self._few * (self.items @ self._pulled**2) / n**2)
 
@@ -92,7 +94,8 @@ class Pulls:
         return self.z if self.within is None else self.within
 
     def sampling_reach(self, level: Floats) -> tuple[Floats, Floats]:
-        """D and E (Q,) at these confidences (Q,)."""
+        """How far the sampling of the pool may take each number down and up, D and E, (Q,) each, at these
+        confidences (Q,); for a number that sums over classes what is unseen of each class is added."""
         down, up = self._reach(level, self._differ)
         for part in self.of_class:
             with_unseen, without = part._reach(level, part._differ), part._reach(level, np.zeros(len(level)))
@@ -258,7 +261,8 @@ def for_population(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apart:
-    """The ends of one interval about the population."""
+    """The ends of one interval about the population, and the variance that the sampling of the pool adds to
+    it."""
 
     lower: float
     upper: float

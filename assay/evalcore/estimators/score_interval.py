@@ -46,7 +46,8 @@ class SampleAlongScore:
 
     @property
     def counts(self) -> StratumCounts:
-        """By stratum."""
+        """The labels counted by stratum of the level: items, labelled, positive, and the expected rate, (R,
+        H) each for H strata."""
         items = self._sums(self.items)
         guessed = self._sums(self.items * self.rate) / np.maximum(items, 1e-12)
         return StratumCounts(
@@ -79,7 +80,8 @@ class SampleAlongScore:
         return np.asarray(table / np.maximum(table.sum(axis=2, keepdims=True), 1e-300))
 
     def by_group(self, estimand: Estimand) -> tuple[Floats, Floats, Floats]:
-        """Positives found, unlabelled items, and items, (R, G) each."""
+        """The positives found, the unlabelled items, and all items by group of cells, (R, G) each, as the
+        estimand groups them."""
         sums = estimand.quantity.groups.sums
         return sums(self.positive), sums(self.items - self.labelled), sums(self.items)
 

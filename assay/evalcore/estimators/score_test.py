@@ -54,7 +54,8 @@ class StratumCounts:
 
     @property
     def share_left(self) -> Floats:
-        """1 - f, above 0."""
+        """The unlabelled part of each stratum, 1 − f, (R, H); never exactly 0, so that it can be divided by.
+        """
         return np.asarray(np.maximum(1 - self.labelled / np.maximum(self.items, 1), _SMALLEST))
 
     @property
@@ -191,7 +192,9 @@ class ScoreTest:
     quantile: float
 
     def of_value(self, value: Floats) -> TestedHypothesis:
-        """The test of `measure = value` (R,)."""
+        """The score test of the hypothesis that the measure is this value, (R,): the corrected statistic,
+        the most likely rates under the hypothesis, and its weights. The skewness correction never turns
+        the sign of the statistic."""
         counts, labels = self.counts, self.counts.effective_labels
         weight, target = self.measure.hypothesis(value, counts.items)
         observed = counts.observed_rate
@@ -212,7 +215,7 @@ class ScoreTest:
 
     @property
     def estimate(self) -> Floats:
-        """The measure (R,) at the observed rates."""
+        """The measure at the observed rates of the strata, (R,); NaN where it is 0/0."""
         return self.measure.of_positives(self.counts.items * self.counts.observed_rate)
 
     def end(self, estimate: Floats, bound: Floats) -> Floats:
@@ -258,6 +261,6 @@ class ScoreTest:
 
 
 def normal_quantile(confidence: float) -> float:
-    """z₀ of a two-sided test at this confidence."""
+    """The quantile z₀ of the normal distribution for a two-sided test at this confidence, 1.96 at 0.95."""
     return float(scipy.special.ndtri(0.5 + confidence / 2))
 

@@ -39,7 +39,7 @@ class BestSystem:
 
     @property
     def contenders(self) -> list[str]:
-        """Those that are still in."""
+        """The names of the systems that may still be the best, the best value first."""
         return [contender.system for contender in self.systems if not contender.out]
 
 
@@ -79,7 +79,9 @@ class SystemRanks:
 
 
 def best_system(question: Question, state: State) -> BestSystem | None:
-    """None where nobody asked for it, and before any label."""
+    """What is known of the best of several systems after a round; None where no race was asked for, and
+    before any label. A winner is named only at the rounds that count as looks, or once nothing is left to
+    learn."""
     stack = question.measures
     if not isinstance(stack, Stack) or stack.race is None or not state.labels:
         return None

@@ -18,7 +18,9 @@ ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotExcluded:
-    """What the labels so far cannot exclude."""
+    """What the labels so far cannot exclude: the share of the pool in cells where nobody labelled anything,
+    a bound of the positives that are unseen, and the interval if more of them hide than the method
+    expects."""
 
     no_positive_found: bool          # among all labels
     unlabelled_share: float = 0.0    # of the pool's items, in cells where nobody labelled anything
@@ -71,7 +73,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """A value and the ends of its interval."""
+    """A value and the ends of its interval; None where there is no number."""
 
     value: float | None
     lower: float | None
@@ -114,7 +116,8 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragility:
-    """What makes an estimate fragile."""
+    """What makes an estimate fragile: the share of its variance that a single label carries, between 0 and
+    1."""
 
     share_of_one_label: float        # of the variance
 
@@ -180,12 +183,12 @@ class MeasureEstimate:
 
     @property
     def not_excluded(self) -> NotExcluded | None:
-        """What the labels cannot exclude, where that is known."""
+        """What the labels so far cannot exclude, from the price tag; None where an estimate has none."""
         return self.price_tag.not_excluded if self.price_tag else None
 
     @property
     def ends(self) -> Ends:
-        """Value and interval alone."""
+        """The value and the ends of its interval alone, without anything else of the estimate."""
         return Ends(value=self.value, lower=self.lower, upper=self.upper)
 
     @property

@@ -257,7 +257,7 @@ class EstimatedDifference:
 
     @property
     def settled(self) -> bool:
-        """No label is left that can change it."""
+        """Whether no label is left that can change the difference: its interval has closed up to rounding."""
         return self.upper - self.lower < _SETTLED
 
 

@@ -46,7 +46,8 @@ class NothingToStandFor(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Response:
-    """Who answered in one round, by cell."""
+    """Who answered in one round, by cell, (C,) each: items asked and answered, the response rate that weighs
+    the answered ones, and which cells were collapsed with which."""
 
     asked: Ints      # (C,) n
     answered: Ints   # (C,) m
@@ -55,13 +56,15 @@ class Response:
 
     @property
     def collapsed(self) -> int:
-        """Cells that were collapsed with others."""
+        """The number of cells, of those asked, that were collapsed with others because few of their items
+        were asked, or none answered."""
         together = np.bincount(self.joined[self.asked > 0], minlength=len(self.joined))
         return int(((together[self.joined] > 1) & (self.asked > 0)).sum())
 
     @property
     def adjusted(self) -> int:
-        """Cells whose answered items stand for unanswered ones."""
+        """The number of cells in which answered items stand for unanswered ones too, so that the design was
+        adjusted."""
         return int((self.rate < 1).sum())
 
 
@@ -140,7 +143,8 @@ class ResponseRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nonresponse:
-    """What is reported of all rounds so far."""
+    """What is reported of non-response over all rounds so far: rounds that were closed with items
+    unanswered, how many such items, and how many cells it touched."""
 
     rounds: int = 0        # closed with items unanswered
     unanswered: int = 0    # items asked in vain in them
@@ -148,7 +152,7 @@ class Nonresponse:
     collapsed: int = 0     # of all cells asked, those that were collapsed with others
 
     def plus(self, round_response: Response) -> "Nonresponse":
-        """The record with one more round."""
+        """The record with one more round added to it."""
         return Nonresponse(
             rounds=self.rounds + 1,
             unanswered=self.unanswered + int((round_response.asked - round_response.answered).sum()),

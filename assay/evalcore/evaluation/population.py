@@ -114,7 +114,8 @@ class IntervalsAbout:
 
     @property
     def of_pool_alone(self) -> bool:
-        """Whether nothing is told of the population."""
+        """Whether nothing at all is said of the population: intervals are about the pool, or what clusters
+        are a sample of, and none is told beside them."""
         return self.about != "population" and not self.beside
 
 
@@ -145,7 +146,7 @@ def row_about(
 
 
 def number_or_none(x: float) -> float | None:
-    """None for what is not finite."""
+    """The number itself, or None where it is NaN or infinite."""
     return x if np.isfinite(x) else None
 
 

@@ -52,7 +52,7 @@ class FoundLabels:
 
     @property
     def positives(self) -> int:
-        """Labelled items of the positive class."""
+        """The number of labelled items of the positive class."""
         return int(self.labelled[:, 1].sum())
 
 
@@ -63,7 +63,8 @@ _NOTHING = "the labels show no error yet, so the error of random sampling cannot
 
 
 def pricing(question: Question, state: State) -> Pricing:
-    """How the estimates of a question get their price tags."""
+    """The function that makes the price tag of an estimate of this question: by the confusion table of the
+    labels with two classes, by the pulls of the labelled items for other outcomes."""
     if isinstance(question.measures, Stack):
         return _by_pulls(question, state)
 

@@ -19,7 +19,8 @@ from assay.evalcore.outcomes.questions import SeveralQuestions
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AskedQuestion:
-    """One of several questions, as an evaluation of its own."""
+    """One of several questions about an item, as an evaluation of its own: its measures, its state on the
+    common draws, and whether the choice of items serves it."""
 
     name: str
     number: int
@@ -45,7 +46,7 @@ class AskedQuestion:
 
 
 def asks_several(question: Question) -> bool:
-    """Whether several questions are asked of an item."""
+    """Whether several questions are asked about every item."""
     return isinstance(question.measures, StackOfQuestions)
 
 

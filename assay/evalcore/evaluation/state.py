@@ -93,7 +93,8 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class State:
-    """Where an evaluation stands after its closed rounds."""
+    """Where an evaluation stands after its closed rounds: how many rounds and labels, what the method knows,
+    and which items were asked. It is never stored, but folded from the ledger's rounds."""
 
     round: int                     # rounds closed
     labels: int                    # distinct items with a label
@@ -106,7 +107,7 @@ class State:
 
     @property
     def exhausted(self) -> bool:
-        """Nothing is left whose label could change a measure."""
+        """Whether nothing is left whose label could change a measure."""
         return not self.inner.wanted.any()
 
 
@@ -259,7 +260,8 @@ def exact_values(question: Question, state: State) -> list[WhereAlike] | None:
 
 
 def is_settled(question: Question, state: State) -> bool:
-    """Whether nothing is left whose label could change a measure."""
+    """Whether no further label could change a measure: none that matters is left, or every measure is known
+    from the predictions alone."""
     if state.exhausted:
         return True
     values = exact_values(question, state)
@@ -447,7 +449,7 @@ def as_if_decided(answered: ClosedDraws, code: float) -> ClosedDraws:
 
 
 def has_undecided(answered: ClosedDraws) -> bool:
-    """Whether people could not decide an item of the round."""
+    """Whether people could not decide at least one item of the round."""
     return bool((answered.code == UNDECIDED).any())
 
 
@@ -471,7 +473,8 @@ _SAME = 1e-12   # inclusion probabilities that differ by no more are equal
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledRound:
-    """The draws of a closed round, one row each."""
+    """The T draws of a closed round, one row each: the plan, the outcomes, what the pool says of the items,
+    whether each item was new, and its segments."""
 
     plan: RoundPlan
     code: Floats       # (T,) an outcome, UNDECIDED or UNANSWERED
@@ -488,7 +491,7 @@ class LabelledRound:
 
     @property
     def prediction(self) -> Ints:
-        """(T,) of classes: what the first system predicts."""
+        """The code of the class that the first system predicts for the item of each draw, (T,)."""
         return self.items.prediction[:, 0].astype(np.int64)
 
     @property
@@ -502,7 +505,7 @@ class LabelledRound:
 
     @property
     def gaps(self) -> bool:
-        """Whether some item was not answered."""
+        """Whether some item of the round was not answered."""
         return bool((self.code == UNANSWERED).any())
 
     def response(self, cells: Cells) -> Floats:

@@ -120,7 +120,8 @@ def good_budget(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What is known after a round, about the first measure."""
+    """What is known after a round about the first measure: its estimate, the number of labels, and what the
+    stopping rule asks besides. Stopping is decided from a series of these."""
 
     labels: int
     estimate: MeasureEstimate

@@ -44,7 +44,8 @@ SETTLED = 0.02             # of the interval's width: what the wide one may add 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditStep:
-    """What one size of audit would do, if nothing hides."""
+    """What an audit of one size would do if no positive hides: the wide interval that so many further labels
+    would leave, the number of hidden positives they would exclude, and the chance to find one."""
 
     labels: int          # more than now, spread evenly
     lower: float         # the wide interval they would leave

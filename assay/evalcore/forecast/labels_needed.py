@@ -169,7 +169,8 @@ class SimulationError:
 
     @property
     def small(self) -> bool:
-        """Whether more worlds would hardly say anything else."""
+        """Whether more worlds would hardly change the forecast: the range of the median is narrow beside
+        itself, or, beyond the horizon, the error of the share of worlds is small."""
         if np.isinf(self.lower):                     # more than the horizon: then the share is told
             return self.share <= NARROW
         return bool(self.upper - self.lower <= NARROW * (self.upper + self.lower) < np.inf)

@@ -82,7 +82,8 @@ class Forecast:
 
     @property
     def more(self) -> int | None:
-        """Labels that are still missing, by the median."""
+        """The number of labels that are still missing by the median world, never below 0; None where it is
+        more than the horizon."""
         return None if self.labels is None else max(self.labels - self.labels_now, 0)
 
 
@@ -176,7 +177,8 @@ GROWTH = 0.4            # labels between two looks, as a share of those there ar
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorldLooks:
-    """What the worlds looked like at growing numbers of labels."""
+    """How the K worlds looked at L growing numbers of labels: the labels of each, (L, K), and how far off
+    each of G goals was, (L, G, K), at 0 and below where it was met."""
 
     labels: Floats   # (L, K)
     off: Floats      # (L, G, K) how far off each goal was, met at 0 and below: `Goal.distance`

@@ -38,7 +38,7 @@ _RARE = 0.02            # share of predicted positives below which the class loo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suitability:
-    """One method on one pool."""
+    """Whether one method suits one pool: chosen, possible, not advised or refused, and why."""
 
     name: str
     verdict: Literal["chosen", "possible", "not advised", "refused"]
@@ -94,7 +94,8 @@ _SAMPLE = 100           # labels of the random sample that may hold no value of 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolColumns:
-    """The pool as the statistics take it."""
+    """The pool of N items as the statistics take it: score, probability and prediction of each, and the
+    confusion table where labels are known."""
 
     score: Floats        # (N,)
     probability: Floats  # (N,) of the positive class
@@ -104,7 +105,7 @@ class PoolColumns:
 
     @property
     def predicted(self) -> tuple[int, int]:
-        """Items predicted negative, and positive."""
+        """The number of items predicted negative, and the number predicted positive."""
         positives = int(np.count_nonzero(self.prediction))
         return len(self.prediction) - positives, positives
 
@@ -122,7 +123,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Labels until a half-width is reached."""
+    """What one half-width costs in labels: as a forecast by the method, and by a simple random sample."""
 
     forecast: Forecast           # by the method
     random_labels: int | None    # by random sampling; None where the measure does not exist in most worlds
@@ -154,7 +155,8 @@ class Prognosis:
 
     @property
     def rule(self) -> str:
-        """When a target counts as met, in words."""
+        """The rule by which a target counts as met, in words: from how many labels on, and at how many looks
+        in a row."""
         chosen = method(self.method.method)
         return rule_in_words(chosen.least_labels, chosen.looks_in_a_row)
 

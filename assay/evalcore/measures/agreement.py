@@ -20,34 +20,38 @@ from assay.evalcore.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class Hit(Loss):
-    """1 where the predicted class is the label."""
+    """The loss of accuracy: 1 for an item whose predicted class is its label, else 0. Its mean over the pool
+    is the accuracy; one component, linear in φ."""
 
     @property
     def zero_or_one(self) -> bool:
-        """It is."""
+        """Always true: the only component, a hit or a miss, is 1 or 0 for every item."""
         return True
 
     @property
     def size(self) -> int:
-        """1."""
+        """The length d of the loss vector, 1: only whether the prediction is right."""
         return 1
 
     @property
     def perfect(self) -> Floats:
-        """1."""
+        """The loss of a rightly predicted item, shape (1,): 1. Importance sampling therefore spends no
+        labels on items that are surely right."""
         return np.ones(1)
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """One share."""
+        """One run of length 1: the only component is a share by itself, the share of right predictions."""
         return (1,)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 1)."""
+        """The chance that each prediction is right, (n, 1) for n items: the component of φ at the predicted
+        class. It is 0 or 1 where φ are labels, a probability where φ is expected."""
         return self.kind.at(phi, items.prediction[:, self.system])[:, None]
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes: the slope at the predicted class of each item
+        and 0 at all others, so that their product with φ is the slope times the hit."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]))
 
     def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
@@ -67,23 +71,27 @@ class AgreementLoss(Loss):
 
     @property
     def size(self) -> int:
-        """1 + K."""
+        """The length d of the loss vector, 1 + K: the weighted agreement, then the share of each of the K
+        classes among the labels."""
         return 1 + self.kind.width
 
     def _weight(self) -> Floats:
         return np.array(self.weights) if self.weights else np.eye(self.kind.width)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 1 + K)."""
+        """Losses of n items, (n, 1 + K): first the weight of the predicted class and the label, Σ_k
+        weight[prediction, k] φ_k, then φ itself, whose mean gives the share of each class."""
         agreed = ((self.known(items) @ self._weight()) * phi).sum(axis=1, keepdims=True)
         return np.concatenate([agreed, phi], axis=1)
 
     def known(self, items: Items) -> Floats:
-        """(n, K)."""
+        """The predicted class one-hot, (n, K) for n items and K classes. Its mean over the pool is the share
+        of each class among the predictions, which no label is needed for."""
         return self.kind.phi(items.prediction[:, self.system])
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes: the slope of the agreement times the weights
+        of the predicted class, plus the slope of each label share."""
         return np.asarray(slope[0] * (self.known(items) @ self._weight()) + slope[1:])
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
@@ -192,21 +200,26 @@ class Pairs(Loss):
 
     @property
     def size(self) -> int:
-        """K²."""
+        """The length d of the loss vector, K²: one component for every pair of a predicted class and a
+        label."""
         return self.kind.width**2
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, K²), predicted class first."""
+        """Indicators of the pair of predicted class and label, (n, K²) for n items: the K labels of the
+        first predicted class, then those of the second, and so on. Their mean is the confusion matrix in
+        shares, row by row."""
         predicted = self.kind.phi(items.prediction[:, self.system])
         return (predicted[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes: of the K² slopes the row that belongs to the
+        predicted class of each item."""
         predicted = self.kind.phi(items.prediction[:, self.system])
         return predicted @ slope.reshape(self.kind.width, -1)
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """One pair is there."""
+        """An upper bound of slope·ℓ for an item of each cell, (C,) for C cells: the largest of the K²
+        slopes, because exactly one pair of predicted class and label is 1 for any item."""
         return np.full(len(support), slope.max())
 
 

@@ -123,20 +123,22 @@ class TagTotals(Loss):
 
     @property
     def size(self) -> int:
-        """2."""
+        """The length d of the loss vector, 2: the hits and the labels of an item."""
         return 2
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 2)."""
+        """Losses of n items, (n, 2): how many of the predicted tags are right, Σ_k φ_k over the predicted
+        tags, and how many tags the item has, Σ_k φ_k."""
         hits = (phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1)
         return np.stack([hits, phi.sum(axis=1)], axis=1)
 
     def known(self, items: Items) -> Floats:
-        """(n, 1)."""
+        """The number of tags that are predicted for each item, (n, 1): known without any label."""
         return np.asarray(self.kind.phi(items.prediction[:, self.system]).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K tags: the slope of the labels for every tag, plus the
+        slope of the hits where the tag is predicted."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1])
 
     def highest_mean(self, known_means: Floats) -> Floats:

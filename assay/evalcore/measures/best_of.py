@@ -44,7 +44,9 @@ class Race:
     rounds: tuple[int, ...] = ()   # of which the looks are; (): of all
 
     def pairwise(self, systems: int) -> float:
-        """The confidence of each interval, of which one side counts."""
+        """The confidence that the two-sided interval of one difference needs, 1 − 2(1 − confidence)/((K − 1)
+        L) for K systems and L looks. Only one side counts, so each bound misses with chance α/((K − 1) L)
+        and the race errs with chance α at most (Bonferroni)."""
         return 1 - 2 * (1 - self.confidence) / ((systems - 1) * self.looks)
 
 
@@ -67,7 +69,8 @@ def look_rounds(batch_size: int, budget: int) -> tuple[int, ...]:
 
 
 class RaceEstimates(Protocol):
-    """Numbers (R, Q) with intervals at any confidence."""
+    """What a race needs of a method's estimates: the values and variances of Q numbers in R repeats, both
+    (R, Q), and intervals at any confidence. The number of a pair of systems is their difference."""
 
     @property
     def value(self) -> Floats: ...
@@ -118,7 +121,8 @@ def pairs_of(measures: Sequence[OutcomeMeasure]) -> SystemPairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ranking:
-    """What is known of the systems at one look."""
+    """What one look says of K systems in R repeats: their values, a lower bound of every difference v_i −
+    v_j, and its standard error. Which systems are out and which is named the best follow from these."""
 
     value: Floats      # (R, K) higher is better; NaN where undefined
     lowest: Floats      # (R, K, K) a lower bound of v_i - v_j; -inf where nothing is known
@@ -127,7 +131,8 @@ class Ranking:
 
     @property
     def out(self) -> Bools:
-        """(R, K) another is known to be better."""
+        """Whether each system is out, (R, K) for R repeats and K systems: some other system is known to be
+        better, because the lower bound of its lead is above 0. A system that is out needs no more labels."""
         return np.asarray(self.lowest.max(axis=1) > 0)
 
     @property
@@ -137,7 +142,9 @@ class Ranking:
 
     @property
     def winner(self) -> Ints:
-        """(R,) the system that is named; -1 where none is."""
+        """The number of the system that is named the best in each repeat, (R,); −1 where none is. It must be
+        known that no other is better by more than the margin; of several such systems the one with the
+        highest value is named."""
         alone = np.eye(self.lowest.shape[1], dtype=np.bool_)
         safe = (self.enough | alone).all(axis=2)
         value = np.where(safe, steady(self.value), -np.inf)

@@ -50,33 +50,39 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Counts(Loss):
-    """Hits and labels by class or tag; predictions are known."""
+    """The losses of rates by class or tag: for each of K, whether the item is a hit (predicted and labelled
+    so), then whether it is the label. What is predicted is known from the pool. So a question has 3K
+    numbers instead of the K² of a confusion matrix."""
 
     @property
     def size(self) -> int:
-        """2K."""
+        """The length d of the loss vector, 2K: a hit and a label for each of the K classes or tags."""
         return 2 * self.kind.width
 
     @property
     def zero_or_one(self) -> bool:
-        """They are."""
+        """Always true: hits and labels are 0 or 1 for every item."""
         return True
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Hits, labels."""
+        """Two runs of K components, hits by class and labels by class: each component is a share of the
+        items."""
         return (self.kind.width, self.kind.width)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 2K)."""
+        """Losses of n items, (n, 2K): the hits of each of K classes or tags, φ_k where it is predicted and
+        else 0, then the labels φ_k."""
         return np.concatenate([phi * self.known(items), phi], axis=1)
 
     def known(self, items: Items) -> Floats:
-        """(n, K)."""
+        """Which classes or tags are predicted, (n, K) of 0 and 1 for n items. The means over the pool are
+        the shares of predictions, f in the formulas, and need no label."""
         return self.kind.phi(items.prediction[:, self.system])
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes or tags: the slope of the label, plus the
+        slope of the hit where the class is predicted."""
         k = self.kind.width
         return slope[:k] * self.known(items) + slope[k:]
 
@@ -85,7 +91,8 @@ class Counts(Loss):
         return np.concatenate([known_means, np.ones_like(known_means)], axis=-1)
 
     def may_be_none(self, known_means: Floats) -> Bools:
-        """Labels of classes that are never predicted."""
+        """Which components are taken as 0 unless a label shows otherwise, (…, 2K): the labels of classes
+        that are never predicted. Hits are never among them."""
         return np.concatenate([np.zeros(known_means.shape, np.bool_), known_means <= 0], axis=-1)
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
@@ -101,30 +108,36 @@ class CountsOfClass(Counts):
 
     @property
     def one(self) -> OneClass:
-        """The class."""
+        """The class in question, as one class against all others together: it maps predictions, labels and
+        slopes of K classes to those of two."""
         return OneClass(self.kind, self.part)
 
     @property
     def size(self) -> int:
-        """4."""
+        """The length d of the loss vector, 4: hits of the other classes and of this one, then labels of
+        both."""
         return 4
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Hits, labels."""
+        """Two runs of 2 components, hits and then labels, each of the other classes together and of this
+        one: all of them shares of the items."""
         return (2, 2)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 4)."""
+        """Losses of n items, (n, 4): hits of the other classes together and of this one, then labels of
+        both, from φ added up over the other classes. A mistake among the other classes counts as a hit of
+        theirs."""
         class_sums = self.one.sums(phi)
         return np.concatenate([class_sums * self.known(items), class_sums], axis=1)
 
     def known(self, items: Items) -> Floats:
-        """(n, 2)."""
+        """Whether another class or this one is predicted, (n, 2) of 0 and 1 for n items, in that order."""
         return self.one.sums(self.kind.phi(items.prediction[:, self.system]))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes: computed for this class and for all others
+        together, and then repeated for each of the others."""
         return np.asarray((slope[:2] * self.known(items) + slope[2:])[:, self.one.of_class])
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
@@ -133,13 +146,15 @@ class CountsOfClass(Counts):
 
 
 def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
-    """t, y, f (..., K) of R (..., 3K)."""
+    """The means of hits t, labels y and predictions f by class, each (…, K): a vector R of means (…, 3K) cut
+    into its three thirds."""
     k = risk.shape[-1] // 3
     return risk[..., :k], risk[..., k : 2 * k], risk[..., 2 * k :]
 
 
 def quotient(above: Floats, below: Floats) -> Floats:
-    """above/below, NaN where below is 0."""
+    """The quotient of two arrays, element by element; NaN where the denominator is 0 (at most 1e-12), which
+    is how an undefined rate is written here."""
     nonzero = below > 1e-12
     return np.where(nonzero, above / np.where(nonzero, below, 1.0), np.nan)
 

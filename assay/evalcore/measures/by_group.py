@@ -35,13 +35,15 @@ class CellGroups:
 
     @staticmethod
     def by_number(of_cell: Ints) -> "CellGroups":
-        """Those with these numbers (C,)."""
+        """The groups of C cells that have these numbers, (C,) counted from 0: as many groups as the largest
+        number plus one."""
         n_groups = int(of_cell.max()) + 1
         return CellGroups(of_cell, (of_cell == np.arange(n_groups)[:, None]).astype(np.float64))
 
     @staticmethod
     def by_prediction(predicted: Floats) -> "CellGroups":
-        """Predicted negative, and positive; predicted (C,) 0.0 or 1.0."""
+        """Two groups of cells: those predicted negative, then those predicted positive. The predictions of
+        the C cells are a vector (C,) of 0.0 and 1.0."""
         return CellGroups(predicted.astype(np.int64), np.stack([1 - predicted, predicted]))
 
     def sums(self, by_cell: Floats) -> Floats:
@@ -59,7 +61,8 @@ class CellGroups:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Quantity(ABC):
-    """One measure of a pool that is cut into cells."""
+    """One measure of two classes on a pool that is cut into cells, as a function of how many positives there
+    are in each group of cells. It has q numbers: one, unless it is a curve or has one for each class."""
 
     groups: CellGroups
     bounds: tuple[float, float]
@@ -70,12 +73,13 @@ class Quantity(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """q."""
+        """How many numbers q the measure has: one, unless it is a curve or has one for each class."""
 
     @property
     @abstractmethod
     def label_matters(self) -> Bools:
-        """(G,) whether a label can change the measure."""
+        """Whether a label of an item of each group can change the measure at all, (G,) for G groups. Items
+        of the other groups need no labels."""
 
     @abstractmethod
     def values(self, positives: Floats, items: Floats) -> Floats:
@@ -109,7 +113,8 @@ class Quantity(ABC):
 
     @property
     def numbers(self) -> "list[Estimand]":
-        """Its numbers, one by one."""
+        """The q numbers of the measure, each as an `Estimand`, which gives the value and the slopes of that
+        number alone."""
         return [Estimand(self, j) for j in range(self.size)]
 
     @property
@@ -120,30 +125,35 @@ class Quantity(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimand:
-    """Number `at` of a measure."""
+    """One number of a measure, at position `at` of its q numbers: the same functions as `Quantity` has, with
+    the axis of the numbers taken out. Slopes and pulls are computed once for all numbers of the measure."""
 
     quantity: Quantity
     at: int
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest value."""
+        """The smallest and the largest value that this number can have: the range of the whole measure."""
         return self.quantity.bounds
 
     def value(self, positives: Floats, items: Floats) -> Floats:
-        """(R, ...): see `Quantity.values`."""
+        """The value of this number, (R, …) for R repeats, from the positives (R, …, G) among the items (R,
+        G) of G groups; NaN where it is undefined."""
         return self.quantity.values(positives, items)[..., self.at]
 
     def slope(self, positives: Floats, items: Floats) -> Floats:
-        """(R, G): see `Quantity.slopes`."""
+        """The derivative of this number by a positive of each group, (R, G) for R repeats and G groups; 0
+        where the number is undefined."""
         return self.quantity.once("slopes", positives, items)[:, self.at]
 
     def pull(self, positives: Floats, items: Floats) -> Floats:
-        """(R, G, 2): see `Quantity.pulls`."""
+        """How an item of each group and label pulls at this number, J·ℓ, shape (R, G, 2) for R repeats and G
+        groups; the last axis is negative, positive."""
         return self.quantity.once("pulls", positives, items)[:, self.at]
 
     def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
-        """(R,) each: see `Quantity.attainable`."""
+        """The least and the largest value that the labels still allow this number, (R,) each for R repeats.
+        Needed are the positives found and the items without a label, (R, G) each, by group."""
         lower, upper = self.quantity.attainable(known, free, items)
         return lower[:, self.at], upper[:, self.at]
 
@@ -156,32 +166,38 @@ class OfConfusion(Quantity):
 
     @property
     def size(self) -> int:
-        """1."""
+        """How many numbers the measure has, 1: a measure of the confusion table is a single number."""
         return 1
 
     @property
     def label_matters(self) -> Bools:
-        """By prediction."""
+        """Whether a label changes the measure for items predicted negative, and for items predicted
+        positive, (2,): where both labels have the same loss it does not."""
         return self.measure.label_matters()
 
     def values(self, positives: Floats, items: Floats) -> Floats:
-        """Of the confusion table."""
+        """The measure of the confusion tables, (R, …, 1) for R repeats: the positives among the predicted
+        negatives are FN, those among the predicted positives TP. NaN where it is undefined."""
         return two_classes.of_totals(self.measure, positives[..., 1], positives[..., 0], items)[..., None]
 
     def slopes(self, positives: Floats, items: Floats) -> Floats:
-        """By FN and TP."""
+        """The derivatives of the measure by FN and by TP, (R, 1, 2) for R repeats: one positive more among
+        the predicted negatives, and among the predicted positives. 0 where the measure is undefined."""
         missed, hits = positives[:, 0], positives[:, 1]
         return two_classes.slopes_by_prediction(self.measure, hits, missed, items)[:, None]
 
     def pulls(self, positives: Floats, items: Floats) -> Floats:
-        """By prediction and label."""
+        """How an item pulls at the measure, J(R)·ℓ, shape (R, 1, 2, 2): by repeat, by prediction and by
+        label. The gradient J is that of the measure at the confusion table in shares."""
         table = np.stack([np.maximum(items - positives, 0.0), positives], axis=-1)
         size = np.maximum(table.sum(axis=(1, 2), keepdims=True), 1.0)
         risk = np.einsum("rfy,fyd->rd", table / size, self.measure.loss)
         return self.measure.influence(risk)[:, None]
 
     def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
-        """By how the measure moves with TP and FN."""
+        """The least and the largest value that the labels still allow, (R, 1) each. Where the measure
+        declares that it rises or falls with TP and with FN they are corners of what is possible;
+        otherwise they are the ends of its range."""
         lower, upper = two_classes.attainable_ends(self.measure, known, free, items)
         return lower[:, None], upper[:, None]
 

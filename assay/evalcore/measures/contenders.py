@@ -44,7 +44,8 @@ def sides_of(items: Items) -> tuple[Ints, Ints]:
 
 
 def present_in(items: Items, systems: int) -> Bools:
-    """(n, K) whether a row is of a system."""
+    """Whether each row is of each system, (n, K) for n rows and K systems: a row that compares two systems
+    is of both. Raises BadInput for rows that do not say whose they are."""
     first_system, second_system = sides_of(items)
     every = np.arange(systems)
     return np.asarray((first_system[:, None] == every) | (second_system[:, None] == every))
@@ -55,7 +56,8 @@ class ByContender(Places):
     """By the systems that a row is of, and by spread."""
 
     def group(self, items: Items) -> Ints:
-        """The code; a pair is one whichever stands first."""
+        """The number of the group of each row, (n,): one for each system, and one for each pair of systems.
+        A pair has the same number whichever of the two stands first."""
         first_system, second_system = sides_of(items)
         low, high = np.minimum(first_system, second_system), np.maximum(first_system, second_system)
         return np.where(second_system < 0, first_system, low * SIDE + high)
@@ -72,7 +74,7 @@ class OfContender(Loss):
 
     @property
     def size(self) -> int:
-        """As of the loss itself."""
+        """The length d of the loss vector, as of the inner loss."""
         return int(self.inner.size)
 
     def _sides(self, items: Items) -> tuple[Floats, Floats]:
@@ -82,7 +84,8 @@ class OfContender(Loss):
                 np.asarray(second_system == self.number, np.float64)[:, None])
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, d)."""
+        """Losses of n rows, (n, d): the inner loss where the system stands first, the inner loss of the
+        mirrored outcome where it stands second, and 0 for rows of other systems."""
         stands_first, stands_second = self._sides(items)
         loss: Floats = stands_first * self.inner.of(items, phi)
         return np.asarray(
@@ -102,7 +105,8 @@ class OfContender(Loss):
         )
 
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
-        """(n,) 0 of other rows."""
+        """A guess at the variance of slope·ℓ for each of n rows, (n,): that of the inner loss for rows of
+        this system, and 0 for the rows of others."""
         stands_first, stands_second = self._sides(items)
         return np.asarray((stands_first + stands_second)[:, 0] * self.inner.spread(items, phi, slope))
 
@@ -117,7 +121,8 @@ class OfContender(Loss):
         return np.asarray(self.inner.most(support, slope, known_slope[:-1]))
 
     def needs(self, items: Items) -> None:
-        """What the loss needs, and whose the rows are."""
+        """Raises BadInput where the rows lack a column that the inner loss needs, or do not say which system
+        they are of."""
         sides_of(items)
         self.inner.needs(items)
 

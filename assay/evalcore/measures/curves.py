@@ -120,7 +120,7 @@ class Bands(Loss):
 
     @property
     def size(self) -> int:
-        """H."""
+        """The length d of the loss vector, H: one component for each band of the score."""
         return len(self.edges or ()) + 1
 
     @property
@@ -129,32 +129,38 @@ class Bands(Loss):
         return () if self.of_grid else (self.size,)
 
     def band(self, items: Items) -> Ints:
-        """(n,) the band of each item."""
+        """The number of the band that the score of each item lies in, (n,) from 0 for the lowest scores to H
+        − 1. Before the pool's scores have given edges there is a single band."""
         score, has_score = score_of(items, self.part), items.score is not None
         edges = np.asarray(self.edges or (), np.float64 if has_score else np.float32)
         above: Literal["left", "right"] = "right" if self.of_grid or not has_score else "left"
         return np.asarray(np.searchsorted(edges, score, side=above), np.int64)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, H)."""
+        """Losses of n items, (n, H) for H bands: the chance φ that the item is of the class, in the band of
+        its score, and 0 in all others."""
         return np.asarray(self.known(items) * phi[:, self.part, None])
 
     def known(self, items: Items) -> Floats:
-        """(n, H)."""
+        """Which band each item is in, (n, H) of 0 and 1. The means over the pool are the shares of items by
+        band and need no label."""
         return np.asarray(self.band(items)[:, None] == np.arange(self.size), np.float64)
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes: for the class of the curve the slope of the
+        band that the item is in, and 0 for all other classes."""
         pull = np.zeros((len(items), self.kind.width))
         pull[:, self.part] = slope[self.band(items)]
         return pull
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """An item is in one band."""
+        """An upper bound of slope·ℓ + known_slope·known for an item of each cell, (C,): the largest over the
+        bands, because an item lies in exactly one band."""
         return np.full(len(support), (np.maximum(slope, 0.0) + known_slope).max())
 
     def needs(self, items: Items) -> None:
-        """Raises BadInput without scores, and for bands of no pool."""
+        """Raises BadInput where the items have no scores, where the supplied score is of another class than
+        this one, or where the bands have not been made from the scores of a pool."""
         score_of(items.at(slice(0, 0)), self.part)
         if items.score is not None and self.part != self.kind.width - 1:
             raise BadInput(f"the score is one of {self.kind.parts[-1]!r}; ask for the curve of that class")
@@ -175,13 +181,15 @@ def class_asked(request: AskedMeasure, name: str) -> tuple[int, str | None]:
 
 
 def split_bands(risk: Floats) -> tuple[Floats, Floats]:
-    """t, n (..., H)."""
+    """The means by band, (…, H) each: t, the share of the items that are of the class and in the band, and
+    n, the share that is in the band."""
     half = risk.shape[-1] // 2
     return risk[..., :half], risk[..., half:]
 
 
 def upward(values: Floats) -> Floats:
-    """Sums (..., H) of each band and those after it."""
+    """Sums over each band and all bands of higher scores, (…, H): from values by band they give what lies at
+    or above each threshold."""
     return np.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
 
 

@@ -24,7 +24,8 @@ def tried_means(stack: Stack, known_sizes: Sequence[int]) -> Floats:
 
 
 def are_means(stack: Stack, known_sizes: Sequence[int]) -> Bools:
-    """(Q,) whether a number has the same slopes everywhere."""
+    """Whether each of Q numbers is a mean, (Q,): its slopes are the same at all the means that are tried, up
+    to rounding, so it is linear in the losses."""
     slopes = stack.slopes(tried_means(stack, known_sizes), known_sizes)
     return np.asarray((np.abs(slopes - slopes[:1]) < SAME).all(axis=(0, 2)))
 

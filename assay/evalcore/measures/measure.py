@@ -47,11 +47,12 @@ class Loss(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """d."""
+        """The length d of the part of the loss vector that depends on the outcome."""
 
     @property
     def zero_or_one(self) -> bool:
-        """Whether every component is 0 or 1 of every item."""
+        """Whether every component is 0 or 1 for every item, so that its mean is a share. False unless a
+        subclass says so."""
         return False
 
     @property
@@ -81,7 +82,8 @@ class Loss(ABC):
         return self.of(items, self.kind.phi(np.full(len(items), float(code))))
 
     def known(self, items: Items) -> Floats:
-        """(n, d_k) the part that the pool alone tells."""
+        """The part of the loss that the pool alone tells, (n, d_k) for n items: its mean over the pool is
+        known exactly. By default there is none, d_k = 0."""
         return np.zeros((len(items), 0))
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:
@@ -141,7 +143,8 @@ MarginOf = Callable[[float, Floats, bool], Margin]
 
 
 def margin_of_mean(limit: float, known_means: Floats, at_least: bool) -> Margin:
-    """Of a measure that is the mean of one loss."""
+    """The margin of a measure that is the mean of a loss with one component: R − limit, which is 0 or more
+    while the mean is at least the limit. The known part plays no role."""
     return Margin(constant=-limit, slope=np.ones(1), known_slope=np.zeros(len(known_means)))
 
 
@@ -223,7 +226,8 @@ class OutcomeMeasure(DeclaredMeasure):
 
     @property
     def full_name(self) -> str:
-        """The name, with the class that it is of: f1(cat)."""
+        """The name of the measure with the class that it is of, such as f1(cat); the plain name where it is
+        of all classes together or has several numbers."""
         only = self.parts[0] if len(self.parts) == 1 else None
         return self.name if only is None else f"{self.name}({only})"
 

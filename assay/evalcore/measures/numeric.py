@@ -85,7 +85,7 @@ class Numeric(Loss):
 
     @property
     def size(self) -> int:
-        """The number of functions."""
+        """The length d of the loss vector: one component for each function of value and prediction."""
         return len(self.functions)
 
     @property
@@ -103,7 +103,8 @@ class Numeric(Loss):
         return codes if grades is None else np.array(grades)[codes.astype(np.int64)]
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, d)."""
+        """The expected value of each function of value and prediction, (n, d) for n items and d functions.
+        Where φ are labels it is the function of the label itself."""
         f = self._prediction(items)[:, None]
         columns = [
             self.kind.expected(phi, lambda y, function=function: function(y, f))  # type: ignore[misc]
@@ -122,7 +123,8 @@ class Numeric(Loss):
         return pull
 
     def known(self, items: Items) -> Floats:
-        """(n, 2)."""
+        """The prediction f of each item and its square, (n, 2): their means over the pool are known without
+        labels."""
         f = self._prediction(items)
         return np.stack([f, f**2], axis=1)
 
@@ -160,11 +162,12 @@ class Numeric(Loss):
         return most_by_grade
 
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
-        """Nothing is known of it: the same for all."""
+        """A guess at the variance of slope·ℓ for each of n items, (n,): the sum of the squared slopes, the
+        same for all items, because nothing says which values vary more."""
         return np.full(len(phi), max(float((slope**2).sum()), 1e-12))
 
     def needs(self, items: Items) -> None:
-        """Raises BadInput where a prediction is missing and needed."""
+        """Raises BadInput where the functions use the prediction and this system predicts nothing."""
         if self.predicted:
             Loss.needs(self, items)
 

@@ -32,7 +32,7 @@ class ByClass(Loss):
 
     @property
     def size(self) -> int:
-        """1."""
+        """The length d of the loss vector, 1: a single number for each item."""
         return 1
 
     def table(self, items: Items) -> Floats:
@@ -40,15 +40,17 @@ class ByClass(Loss):
         raise NotImplementedError
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 1)."""
+        """The expected loss of each item, (n, 1): the loss of each class, weighted by φ. Where φ are labels
+        it is the loss of the labelled class."""
         return np.asarray((self.table(items) * phi).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n items and K classes: the slope times the loss that the item would
+        have with each class as its label."""
         return np.asarray(slope[0] * self.table(items))
 
     def needs(self, items: Items) -> None:
-        """Raises BadInput without probabilities."""
+        """Raises BadInput where the pool has no probabilities of the system in question."""
         self._probability(items)
 
     def _probability(self, items: Items) -> Floats:
@@ -63,18 +65,21 @@ class ByClass(Loss):
 
 @dataclass(frozen=True, slots=True)
 class TopKLoss(ByClass):
-    """1 where the class is among the k most probable."""
+    """The loss of top-k accuracy: 1 for a label among the k classes that the system finds most probable for
+    the item, else 0. Its mean over the pool is the top-k accuracy."""
 
     k: int = 1
 
     @property
     def perfect(self) -> Floats:
-        """1."""
+        """The loss of an item that is predicted right, shape (1,): taken as 1, because its label should be
+        among the k most probable classes."""
         return np.ones(1)
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """One share."""
+        """One run of length 1: the component is a share by itself, the share of items whose label is among
+        the first k."""
         return (1,)
 
     def table(self, items: Items) -> Floats:
@@ -88,31 +93,37 @@ class TopKLoss(ByClass):
 
 @dataclass(frozen=True, slots=True)
 class Brier(ByClass):
-    """scale · Σ_k (p_k - 1[label = k])²."""
+    """The loss of the Brier score (Brier 1950): scale · Σ_k (p_k − 1[label = k])², the squared distance of
+    the supplied probabilities from the label. With scale 1 it lies between 0 and 2."""
 
     scale: float = 1.0
 
     def table(self, items: Items) -> Floats:
-        """(n, K)."""
+        """The loss of each item if its label were each class, (n, K) for n items and K classes: scale · (Σ_j
+        p_j² − 2 p_k + 1)."""
         p = self._probability(items)
         return np.asarray(self.scale * ((p**2).sum(axis=1, keepdims=True) - 2 * p + 1))
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """It lies between 0 and twice the scale."""
+        """An upper bound of slope·ℓ for an item of each cell, (C,): the positive part of the slope times
+        2·scale, the largest loss that any probabilities can have."""
         return np.full(len(support), 2 * self.scale * max(float(slope[0]), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class LogLoss(ByClass):
-    """-log p_label."""
+    """The loss of the log loss, −log p of the labelled class (natural logarithm). Probabilities are taken as
+    at least EDGE, so that it stays finite."""
 
     @property
     def heavy(self) -> bool:
-        """Up to 35, where 0.5 is usual."""
+        """Always true: a single confident mistake can lose up to about 35, where 0.5 is usual, so no monitor
+        can watch its mean."""
         return True
 
     def table(self, items: Items) -> Floats:
-        """(n, K)."""
+        """The loss of each item if its label were each class, (n, K) for n items and K classes: −log p_k,
+        with p_k taken as at least EDGE."""
         return np.asarray(-np.log(np.maximum(self._probability(items), EDGE)))
 
 

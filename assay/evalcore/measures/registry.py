@@ -64,7 +64,8 @@ def why_not_of_two_classes(name: str) -> str:
 
 
 def names() -> list[str]:
-    """The names `measure` knows, in alphabetical order."""
+    """The names of all measures and families of measures of two classes, in alphabetical order: what
+    `measure` accepts."""
     return sorted([*_MEASURES, *_FAMILIES])
 
 
@@ -92,7 +93,8 @@ def usual(name: str) -> Measure:
 
 
 def every() -> list[Measure]:
-    """One measure for each of the `names`, in their order."""
+    """One measure of two classes for each of the `names`, in their order; of a family, such as fbeta, the
+    member with its usual number."""
     return [usual(name) for name in names()]
 
 
@@ -133,7 +135,8 @@ def add_measure(family: MeasureFamily) -> None:
 
 
 def measure_names(kind: str) -> list[str]:
-    """The measures of a kind of outcome, in alphabetical order."""
+    """The names of the measures that a kind of outcome has, such as those of "classes", "number" or "tags",
+    in alphabetical order."""
     return sorted(name for of, name in MEASURES_BY_KIND if of == kind)
 
 
@@ -149,7 +152,8 @@ def needs_grid(kind: OutcomeKind, name: str) -> bool:
 
 
 def needs_probability(kind: OutcomeKind, name: str) -> bool:
-    """Whether a measure needs a probability of each class."""
+    """Whether the measure of this name needs a column of probabilities for each class. False for a name that
+    this kind of outcome does not have."""
     family = MEASURES_BY_KIND.get((kind.name, name))
     return family is not None and "probability" in family.needs
 

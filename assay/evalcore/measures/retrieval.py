@@ -40,35 +40,40 @@ class RankedGain(Loss):
 
     @property
     def size(self) -> int:
-        """1."""
+        """The length d of the loss vector, 1: the discounted gain of a document."""
         return 1
 
     def discount(self, rank: Floats) -> Floats:
-        """Of documents at these ranks; 0 beyond k."""
+        """The factor by which the gain of a document at each rank counts, of the shape of the ranks:
+        1/log2(rank + 1), or 1/k where ranks are not discounted; 0 beyond rank k."""
         gain_of_rank = 1 / np.log2(rank + 1) if self.discounted else np.full(rank.shape, 1 / self.k)
         return np.where(rank <= self.k, gain_of_rank, 0.0)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 1)."""
+        """The discounted gain of each document, (n, 1): the expected gain of its grade, Σ_k gain_k φ_k,
+        times the discount of its rank; 0 beyond rank k."""
         return np.asarray((phi @ np.array(self.gains) * self.discount(_rank(items)))[:, None])
 
     def known(self, items: Items) -> Floats:
-        """(n, 1)."""
+        """Whether each document is the first of its query, (n, 1) of 0 and 1. As every query has one
+        document at rank 1, the sum over the pool is the number of queries."""
         return np.asarray(_rank(items) == 1, np.float64)[:, None]
 
     def pull(self, items: Items, slope: Floats) -> Floats:
-        """(n, K)."""
+        """Coefficients of φ, (n, K) for n documents and K grades: the slope times the discount of the
+        document's rank times the gain of each grade."""
         return np.asarray(slope[0] * self.discount(_rank(items))[:, None] * np.array(self.gains))
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """Of a document at the first rank."""
+        """An upper bound of slope·ℓ + known_slope·known for a document of each cell, (C,): that of the best
+        (or, for a negative slope, worst) grade at rank 1, where the discount is largest."""
         top: Floats = np.ones(1)
         first_discount = float(self.discount(top)[0])
         ends = (0.0, *(slope[0] * gain * first_discount for gain in self.gains))
         return np.full(len(support), max(ends) + max(float(known_slope[0]), 0.0))
 
     def needs(self, items: Items) -> None:
-        """Raises BadInput without ranks."""
+        """Raises BadInput where the items have no ranks."""
         _rank(items)
 
 

@@ -21,18 +21,19 @@ RATE = ("rate", "Rate", "share of the items that are of the class")   # name, ti
 
 @dataclass(frozen=True, slots=True)
 class Shares(Loss):
-    """φ itself, or one of its components."""
+    """The losses of the shares of outcomes: the vector φ itself, or the component of one class or tag.
+    Predictions play no part, so pools without predictions have these measures too."""
 
     part: int | None = None
 
     @property
     def size(self) -> int:
-        """K, or 1."""
+        """The length d of the loss vector: K classes or tags, or 1 where a single one is asked for."""
         return self.kind.width if self.part is None else 1
 
     @property
     def zero_or_one(self) -> bool:
-        """They are."""
+        """Always true: an item is of a class, or has a tag, or it is and has not."""
         return True
 
     @property
@@ -41,11 +42,12 @@ class Shares(Loss):
         return () if self.kind.name == "preference" else (self.size,)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, d)."""
+        """The outcomes themselves, (n, K) for n items, or the column of one class or tag, (n, 1)."""
         return phi if self.part is None else phi[:, self.part : self.part + 1]
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:
-        """The slopes."""
+        """Coefficients of φ, (n, K): the slopes by class or tag, the same for each of n items, and 0 for
+        parts that are not asked for."""
         return np.broadcast_to(self._by_outcome(slope), (len(items), self.kind.width))
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
@@ -55,7 +57,7 @@ class Shares(Loss):
         return np.full(len(support), best)
 
     def needs(self, items: Items) -> None:
-        """Nothing."""
+        """Never raises: the shares of outcomes need no column of the pool."""
 
     def _by_outcome(self, slope: Floats) -> Floats:
         """(K,) the slope of each component of φ."""

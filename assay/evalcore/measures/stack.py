@@ -80,12 +80,13 @@ class Stack:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The different losses, in the order of the measures."""
+        """The losses of all measures in the order of the measures, equal ones only once; or the losses that
+        were set in common with further measures."""
         return self.common or tuple(dict.fromkeys(loss for m in self.measures for loss in m.losses))
 
     @cached_property
     def size(self) -> int:
-        """D."""
+        """The number D of components of all losses together that depend on outcomes."""
         return sum(loss.size for loss in self.losses)
 
     @cached_property
@@ -102,7 +103,8 @@ class Stack:
 
     @cached_property
     def parts(self) -> tuple[tuple[int, int], ...]:
-        """(measure, part) of each of the Q numbers."""
+        """For each of the Q numbers of all measures, which measure it is of and at which place there: pairs
+        (measure, part), both counted from 0."""
         return tuple((m, j) for m, measure in enumerate(self.measures) for j in range(len(measure.parts)))
 
     @cached_property
@@ -117,7 +119,8 @@ class Stack:
 
     @property
     def by_cluster(self) -> Bools:
-        """(Q,) the numbers that whole clusters have, not their items."""
+        """Which of the Q numbers are of whole clusters instead of single items, (Q,): those with a loss that
+        needs all items of a cluster, as gains need all documents of a query."""
         return np.array([any(loss.by_cluster for loss in self.measures[m].losses) for m, _ in self.parts])
 
     @cached_property
@@ -144,7 +147,9 @@ class Stack:
         return phi if self.one_class is None else self.one_class.sums(phi)
 
     def places(self, pool: ItemPool) -> Places:
-        """How items are grouped for a cut (`OutcomeKind.places`)."""
+        """How the items of a pool are put into groups, and in order inside them, before it is cut into
+        cells: by system where rows have one, by joint predictions in a race of several systems, else as
+        the kind of outcome says."""
         if self.contenders:
             return ByContender()
         if self.race is not None and self.kind.one_of_parts and pool.none.systems > 1:
@@ -177,7 +182,8 @@ class Stack:
         ))
 
     def check(self, items: Items) -> None:
-        """Raises BadInput where the items lack what a measure needs."""
+        """Raises BadInput where the items lack a column that a measure needs, where their columns do not fit
+        the kind of outcome, or where the pool has weights and they have none."""
         self.kind.check(items)
         if self.weights is not None:
             self.weights.of(items)
@@ -187,7 +193,8 @@ class Stack:
             loss.needs(items)
 
     def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
-        """ℓ (n, D); written to `into` where it is given."""
+        """The losses ℓ of n items side by side, (n, D) for D components; times the weights of the items
+        where the pool has weights. Written to the array `into` where there is one."""
         losses = np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
         if self.weights is not None:
             losses *= self.weights.of(items)[:, None]
@@ -200,11 +207,13 @@ class Stack:
 
     @cached_property
     def perfect(self) -> Floats:
-        """(D,) what a right prediction gives (`Loss.perfect`)."""
+        """The loss of a rightly predicted item, (D,) for D components: those of `Loss.perfect` one after the
+        other, 0 where right items do not all have the same loss."""
         return np.concatenate([loss.perfect for loss in self.losses])
 
     def known(self, items: Items) -> Floats:
-        """(n, D_k); with weights, the weight is the last."""
+        """The known parts of all losses side by side, (n, D_k) for n items. Where the pool has weights they
+        are multiplied by these, and the weight itself is the last column."""
         known_losses = np.concatenate([loss.known(items) for loss in self.losses], axis=1)
         if self.weights is None:
             return known_losses
@@ -289,7 +298,8 @@ class Stack:
         return highest if self.weights is None else highest * risk[..., -1:]
 
     def may_be_none(self, risk: Floats, known_sizes: Sequence[int]) -> Bools:
-        """(..., D) see Loss."""
+        """Which components are taken as 0 unless a label shows otherwise, (…, D), by the known parts of the
+        means R: those of classes that are never predicted (`Loss.may_be_none`)."""
         parts = zip(self.losses, self._known_parts(risk, known_sizes), strict=True)
         return np.concatenate([loss.may_be_none(part) for loss, part in parts], axis=-1)
 
@@ -328,7 +338,8 @@ class Stack:
         return total + np.sum(by_class, axis=0).max(axis=1) if by_class else total
 
     def known_sizes(self, items: Items) -> tuple[int, ...]:
-        """The length of each loss's known part."""
+        """The length of each loss's known part, in the order of the losses; where the pool has weights a 1
+        for the weight comes last. Their sum is D_k."""
         sizes = tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
         return sizes if self.weights is None else (*sizes, 1)
 
@@ -344,7 +355,8 @@ class Stack:
     def spreads(
         self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None = None
     ) -> list[Floats]:
-        """`spread` for each φ (n, P) of several."""
+        """Guesses at how far an item's outcome may move the measures, one array (n,) of variances for each
+        of the supplied φ (n, P); multiplied by the squared weights where the pool has weights."""
         spreads = self._plain_spreads(items, phis, slopes, likely)
         if self.weights is None:
             return spreads
@@ -450,7 +462,8 @@ class StackOfQuestions(Stack):
 
     @property
     def questions(self) -> SeveralQuestions:
-        """The kind."""
+        """The kind of outcome as the several questions that it is. Raises TypeError for any other kind,
+        which such a stack should never have."""
         kind = self.kind
         if not isinstance(kind, SeveralQuestions):
             raise TypeError("these are the measures of several questions")

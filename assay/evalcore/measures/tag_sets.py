@@ -46,22 +46,24 @@ def _overlap(phi: Floats, f: Floats, above: Floats, below: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class OfSet(Loss):
-    """One number an item."""
+    """The loss of a measure of whole sets of tags: one number for each item, a function of its predicted
+    tags and its true ones, such as whether all are right."""
 
     function: Function = _subset
 
     @property
     def size(self) -> int:
-        """1."""
+        """The length d of the loss vector, 1: one number for each item."""
         return 1
 
     @property
     def zero_or_one(self) -> bool:
-        """Where all tags have to be right."""
+        """Whether every loss is 0 or 1: only for subset accuracy, where all tags have to be right."""
         return self.function is _subset
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 1)."""
+        """The loss of each item, (n, 1): the function of the true tags φ and the predicted tags. Where φ are
+        probabilities it is the function of expected counts, a guess that labels correct."""
         return self.function(phi, self.kind.phi(items.prediction[:, self.system]))[:, None]
 
 

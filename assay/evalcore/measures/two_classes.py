@@ -83,7 +83,8 @@ def served(measures: Sequence[Measure]) -> list[Measure]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Family:
-    """Measures that differ by one number, such as fbeta."""
+    """Measures of two classes that differ by one number, such as fbeta with its β: the name of the family,
+    its usual number, and the function that makes the measure of any number."""
 
     name: str                               # as in a spec: {name: fbeta, beta: 2}
     usual: float                            # the number in examples, and where all measures are listed

@@ -42,7 +42,7 @@ class OfUser(Loss):
 
     @property
     def size(self) -> int:
-        """d."""
+        """The length d of the loss vector, as the user declared it."""
         return self.length
 
     def table(self, items: Items) -> Floats:
@@ -52,21 +52,25 @@ class OfUser(Loss):
         ], axis=1)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, d)."""
+        """The loss of each item, (n, d): of classes the mean of the user's loss over the classes, weighted
+        by φ; of other outcomes the user's loss of the outcome nearest to φ. Raises BadInput where the
+        user's function gives another shape, or NaN."""
         if self.kind.one_of_parts:
             return np.asarray(np.einsum("nk,nkd->nd", phi, self.table(items)))
         return self._of(items, self.kind.nearest(phi))
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:
-        """(n, K) of classes; None for others."""
+        """Coefficients of φ, (n, K) for n items and K classes: the slope times the user's loss with each
+        class as the outcome. None for numbers and tags, where the loss need not be linear in φ."""
         return self.table(items) @ slope if self.kind.one_of_parts else None
 
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
-        """Nothing is known of it: the same for all."""
+        """A guess at the variance of slope·ℓ for each of n items, (n,): the sum of the squared slopes, the
+        same for all items, because nothing is known of a user's loss."""
         return np.full(len(phi), max(float((slope**2).sum()), 1e-12))
 
     def needs(self, items: Items) -> None:
-        """Nothing beforehand: the function says what it lacks."""
+        """Never raises: the user's function itself complains of columns that it lacks, when it is called."""
 
     def _of(self, items: Items, outcome: Floats) -> Floats:
         losses = np.asarray(self.function(items, outcome), np.float64).reshape(len(items), -1)

@@ -372,19 +372,20 @@ def _sum_of_children(values: Floats, branching: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Belief:
-    """What a tree makes of the labels so far."""
+    """What a Dirichlet tree makes of the labels so far: the tree itself, and the joint probabilities of
+    class and leaf, (R, K′, L) for R repeats, K′ classes that are told apart, and L leaves."""
 
     tree: DirichletTree
     joint: Floats        # (R, K', L) p(y, leaf)
 
     @property
     def chances(self) -> Floats:
-        """(R, C, K) p(y | cell) of an unlabelled item."""
+        """The chance of each class for an unlabelled item of each cell, p(y | cell), shape (R, C, K)."""
         return self.tree.chances(self.joint)
 
     @property
     def of_two(self) -> bool:
-        """Whether the tree tells two classes apart."""
+        """Whether the tree tells exactly two classes apart."""
         return self.joint.shape[1] == 2
 
     def of_repeats(self, repeats: int) -> "Belief":
@@ -425,12 +426,14 @@ class TreeSettings(ABC):
 
     @property
     def variance_formula(self) -> Variance:
-        """The probabilities that variances are made with."""
+        """By which formula variances are made: "printed" where all is to be as the paper prints it, else the
+        setting `variance`."""
         return "printed" if self.printed else self.variance
 
     @property
     def joint_quantile(self) -> Quantile:
-        """Of the joint region."""
+        """Which quantile the joint region of several measures uses: "F" where all is to be as the paper
+        prints it, else the setting `region_quantile`."""
         return "F" if self.printed else self.region_quantile
 
     def n_leaves(self) -> int:
@@ -460,7 +463,8 @@ class TreeSettings(ABC):
 
     @abstractmethod
     def settled(self, tree: DirichletTree) -> Belief:
-        """In a tree without labels (R = 1)."""
+        """The belief of a tree before any label, for a single repeat; each kind of oracle has its own way to
+        it."""
 
 
 @dataclass(frozen=True)
@@ -470,7 +474,8 @@ class LabelsStay(TreeSettings):
     branches: Branches = "means"   # `modes`: of eq. 11, where it has any
 
     def settled(self, tree: DirichletTree) -> Belief:
-        """By EM."""
+        """The belief of a tree without labels (one repeat), reached by EM, which lets unlabelled items count
+        as latent classes; with branches at their modes (equation 11) where that is set."""
         tree = replace(tree.as_printed() if self.printed else tree, modes=self.branches == "modes")
         return Belief(tree=tree, joint=settled_prior(tree))
 
@@ -480,7 +485,8 @@ class LabelsStay(TreeSettings):
         return replace(before, joint=fit(before.tree, labelled, before.joint))
 
     def threshold(self, state: LabelledSample) -> Floats:
-        """ε_t (R,): ε_0 times the unlabelled share (Proposition 3)."""
+        """The threshold ε_t of the proposal, (R,): ε_0 times the share of the pool that is unlabelled
+        (Proposition 3)."""
         return np.asarray(self.epsilon * state.left.sum(axis=1) / state.cells.n_items)
 
 
@@ -504,7 +510,8 @@ class LabelsVary(TreeSettings):
         return self.requery == "true"   # as the appendix draws
 
     def settled(self, tree: DirichletTree) -> Belief:
-        """The posterior given nothing."""
+        """The belief of a tree without labels (one repeat): the posterior of equation 14 given no draws, in
+        closed form and without EM."""
         tree = tree.as_printed() if self.printed else tree
         return Belief(tree=tree, joint=tree_posterior(tree, np.zeros((1, *tree.prior.shape))))
 
@@ -513,5 +520,5 @@ class LabelsVary(TreeSettings):
         return replace(before, joint=tree_posterior(before.tree, counts))
 
     def threshold(self, rounds: int) -> float:
-        """ε_t = ε_0/(t + 1) (Proposition 5)."""
+        """The threshold ε_t of the proposal after t rounds: ε_0/(t + 1) (Proposition 5)."""
         return self.epsilon / (rounds + 1)

@@ -10,7 +10,8 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedWork:
-    """One paper or book."""
+    """One publication that methods or intervals come from, with what a citation needs. Fields that are not
+    known for certain stay empty, and are completed from the title."""
 
     form: Literal["article", "inproceedings", "incollection", "book", "misc"]
     title: str

@@ -46,21 +46,23 @@ class LabelledSample(ABC):
     @property
     @abstractmethod
     def relevant(self) -> Bools:
-        """Cells (C,) whose labels can change a measure."""
+        """Whether a label of each cell can change a measure, (C,). Items of the other cells are never worth
+        asking."""
 
     @property
     def by_cell(self) -> Ints:
-        """Items (R, C) labelled so far."""
+        """The number of labelled items of each cell, (R, C), over all outcomes."""
         return np.asarray(self.labelled.sum(axis=2))
 
     @property
     def left(self) -> Ints:
-        """Unlabelled items (R, C) that may still be asked."""
+        """The number of unlabelled items of each cell that may still be asked, (R, C): without those that
+        people could not decide."""
         return np.asarray(self.cells.size - self.by_cell - self.excluded)
 
     @property
     def wanted(self) -> Ints:
-        """Unlabelled items (R, C) whose label can change a measure."""
+        """The number of unlabelled items of each cell whose label can still change a measure, (R, C)."""
         return np.asarray(self.left * self.relevant)
 
     @property
@@ -70,7 +72,8 @@ class LabelledSample(ABC):
 
     @property
     def clustered(self) -> bool:
-        """Whether items come in clusters, which intervals are then over."""
+        """Whether items come in clusters, over which intervals are then made. False unless a subclass says
+        so."""
         return False
 
     @property
@@ -139,7 +142,8 @@ class Method(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Never `auto`."""
+        """The name by which the method is asked for, as in specs and ledgers; never "auto", which stands for
+        a choice between methods."""
 
     @property
     def written(self) -> str:
@@ -149,7 +153,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def interval(self) -> str:
-        """The kind of interval it reports."""
+        """The kind of interval that the method reports, in a word or two, such as "beta" or "score test"."""
 
     @property
     @abstractmethod
@@ -220,7 +224,8 @@ class Method(ABC):
 
     @abstractmethod
     def start(self, cells: Any, measures: Any, repeats: int) -> Any:
-        """The state before any label."""
+        """The state before any label, for so many repeats side by side: what `observe` then folds the rounds
+        into. Cells and measures are of the family's own classes."""
 
     def start_from(self, cells: Any, measures: Any, repeats: int, evidence: Floats) -> Any:
         """The state before any label of this pool; evidence (C, K): pseudo-labels by cell and label.
@@ -230,7 +235,9 @@ class Method(ABC):
         raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
 
     def first_state(self, cells: Any, measures: Any, repeats: int, evidence: Floats | None = None) -> Any:
-        """`start`, or `start_from` where there is evidence."""
+        """The state before any label of this pool: that of `start`, or that of `start_from` with
+        pseudo-labels (C, K) of earlier pools. Raises BadInput where there are some and the label model
+        takes none."""
         if evidence is None:
             return self.start(cells, measures, repeats)
         return self.start_from(cells, measures, repeats, evidence)

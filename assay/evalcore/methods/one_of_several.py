@@ -59,7 +59,8 @@ def _of_positive(measure: OutcomeMeasure) -> Measure:
 
 
 class AgainstTheRest(NamedTuple):
-    """Items as those of two classes, (N,) each."""
+    """The N items of a question about one class of several, as those of two classes: the score, the
+    probability, and whether the class is predicted, (N,) each."""
 
     score: Floats
     probability: Floats

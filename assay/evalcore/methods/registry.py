@@ -111,7 +111,7 @@ TREE = "dirichlet-tree"      # whose settings `auto` may carry too
 
 
 def method_names() -> list[str]:
-    """The names `method` knows, `auto` first."""
+    """The names that `method` accepts, "auto" first, then those of the registry in its order."""
     return [AUTO, *METHODS]
 
 

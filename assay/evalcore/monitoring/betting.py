@@ -95,7 +95,8 @@ def expected(value: Floats, model: Floats, share: float = 1.0) -> Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Account:
-    """The bets of an evaluation so far."""
+    """The bets of an evaluation so far in R repeats: the log wealth of each of G bets, what labelled items
+    come to, and of the draws what their variance and later windows need."""
 
     factors: Floats     # (R, G) log K
     labelled: Floats    # (R,) Σ v of the labelled items
@@ -112,7 +113,7 @@ class Account:
 
     @staticmethod
     def new(repeats: int) -> "Account":
-        """Before the first draw."""
+        """The account before the first draw: no wealth gained, no draws."""
         nothing = np.zeros(repeats)
         return Account(
             factors=np.zeros((repeats, len(EFFECTS))), labelled=nothing, deviation=nothing,

@@ -43,7 +43,8 @@ class Window:
 
     @property
     def name(self) -> str:
-        """As people write it: 2026, 2026-11, 2026-W47, 2026-11-16."""
+        """The name of the window as people write it, which sorts by time among windows of its kind: 2026,
+        2026-11, 2026-W47, 2026-11-16 or 2026-11-16T06."""
         s = self.start
         match self.kind:
             case "year":
@@ -58,11 +59,12 @@ class Window:
                 return f"{s:%Y-%m-%dT%H}"
 
     def next(self) -> "Window":
-        """The one after it."""
+        """The window after it, of the same kind and in the same time zone."""
         return at(self.end, self.kind, self.end.tzinfo or UTC)
 
     def fill(self, template: str) -> str:
-        """A template with its placeholders filled in."""
+        """The template with the placeholders of time, such as {year} and {week}, filled in for this window;
+        other placeholders stay as they are. With weeks {year} is the ISO year."""
         s = self.start
         year = f"{s:%G}" if self.kind == "week" else f"{s:%Y}"
         monday = s - timedelta(days=s.weekday())
@@ -170,7 +172,7 @@ def due(
 
 
 def ended(window: Window, settle: timedelta, moment: datetime) -> bool:
-    """Whether a window ended at least `settle` ago."""
+    """Whether the window had ended for at least the time `settle` at that moment."""
     return window.end.astimezone(UTC) + settle <= moment
 
 
@@ -188,7 +190,8 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaysOff:
-    """On which windows nothing is expected."""
+    """The windows in which no data are expected: days of the week, spans of days, or windows by name. A
+    monitor does not miss them."""
 
     weekdays: frozenset[int] = frozenset()       # 0 is Monday
     spans: tuple[tuple[date, date], ...] = ()    # first and last day

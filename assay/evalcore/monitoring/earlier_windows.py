@@ -38,7 +38,8 @@ Joined = Literal["independent", "dependent", "draws"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentMean:
-    """The mean over the last windows."""
+    """The mean of a measure over the last windows that have an estimate, with its interval and the labels of
+    all of them, for the pool or one segment."""
 
     segment: str | None = field(metadata=HIDDEN)   # "column=value"; None: the whole pool
     windows: tuple[str, ...]     # those that have an estimate, in order of time
@@ -212,7 +213,8 @@ WORTHLESS = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inherited:
-    """Labelled items of earlier windows."""
+    """M labelled items of earlier windows, handed down to a new one: score, prediction, label, and what each
+    is worth as evidence, above 0 and at most 1."""
 
     score: Floats        # (M,)
     prediction: Ints     # (M,) 0 or 1

@@ -59,26 +59,29 @@ _SHARES = ("accuracy", "rate", "subset_accuracy", "win_rate", "within")
 
 
 class WatchedNumber(ABC):
-    """The measure of a window that is watched."""
+    """The measure of a window that a monitor watches, for two classes or any other outcome: it says of each
+    item a number v whose mean over the window tells whether a limit is kept."""
 
     @property
     @abstractmethod
     def measure(self) -> Any:
-        """The measure itself."""
+        """The measure itself, of the kind that the question has."""
 
     @property
     @abstractmethod
     def n_items(self) -> int:
-        """Items of the window."""
+        """The number of items in the window that is watched."""
 
     @property
     @abstractmethod
     def decided_by_mean(self) -> bool:
-        """Whether the mean of some v decides about a limit."""
+        """Whether the mean of some number v of each item decides if the measure is beyond a limit: true for
+        ratios of means."""
 
     @property
     def has_tangent(self) -> bool:
-        """Whether its tangent stands for it, where no mean decides."""
+        """Whether a tangent stands for the measure where no mean decides: only for smooth functions of
+        means. False unless a subclass says so."""
         return False
 
     def expected_risk(self, labelled_round: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
@@ -130,7 +133,8 @@ class WatchedNumber(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WatchedMeasure(WatchedNumber):
-    """Of a positive and a negative class."""
+    """A watched measure of a positive and a negative class: v is a table by cell and label, and the items
+    themselves are not looked at."""
 
     measure: Measure
     cells: Cells
@@ -160,11 +164,13 @@ class WatchedMeasure(WatchedNumber):
         return self.measure.name in (*_SHARES, "precision", "recall", "specificity")
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
-        """Where single draws do not say what they stand for."""
+        """Whether the estimates rest on the label model: true where single draws of these rounds do not say
+        what they stand for."""
         return chances_of(rounds) is None
 
     def against(self, values: Floats, side: Side, at: Floats | None = None) -> Floats:
-        """(K, C, 2) v by cell and label."""
+        """The numbers v by cell and label for K limits, (K, C, 2): their mean over the window is at or above
+        0 while a limit is kept."""
         tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
         return np.stack([table for table in tables if table is not None])
 
@@ -259,11 +265,12 @@ class WatchedStack(WatchedNumber):
         return None if versus is None else self.question.systems[versus]
 
     def one_at_a_time(self, labelled_round: LabelledRound) -> bool:
-        """A design without replacement does not say it."""
+        """Whether the items of the round were drawn one after the other with known probabilities: the
+        method's setting says it, as a design without replacement does not; never for a census."""
         return self.question.method.one_at_a_time and not labelled_round.plan.census
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
-        """True: estimates use the label model."""
+        """Always true: estimates of any outcome use the label model."""
         return True
 
     def against(self, values: Floats, side: Side, at: Floats | None = None) -> Worth:
@@ -365,7 +372,8 @@ _FEWEST_DRAWS = 5  # draws without which their spread is not known
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WindowSample:
-    """A finished evaluation of a window."""
+    """A finished evaluation of a window, as evidence for a monitor: the watched measure, the estimates of
+    pool and segments, and the rounds draw by draw."""
 
     measured_by: WatchedNumber
     confidence: float                # of the intervals
@@ -399,7 +407,7 @@ class WindowSample:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest value of that measure."""
+        """The least and the largest value that the watched measure can have."""
         bounds: tuple[float, float] = self.measured_by.measure.bounds
         return bounds
 
@@ -565,7 +573,8 @@ class WindowSample:
         )
 
     def source(self, segment: str | None) -> Source:
-        """What the evidence is made of."""
+        """What the evidence is made of, for the pool or a segment: "exact" values, "draws" as bets, a
+        "tangent" in their place, or "none"."""
         if self.settled or self.measured(segment).exact:
             return "exact"
         if self.bets:
@@ -600,7 +609,8 @@ class WindowSample:
         return float(betting.mixed(self.log_factors_at(np.array([limit.value]), within, segment)[0]))
 
     def log_factors_at(self, values: Floats, side: Side, segment: str | None) -> Floats:
-        """(K, G) the same for several limits (K,)."""
+        """The log wealth of each of G bets against several limits, (K, G): zeros where there is no evidence,
+        from the exact value where it is known, else from the draws."""
         nothing = np.zeros((len(values), len(betting.EFFECTS)))
         match self.source(segment):
             case "none":

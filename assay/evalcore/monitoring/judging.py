@@ -39,7 +39,8 @@ NewestVerdicts = Mapping[str, Mapping[str | None, PlaceVerdict]]   # by window a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropRule:
-    """What counts as worse than another window."""
+    """What counts as worse than another window: a drop by more than `by` from the reference window, or from
+    the mean of windows before."""
 
     by: float
     than: Literal["reference", "previous"]
@@ -78,7 +79,8 @@ class Rules:
 
     @property
     def limits(self) -> int:
-        """How many limits share the error rate of a place."""
+        """How many limits share the error rate of a place: floor, ceiling and drop, as far as they are set.
+        """
         return (self.floor is not None) + (self.ceiling is not None) + (self.drop is not None)
 
     def promise(self, error_rate: float) -> Promise:
@@ -95,7 +97,7 @@ class Against:
 
 
 def fixed_watched(floor: float | None, ceiling: float | None) -> list[WatchedLimit]:
-    """The limits that are the same for every window."""
+    """The limits that are the same for every window, floor and ceiling, as far as they are set."""
     ends: list[tuple[Side, float | None, str]] = [("below", floor, "floor"), ("above", ceiling, "ceiling")]
     return [WatchedLimit(side=side, value=at, name=name) for side, at, name in ends if at is not None]
 
@@ -157,7 +159,8 @@ _Member = tuple[str | None, str]   # a place and the name of one of its limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedRules:
-    """What one of several questions is held against."""
+    """What one of several questions of a monitor is held against: its measure, and rules with its share of
+    the error rate."""
 
     question: str
     measure: str      # with the question

@@ -17,7 +17,7 @@ from math import exp, log
 
 @dataclass(frozen=True, slots=True)
 class ChangedClasses:
-    """Of one window against those before it, by name."""
+    """The predicted classes of a window that are new, or lost, against the windows before it, by name."""
 
     new: tuple[str, ...]
     lost: tuple[str, ...]

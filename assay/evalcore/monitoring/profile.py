@@ -38,7 +38,8 @@ REPEATS = "assay.repeats"   # among the shares of missing values
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Beside:
-    """What a window's rows hold beside its predictions."""
+    """What a window's rows hold beside predictions: features, counts by segment value, missing values, the
+    columns of the source, and digests of repeated rows."""
 
     features: Mapping[str, Floats] = field(default_factory=dict)               # each (n,)
     segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)    # column -> value -> items
@@ -81,7 +82,9 @@ class Binned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What is kept of a window's predictions."""
+    """A short summary of a window's predictions, kept for comparison with later windows: distributions of
+    scores and features in fixed bins, shares, and the measure that the probabilities expect. It is a few
+    kilobytes."""
 
     rows: int
     scores: Binned | None = None       # None: there are none
@@ -104,7 +107,8 @@ class Profile:
 
     @property
     def predicted_classes(self) -> Mapping[str, int]:
-        """Items by predicted class; nothing where predictions are no classes."""
+        """The number of items by predicted class, with a positive and a negative class made of their share;
+        empty where predictions are no classes."""
         if self.classes or self.predicted is None:
             return self.classes
         positive = round(self.predicted * self.rows)
@@ -182,14 +186,15 @@ POINTS = 4_096
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SomeValues:
-    """Evenly spaced order statistics of the values of a shard."""
+    """A summary of the values of a shard: up to POINTS evenly spaced order statistics, each for as many
+    rows."""
 
     points: Floats    # (k,) rising, k at most POINTS
     weight: float     # the rows that each stands for
 
     @classmethod
     def of(cls, values: Floats) -> Self:
-        """Of values (n,)."""
+        """The summary of values (n,): the order statistics at the middles of equal parts of the ranks."""
         n = len(values)
         k = min(POINTS, n)
         ranks = ((np.arange(k) + 0.5) * n / max(k, 1)).astype(np.int64)
@@ -204,7 +209,7 @@ class TrafficTally:
     moments: Floats    # (2, 3) see `moments_of`
 
     def plus(self, tally: "TrafficTally") -> "TrafficTally":
-        """Of these rows and the other ones."""
+        """The tally of these rows and the others together."""
         return TrafficTally(scores=self.scores + tally.scores, moments=self.moments + tally.moments)
 
 

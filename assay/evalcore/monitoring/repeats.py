@@ -17,7 +17,8 @@ DIGESTS = 8_192    # different rows of which the copies are counted: the share i
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowCopies:
-    """How many rows have each of the smallest digests."""
+    """How many rows have each of the smallest digests of a window: exact up to DIGESTS different rows, and
+    beyond that a random sample of the different rows, with all copies counted."""
 
     digests: Array = field(default_factory=lambda: np.zeros(0, np.uint64))    # (K,) rising, K at most DIGESTS
     rows: Ints = field(default_factory=lambda: np.zeros(0, np.int64))         # (K,)
@@ -36,7 +37,7 @@ class RowCopies:
         return RowCopies(digests=together[:DIGESTS], rows=counts[:DIGESTS])
 
     def plus(self, copies: "RowCopies") -> "RowCopies":
-        """Of the rows of both."""
+        """The digests of the rows of both sets together, cut to the smallest ones again."""
         return self.with_rows(copies.digests, copies.rows)
 
     @property

@@ -52,7 +52,8 @@ NO_COLLAPSE = 1e-3    # chance that all items are of one class by chance, beyond
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One number about a window, against the windows before it."""
+    """One number about a window against the windows before it, with what it stays below by chance, and
+    whether it is raised. It costs no label, and is no verdict."""
 
     name: str
     value: float | None             # the difference; None: cannot be told, as said in `why`
@@ -65,7 +66,8 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """A window with its profile, and its seasons (`evalcore.monitoring.calendar`)."""
+    """A window as signals look at it: its profile, the seasons that it belongs to, and the signals for which
+    it must not count as ordinary."""
 
     profile: Profile
     seasons: tuple[str, ...] = ()
@@ -172,7 +174,7 @@ class _Against:
 
 
 def is_quiet(window_signals: Sequence[Signal]) -> bool:
-    """Whether no signal is raised."""
+    """Whether no signal of a window is raised."""
     return not any(signal.raised for signal in window_signals)
 
 

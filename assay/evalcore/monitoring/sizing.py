@@ -44,7 +44,8 @@ _MOST = 10**9       # labels: a distance of nearly 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
-    """What the size of a window was decided from."""
+    """What the size of a window was decided from, before it was opened: earlier estimates, the nearest
+    limit, the spread of one label, and how many labels would decide."""
 
     verdicts: int                # of the monitor that were known
     windows: tuple[str, ...]     # whose estimates were used, in order of time

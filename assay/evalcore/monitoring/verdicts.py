@@ -128,14 +128,16 @@ class Promise:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Life:
-    """The evidence since the beginning, or since the last alarm."""
+    """The evidence of a place since the beginning, or since its last alarm: the number of windows, and the
+    log wealth of each bet (of a cusum its log statistic)."""
 
     windows: int      # w
     wealth: Floats    # (..., G) log of what the bets are worth; for cusum (..., 1) log C_w
 
     @staticmethod
     def new(test: Test, effects: int) -> "Life":
-        """Before the first window."""
+        """The life before the first window: no windows, and a log wealth of 0 for each bet with the
+        e-detector, of −∞ with every other test."""
         match test:
             case "cusum":
                 return Life(windows=0, wealth=np.full(1, -np.inf))
@@ -202,7 +204,8 @@ def carried(promise: Promise, evidence: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvidenceSoFar:
-    """What a rule says after a window."""
+    """What a rule says after a window: the log evidence, and whether it calls an alarm, which is due at
+    −log(error rate)."""
 
     evidence: float   # log; an alarm is due at −log(error_rate)
     alarm: bool
@@ -269,7 +272,8 @@ Source = Literal["draws", "tangent", "exact", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedLimit:
-    """What the measure must not be below (or above)."""
+    """A limit that the measure must not be below, or above: a number, its side, and its name (floor,
+    ceiling, reference or previous)."""
 
     side: Side
     value: float
@@ -278,7 +282,8 @@ class WatchedLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the labels of a window say about one measure."""
+    """What the labels of a window say about one measure: value, interval and confidence, the number of
+    labels, and whether it is exact. None where there is no number."""
 
     value: float | None
     lower: float | None
@@ -383,14 +388,15 @@ def needed_for_ok(measured: Measured) -> float:
 
 
 def lies_beyond(measured: Measured | Tracked, limit: WatchedLimit) -> bool:
-    """Whether all of an interval is where a breach is."""
+    """Whether the whole interval lies beyond the limit, where a breach is; False where there is no interval.
+    """
     if measured.lower is None or measured.upper is None:
         return False
     return measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
 
 
 def lies_within(measured: Measured | Tracked, limits: Sequence[WatchedLimit]) -> bool:
-    """Whether all of an interval is within the limits."""
+    """Whether the whole interval lies within all the limits; False where there is no interval."""
     if measured.lower is None or measured.upper is None:
         return False
     return all(

@@ -56,7 +56,9 @@ def is_outcome(codes: Floats) -> Bools:
 #     d'  1 where all components share their weights (the sums then run over the components of φ), else d
 
 class GuessModel(ABC):
-    """How labels weigh guesses."""
+    """How labels weigh guesses: a linear label model whose weights W are fitted to sums over labelled items.
+    A subclass says whether a guess has one weight for all components of the loss, and by which rule it is
+    fitted."""
 
     shared: ClassVar[bool]   # one weight per guess, the same for all components of the loss
 
@@ -86,7 +88,9 @@ class Mixture(GuessModel):
     STEPS: ClassVar[int] = 60
 
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first_weights: Floats) -> Floats:
-        """W (R, B, 1)."""
+        """The weights of the mixture, (R, B, 1) for R repeats and B guesses, the same for every component of
+        the loss. Without labels they are the first weights; where these fit badly their ridge is
+        loosened, down to LOOSE labels."""
         g, c, total = gram[:, 0] / max(n, 1), cross[:, 0] / max(n, 1), square[:, 0] / max(n, 1)
         loose = self._near(g, c, n, first_weights, np.full(len(g), self.LOOSE))
         if not n:
@@ -131,7 +135,9 @@ class Regression(GuessModel):
     RIDGE: ClassVar[float] = 8.0
 
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first_weights: Floats) -> Floats:
-        """W (R, B, d)."""
+        """The weights of B guesses for each component of the loss, (R, B, d): the shrunken slopes of the
+        guesses and, as the weight of the constant, the intercept. Without labels they are the first
+        weights; with p + 3 labels or fewer, for p slopes, all slopes are 0."""
         weights = np.zeros(cross.shape)
         p = cross.shape[2] - 1
         if n == 0:
@@ -153,7 +159,8 @@ class Regression(GuessModel):
         return np.moveaxis(weights, 1, 2)
 
     def spent(self, guesses: int) -> float:
-        """One a slope."""
+        """How many labels the fit uses up: one for each guess except the constant, which is one for every
+        slope."""
         return guesses - 1.0
 
     def _shrunken(self, sxx: Floats, sxy: Floats, syy: Floats, spread: Floats, n: int) -> Floats:
@@ -183,7 +190,8 @@ MOST_ALIKE = 12   # classes of which each has an evaluation of its own, as if al
 
 @dataclass(frozen=True, slots=True)
 class OutcomeKind(ABC):
-    """Classes, numbers or tags."""
+    """A kind of outcome: classes, numbers, tags, or several questions at once. It says how an outcome is a
+    code and a vector φ, what the pool's columns make one guess of it, and how labels weigh these guesses."""
 
     name: ClassVar[str]              # classes, number or tags, as in a command
     label_model: ClassVar[GuessModel]  # how labels weigh the guesses
@@ -193,7 +201,8 @@ class OutcomeKind(ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """P, the length of φ(y)."""
+        """The length P of φ(y): the number of classes or tags, 1 for a number, and the sum over all
+        questions for several."""
 
     @property
     @abstractmethod
@@ -238,11 +247,13 @@ class OutcomeKind(ABC):
 
     @abstractmethod
     def decode(self, code: float) -> str:
-        """An outcome as people write it."""
+        """The outcome of this code as people write it: a class name, a number, tags joined by bars, or one
+        answer for each question."""
 
     @abstractmethod
     def phi(self, codes: Floats) -> Floats:
-        """φ (n, P) of outcomes (n,)."""
+        """The outcomes as vectors φ, (n, P) for n codes: one-hot for classes, bits for tags, the number
+        itself for numbers."""
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
         """(n,) Σ_k φ_k(codes) phi_k: what expected φ (n, P) gives these outcomes (n,)."""

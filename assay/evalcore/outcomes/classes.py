@@ -57,41 +57,46 @@ class Classes(OutcomeKind):
 
     @property
     def width(self) -> int:
-        """K."""
+        """The length P of φ(y), K: one component for each class."""
         return len(self.names)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The classes."""
+        """The names of the K classes, in the order of their codes 0 to K − 1."""
         return self.names
 
     @property
     def grades(self) -> tuple[float, ...] | None:
-        """The values."""
+        """The numeric values of the K classes, in their order, where the classes are grades; None where they
+        are mere names."""
         return self.values
 
     @property
     def spread_is_learned(self) -> bool:
-        """Of grades."""
+        """Whether labels tell where outcomes spread how far: only where the classes are grades, with values.
+        """
         return self.values is not None
 
     @property
     def counted(self) -> str | None:
-        """The positive class, where there is one."""
+        """The name of the positive class, which a measure of one class means when it names none; None where
+        all classes stand equal."""
         return self.positive
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The least and largest grade."""
+        """The least and the largest grade; −∞ and ∞ where the classes have no values."""
         return (-inf, inf) if self.values is None else (min(self.values), max(self.values))
 
     @property
     def decided_alike(self) -> Mapping[str, float]:
-        """Every class."""
+        """Every class by name, with its code: what undecided items could change is bounded by all of them
+        being of one class. Empty for more than MOST_ALIKE classes."""
         return {name: float(k) for k, name in enumerate(self.names)} if self.width <= MOST_ALIKE else {}
 
     def encode(self, answers: list[str]) -> Floats:
-        """The number of each class."""
+        """The codes of the classes, (n,): the place of each among the names, counted from 0. Raises BadInput
+        for an answer that is none of the classes."""
         number = {name: float(k) for k, name in enumerate(self.names)}
         unknown = sorted({a for a in answers if a not in number})
         if unknown:
@@ -99,7 +104,7 @@ class Classes(OutcomeKind):
         return np.array([number[a] for a in answers], np.float64)
 
     def decode(self, code: float) -> str:
-        """The name of a class."""
+        """The name of the class that has this code."""
         return self.names[int(code)]
 
     def phi(self, codes: Floats) -> Floats:
@@ -122,7 +127,8 @@ class Classes(OutcomeKind):
         return np.where((codes >= 0) & (codes < self.width), codes, self.width).astype(np.int64)
 
     def nearest(self, phi: Floats) -> Floats:
-        """The most probable class."""
+        """The codes of the most probable classes, (n,) for φ (n, K); of two equally probable ones the first.
+        """
         return np.asarray(phi.argmax(axis=1), np.float64)
 
     def guesses(self, items: Items) -> Floats:
@@ -149,18 +155,21 @@ class Classes(OutcomeKind):
         return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
-        """Of one class out of K."""
+        """The variance of the pull of an outcome that is exactly one of the K classes, (n,): Σ_k φ_k pull_k²
+        − (Σ_k φ_k pull_k)², with rounding errors set to 0."""
         mean, square = (phi * pull).sum(axis=1), (phi * pull**2).sum(axis=1)
         return np.where(is_nothing(square - mean**2, square), 0.0, np.maximum(square - mean**2, 0.0))
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
-        """Σ_k φ_k function(value of k)."""
+        """The mean of a function of the grade, (n,) for φ (n, K): Σ_k φ_k function(value_k). Raises BadInput
+        where the classes have no numeric values."""
         if self.values is None:
             raise BadInput("these classes have no numeric values")
         return np.asarray((phi * function(np.array(self.values)[None])).sum(axis=1))
 
     def prediction_support(self, codes: Floats) -> Floats:
-        """(n, K) which class is predicted."""
+        """Which class is predicted, (n, K) one-hot for n predictions. The maximum over the items of a cell
+        marks the classes that are predicted anywhere in it."""
         return self.phi(codes)
 
     def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
@@ -172,7 +181,8 @@ class Classes(OutcomeKind):
         return np.asarray(np.where(support > 0, best, -np.inf).max(axis=1))
 
     def predicted_range(self, support: Floats) -> tuple[Floats, Floats]:
-        """Of the predicted grades."""
+        """The least and the largest grade that is predicted in each cell, (C,) each, from the classes that
+        are predicted there, (C, K). Raises BadInput where the classes have no numeric values."""
         if self.values is None:
             raise BadInput("these classes have no numeric values")
         grades = np.array(self.values)
@@ -230,20 +240,23 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class OneClass:
-    """Class `part` of a kind of K ≥ 2 classes."""
+    """One class of a kind of K ≥ 2 classes as a question of two classes, this one and all others. It maps
+    kinds, items, probabilities and slopes of K classes to those of two."""
 
     kind: OutcomeKind
     part: int
 
     @property
     def two(self) -> Classes:
-        """The other classes, and this one."""
+        """The kind of outcome with two classes that this question has: "not NAME" with code 0, and the class
+        itself with code 1."""
         name = self.kind.parts[self.part]
         return Classes((f"not {name}", name))
 
     @property
     def of_class(self) -> Ints:
-        """(K,) 1 for the class, 0 for the others."""
+        """The number in the question of two classes that each of the K classes has, (K,): 1 for the class
+        itself, 0 for all others."""
         return np.asarray(np.arange(self.kind.width) == self.part, np.int64)
 
     def sums(self, phi: Floats) -> Floats:
@@ -257,7 +270,9 @@ class OneClass:
         return np.asarray(phi[..., self.of_class] * share_of_class)
 
     def items(self, items: Items) -> Items:
-        """The items with what is said of two classes."""
+        """The items with their columns as two classes see them: predictions and judges say whether it is the
+        class, and probabilities of the other classes are added up. A judge's code between two classes
+        counts in part."""
         probability, by_system = items.probability, items.by_system
         return replace(
             items,

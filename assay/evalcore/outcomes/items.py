@@ -69,11 +69,12 @@ class Items:
 
     @property
     def systems(self) -> int:
-        """How many systems predict."""
+        """The number S of systems that predict, the columns of `prediction`; 0 where nothing is predicted."""
         return int(self.prediction.shape[1])
 
     def at(self, which: Array | slice) -> "Items":
-        """The items at these positions."""
+        """The items at these positions, in memory as float64, with all columns that the items have. The
+        positions are an index array or a slice."""
         columns = {name: getattr(self, name) for name in _OPTIONAL}
         return Items(prediction=np.asarray(self.prediction[which], np.float64), **{
             name: None if column is None else np.asarray(column[which], np.float64)
@@ -113,7 +114,7 @@ def joined_items(pieces: Sequence[Items]) -> Items:
 
 
 def joined(pieces: Sequence[Items]) -> Items:
-    """The same without scores and clusters."""
+    """The items of all pieces, in order, without the columns `score` and `cluster`."""
     return replace(joined_items(pieces), score=None, cluster=None)
 
 
@@ -128,7 +129,8 @@ B = TypeVar("B")
 
 
 class ItemPool(Protocol):
-    """N items in shards."""
+    """N items in shards, as far as a cut of the pool into cells asks for them: how many there are, which
+    columns they have, and work over every shard. Nobody need hold all items together."""
 
     def __len__(self) -> int:
         """N."""
@@ -141,7 +143,8 @@ class ItemPool(Protocol):
 
     @property
     def none(self) -> Items:
-        """No item, with the columns that the items have."""
+        """An empty set of items with the columns that the pool's items have: whoever needs to know which
+        columns there are looks at it."""
         ...
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
@@ -150,7 +153,7 @@ class ItemPool(Protocol):
 
 
 class OneShard:
-    """An `ItemPool` of items in memory."""
+    """An `ItemPool` of items that are all in memory: a single shard."""
 
     n_shards = 1
 
@@ -265,7 +268,8 @@ class Joint:
 
     @property
     def groups(self) -> int:
-        """M, and one for all others."""
+        """The number of groups: M for the frequent joint predictions, and one more for all others together.
+        """
         return len(self.marks) + 1
 
     def of(self, prediction: Floats) -> Ints:
@@ -372,7 +376,8 @@ class Places:
         return 0
 
     def group(self, items: Items) -> Ints:
-        """(n,) group of each item."""
+        """The number of the group that each item belongs to, (n,): 0 for all, as nothing but the spread
+        orders the items here."""
         return np.zeros(len(items), np.int64)
 
     def score(self, items: Items, spread: Floats) -> Floats:
@@ -392,27 +397,30 @@ class ByPrediction(Places):
 
     @property
     def ranked(self) -> int:
-        """The classes."""
+        """The number of groups that are put in the order of their items' mean spread: one for each class."""
         return self.classes
 
     def group(self, items: Items) -> Ints:
-        """What the system predicts."""
+        """The code of the class that the first system predicts for each item, (n,), as its group."""
         return items.prediction[:, 0].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByJoint(Places):
-    """By what several systems predict together, and by spread."""
+    """Places of items by what several systems predict of them together, one group for each frequent joint
+    prediction, and by spread inside a group."""
 
     joint: Joint
 
     @property
     def ranked(self) -> int:
-        """The frequent joint predictions, and all others."""
+        """The number of groups that are put in the order of their items' mean spread: the frequent joint
+        predictions, and one for all others."""
         return self.joint.groups
 
     def group(self, items: Items) -> Ints:
-        """The joint prediction."""
+        """The number of each item's joint prediction, (n,): 0 for the most frequent one, and the last number
+        for all that are not frequent."""
         return self.joint.of(items.prediction)
 
 
@@ -440,7 +448,8 @@ class BySaid(Places):
     deviations: tuple[float, ...]   # of each column
 
     def score(self, items: Items, spread: Floats) -> Floats:
-        """The sum of the scaled columns."""
+        """The score by which items are put in order, (n,): the sum of the first columns of the judges (or,
+        without judges, of the predictions), each divided by its deviation."""
         table = heard_judges(items) if self.judged and items.judge is not None else items.prediction
         score: Floats = np.zeros(len(items))
         for column, deviation in zip(table.T[: self.columns], self.deviations, strict=True):

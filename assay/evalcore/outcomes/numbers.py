@@ -34,34 +34,36 @@ class Numbers(OutcomeKind):
 
     @property
     def width(self) -> int:
-        """1."""
+        """The length P of φ(y), 1: the number itself."""
         return 1
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """None."""
+        """Always empty: numbers have no classes or tags."""
         return ()
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The bounds."""
+        """The bounds of the numbers, low and high; infinite where no bound is known."""
         return (self.low, self.high)
 
     @property
     def decided_alike(self) -> Mapping[str, float]:
-        """The bounds, where there are two."""
+        """The two bounds as outcomes that all undecided items may have together, by their text; empty unless
+        both are finite."""
         return {f"{end:g}": end for end in self.value_range} if np.isfinite(self.value_range).all() else {}
 
     @property
     def spread_is_learned(self) -> bool:
-        """True."""
+        """Always true: labels tell where numbers spread how far."""
         return True
 
     def between(self, low: float, high: float) -> "Numbers":
         return Numbers(max(self.low, low), min(self.high, high))
 
     def encode(self, answers: list[str]) -> Floats:
-        """The numbers."""
+        """The answers as numbers, (n,). Raises BadInput for a text that is no number, for a value outside
+        the bounds or infinite, and for one beyond ±LARGEST."""
         try:
             codes = np.array([float(a) for a in answers], np.float64)
         except ValueError:
@@ -74,15 +76,15 @@ class Numbers(OutcomeKind):
         return codes
 
     def decode(self, code: float) -> str:
-        """The number in the shortest form that gives it again."""
+        """The number in the shortest text from which exactly the same number is read again."""
         return repr(float(code))
 
     def phi(self, codes: Floats) -> Floats:
-        """The numbers, (n, 1)."""
+        """The numbers as the only column of φ, (n, 1)."""
         return np.asarray(codes[:, None], np.float64)
 
     def nearest(self, phi: Floats) -> Floats:
-        """The number."""
+        """The expected numbers themselves, (n,): the only column of φ."""
         return np.asarray(phi[:, 0])
 
     def guesses(self, items: Items) -> Floats:
@@ -98,7 +100,8 @@ class Numbers(OutcomeKind):
         return [self.phi(c) for c in columns]
 
     def first_weights(self, items: Items) -> Floats:
-        """The mean of what is said."""
+        """The weights of the guesses before any label, (B,): the mean of the columns that guess the number,
+        and 0 for the constant; the constant alone where there is no such column."""
         n = len(self.guess_columns(items))
         return np.array([*[1 / n] * n, 0.0]) if n else np.array([1.0])
 
@@ -107,15 +110,18 @@ class Numbers(OutcomeKind):
         return np.asarray(pull[:, 0] ** 2)
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
-        """The function of the number."""
+        """The function of the number itself, (n,): φ is taken as the outcome, and no spread about it is
+        known."""
         return np.asarray(function(phi)[:, 0])
 
     def prediction_support(self, codes: Floats) -> Floats:
-        """(n, 2) the prediction, and its negative."""
+        """The prediction and its negative, (n, 2): the maxima over the items of a cell are the largest
+        prediction in it and minus the least."""
         return np.stack([codes, -codes], axis=1)
 
     def predicted_range(self, support: Floats) -> tuple[Floats, Floats]:
-        """From the least to the largest."""
+        """The least and the largest number that is predicted in each cell, (C,) each, from the maxima of the
+        predictions and of their negatives, (C, 2)."""
         return -support[:, 1], support[:, 0]
 
     def likely(self, pool: ItemPool) -> Likely | None:

@@ -40,14 +40,16 @@ class AnswerPlaces:
     decimals: int | None = None
 
     def of(self, codes: Floats) -> Floats:
-        """Places (n,), 1 to `levels`, of the codes of answers."""
+        """The places of answers among the levels of their question, (n,) from 1 to `levels`: the code plus 1
+        for classes, tags and the like, the nearest point of the decimal grid for numbers."""
         if self.decimals is None:
             return np.asarray(codes + 1)
         on_grid = np.rint(codes * 10**self.decimals) - self.first
         return np.asarray(np.clip(on_grid, 0, self.levels - 1) + 1)
 
     def codes(self, places: Floats) -> Floats:
-        """The inverse; UNANSWERED of place 0."""
+        """The codes of the answers at these places, (n,): the inverse of `of`, with UNANSWERED for place 0.
+        Numbers come back rounded to the grid."""
         codes = places - 1
         if self.decimals is not None:
             codes = (codes + self.first) / 10**self.decimals
@@ -56,7 +58,8 @@ class AnswerPlaces:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The answers to several questions as one number."""
+    """How the answers to several questions are packed into one whole number below 2^53, and unpacked: code =
+    Σ_q c_q Π_{p<q} (n_p + 1), with c_q the place of the answer among the n_q answers of question q."""
 
     places: tuple[AnswerPlaces, ...]
 
@@ -129,7 +132,9 @@ class OneQuestion:
 
 @dataclass(frozen=True)
 class SeveralQuestions(OutcomeKind):
-    """Answers to several questions."""
+    """The kind of outcome of an item that is asked several questions in one reading: an outcome is an answer
+    to each question, or to some. Each question has a kind of its own, with its own guesses and label
+    model."""
 
     each: tuple[OneQuestion, ...]
 
@@ -143,22 +148,22 @@ class SeveralQuestions(OutcomeKind):
 
     @cached_property
     def packing(self) -> Packing:
-        """How answers are codes."""
+        """How the answers to all questions are packed into one code, made of the kinds of the questions."""
         return packing([question.kind for question in self.each])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the questions."""
+        """The names of the questions, in their order."""
         return tuple(question.name for question in self.each)
 
     @property
     def width(self) -> int:
-        """Of all questions together."""
+        """The length P of φ(y): the sum of the lengths of all questions."""
         return sum(question.kind.width for question in self.each)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """None in common."""
+        """Always empty: the questions have no classes or tags in common."""
         return ()
 
     def question(self, name: str) -> OneQuestion:
@@ -194,7 +199,8 @@ class SeveralQuestions(OutcomeKind):
         raise BadInput("answers to several questions are in a column for each")
 
     def decode(self, code: float) -> str:
-        """The answers, each after its question."""
+        """The answers as text, "question: answer" for each question that was answered, separated by
+        semicolons."""
         codes = self.packing.unpack(np.array([code]))[0]
         return "; ".join(
             f"{question.name}: {question.kind.decode(y)}"
@@ -210,7 +216,8 @@ class SeveralQuestions(OutcomeKind):
         ], axis=1)
 
     def nearest(self, phi: Floats) -> Floats:
-        """Of each question its nearest."""
+        """The codes of the nearest outcomes, (n,) for φ (n, P): each question's nearest answer by its own
+        columns of φ, packed into one code."""
         at, nearest_codes = 0, []
         for question in self.each:
             nearest_codes.append(question.kind.nearest(phi[:, at : at + question.kind.width]))
@@ -218,21 +225,23 @@ class SeveralQuestions(OutcomeKind):
         return self.packing.pack(np.stack(nearest_codes, axis=1))
 
     def guesses(self, items: Items) -> Floats:
-        """Raises ValueError: each question has its own."""
+        """Nothing: raises ValueError, because every question has guesses of its own."""
         raise ValueError("each of several questions has guesses of its own")
 
     def first_weights(self, items: Items) -> Floats:
-        """As `guesses`."""
+        """Nothing: raises ValueError, because the guesses and their first weights belong to each question."""
         raise ValueError("each of several questions has guesses of its own")
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
-        """As `guesses`."""
+        """Nothing: raises ValueError, because outcomes and their variance belong to each question."""
         raise ValueError("each of several questions has outcomes of its own")
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
-        """Raises BadInput: answers to several questions have no value."""
+        """Nothing: raises BadInput, because the answers to several questions have no numeric value together.
+        """
         raise BadInput("answers to several questions have no numeric value together")
 
     def prediction_support(self, codes: Floats) -> Floats:
-        """Nothing in common."""
+        """An array without columns, (n, 0): what is predicted is a matter of each question, and nothing is
+        common to them."""
         return np.zeros((len(codes), 0))

@@ -58,7 +58,8 @@ def tags_in(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tags(OutcomeKind):
-    """Up to MOST tags by name."""
+    """The kind of outcome that is any subset of up to MOST tags by name. Its code is a bit mask, bit k for
+    tag k, and φ the bits, or the chance of each tag."""
 
     names: tuple[str, ...]
 
@@ -75,17 +76,18 @@ class Tags(OutcomeKind):
 
     @property
     def width(self) -> int:
-        """K."""
+        """The length P of φ(y), K: one component for each tag."""
         return len(self.names)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The tags."""
+        """The names of the K tags, in the order of their bits."""
         return self.names
 
     @property
     def decided_alike(self) -> Mapping[str, float]:
-        """No tag, and all of them."""
+        """The codes of the two extreme outcomes, no tag at all and every tag: what undecided items could
+        change is bounded by all of them having one of these."""
         return {"no tag": 0.0, "all tags": 2.0**self.width - 1}
 
     def encode(self, answers: list[str]) -> Floats:
@@ -101,11 +103,12 @@ class Tags(OutcomeKind):
         return np.array(codes, np.float64)
 
     def decode(self, code: float) -> str:
-        """The tags, joined by bars."""
+        """The names of the tags of this code, joined by bars, as in "red|round"; empty for no tag."""
         return "|".join(name for k, name in enumerate(self.names) if int(code) >> k & 1)
 
     def phi(self, codes: Floats) -> Floats:
-        """Bits (n, K); what is no outcome has none."""
+        """The tags as bits, (n, K) of 0 and 1; all 0 for a code that stands for no outcome, such as
+        UNDECIDED."""
         mask = np.maximum(codes, 0).astype(np.int64)
         return np.asarray((mask[:, None] >> np.arange(self.width)) & 1, np.float64)
 
@@ -135,20 +138,23 @@ class Tags(OutcomeKind):
         return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
-        """Of independent tags."""
+        """The variance of the pull of an outcome whose tags are independent, (n,): Σ_k φ_k (1 − φ_k)
+        pull_k²."""
         return np.asarray((phi * (1 - phi) * pull**2).sum(axis=1))
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
-        """Raises BadInput: tags have no value."""
+        """Nothing: raises BadInput, because tags have no numeric values."""
         raise BadInput("tags have no numeric values")
 
     def prediction_support(self, codes: Floats) -> Floats:
-        """(n, 2K) which tags are predicted, and which are not."""
+        """Which tags are predicted, and which are not, (n, 2K): the maxima over the items of a cell tell
+        whether each tag is predicted of some item there, and whether of some item it is not."""
         bits = self.phi(codes)
         return np.concatenate([bits, 1 - bits], axis=1)
 
     def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
-        """Each tag for itself."""
+        """The largest loss that an item of each cell can have, (C,): the sum over the tags of the larger of
+        what a true and a false tag gives, each tag taken for itself, predicted or not as the cell allows."""
         on, off = support[:, : self.width] > 0, support[:, self.width :] > 0
         if_on = np.where(on, np.maximum(hit + label, 0.0) + predicted, -np.inf)
         return np.asarray(np.maximum(if_on, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))

@@ -31,7 +31,8 @@ SAMPLE = 1 << 20     # items, or a few more, that a cut is grown from: all of a 
 
 
 class FeatureCut(Protocol):
-    """A cut by features that was grown."""
+    """A cut by features that was grown from some items: it gives any item, by its features, a leaf of a
+    complete tree."""
 
     def leaves(self, features: Floats) -> Ints:
         """The leaf (n,) of each item; features (n, D).  Raises BadInput where they are no finite numbers."""

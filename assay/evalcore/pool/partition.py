@@ -46,7 +46,8 @@ _BY_FEATURES: dict[str, FeatureKind] = {kind: kind for kind in get_args(FeatureK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureTree:
-    """A cut by features, before it sees any."""
+    """A cut by features before it sees any item: the kind of cut, and the branching factor and depth of the
+    complete tree."""
 
     kind: FeatureKind
     branching: int
@@ -54,7 +55,7 @@ class FeatureTree:
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of the complete tree, empty ones included."""
+        """The number of leaves of the complete tree, branching to the power of depth; empty ones included."""
         return int(self.branching**self.depth)
 
     def grown(self, features: Floats) -> FeatureCut:
@@ -92,11 +93,12 @@ def without_features(method_name: str) -> BadArgument:
 
 
 class Cutter(Protocol):
-    """What cutting needs to know of a method."""
+    """What cutting a pool needs to know of a method: its name, its edges along the score, and its cut by
+    features if it has one."""
 
     @property
     def name(self) -> str:
-        """Its name, for messages."""
+        """The name of the method, for messages about the cut."""
         ...
 
     @property
@@ -111,7 +113,8 @@ class Cutter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Partition:
-    """Strata edges and the cells they make."""
+    """The edges of the strata of a pool and the cells that they make, with the items that are left out
+    because their labels were known, and the counts of segment values by cell."""
 
     edges: Floats  # interior edges, increasing; none where features were cut
     cells: Cells
@@ -119,7 +122,8 @@ class Partition:
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
     def to_json(self) -> JsonObject:
-        """Plain JSON values; `from_json` gives the same bits back."""
+        """The partition as plain JSON values, from which `from_json` gives the same bits back; parts that
+        are empty are left out."""
         data: JsonObject = {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
         if self.known is not None:
             data["known"] = self.known.tolist()
@@ -129,7 +133,8 @@ class Partition:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Partition":
-        """The inverse of `to_json`."""
+        """The partition made of stored JSON values: the inverse of `to_json`. Raises KeyError where edges or
+        cells are missing."""
         return Partition(
             edges=np.asarray(data["edges"], np.float64),
             cells=Cells.from_json(data["cells"]),
@@ -273,7 +278,8 @@ _ITERATIONS = 12         # whose domains end at an edge: beyond it they have 40,
 
 
 def cut_rank(n_items: int, predicted_positives: int) -> int:
-    """K, the number of items above the cut."""
+    """The number K of items above the cut in rank: a share of the pool, a multiple of the predicted
+    positives, or a least number, whichever is largest, and at most all items."""
     rank = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
     return min(rank, n_items)
 

@@ -26,7 +26,8 @@ _LEAST_CHANCE = 1e-12    # log odds are cut off here: 0 and 1 are finite scores
 
 
 class OrderedScores(Protocol):
-    """N scores, at least one."""
+    """N scores, at least one, in rank order, as far as a cut asks: values at ranks, how many lie below a
+    value, and histograms. Nobody need hold them all."""
 
     def __len__(self) -> int:
         """N."""
@@ -34,12 +35,12 @@ class OrderedScores(Protocol):
 
     @property
     def low(self) -> float:
-        """The lowest score."""
+        """The lowest of the N scores, the first in rank order."""
         ...
 
     @property
     def high(self) -> float:
-        """The highest score."""
+        """The highest of the N scores, the last in rank order."""
         ...
 
     def at(self, ranks: Ints) -> Floats:
@@ -56,7 +57,7 @@ class OrderedScores(Protocol):
 
 
 class ScoresInMemory:
-    """An `OrderedScores` of an array."""
+    """An `OrderedScores` of scores that are an array in memory."""
 
     def __init__(self, scores: Floats, *, rising: bool = False) -> None:
         """scores (N,), in any order, or rising and without -0.0.  Raises BadInput where there are none."""
@@ -373,17 +374,17 @@ class Cells:
 
     @cached_property
     def n_items(self) -> int:
-        """N, the number of items in the pool."""
+        """The number N of items in the pool."""
         return int(self.size.sum())
 
     @cached_property
     def predicted_positives(self) -> int:
-        """Number of items the system calls positive: known, never estimated."""
+        """The number of items that the system predicts positive: known, never estimated."""
         return int(self.size[self.prediction == 1].sum())
 
     @property
     def n_cells(self) -> int:
-        """C, the number of occupied cells."""
+        """The number C of cells, which are all occupied."""
         return len(self.size)
 
     def to_json(self) -> JsonObject:
@@ -392,7 +393,8 @@ class Cells:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Cells":
-        """The inverse of `to_json`."""
+        """The cells made of stored JSON values: the inverse of `to_json`. Raises KeyError where a field is
+        missing, and BadInput where the arrays describe no partition."""
         integer_fields = {"stratum", "prediction", "size"}
         arrays: dict[str, Array] = {
             f.name: np.asarray(data[f.name], dtype=np.int64 if f.name in integer_fields else np.float64)
@@ -418,7 +420,8 @@ def keys_of(stratum: Ints, predictions: Array) -> Ints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellSums:
-    """Of some items, by key; K keys."""
+    """Sums over some items by key, (K,) each for K keys: how many items, their scores, and their supplied
+    probabilities. Cells are made of the keys that occur."""
 
     size: Ints            # (K,) items
     score: Floats         # (K,) sum of their scores
@@ -435,7 +438,7 @@ class CellSums:
 
     @staticmethod
     def none(n_keys: int) -> "CellSums":
-        """Sums of no items."""
+        """The sums of no items: zeros for each of the K keys."""
         return CellSums(
             size=np.zeros(n_keys, np.int64), score=np.zeros(n_keys), probability=np.zeros(n_keys)
         )
@@ -455,7 +458,7 @@ class CellSums:
 
     @property
     def occupied(self) -> Ints:
-        """(C,) the keys that occur, rising."""
+        """The keys of which there are items, rising, (C,): one for each cell."""
         return np.flatnonzero(self.size)
 
     def cells(self, n_slots: int, *, boundary: float = 0.0, ordered: OrderedScores | None = None) -> Cells:
@@ -482,7 +485,7 @@ class CellSums:
         )
 
     def cell_of(self, keys: Ints) -> Ints:
-        """The cell (n,) of items of these keys (n,)."""
+        """The number of the cell that an item of each of these keys is in, (n,)."""
         key = self.occupied
         cell_of_key = np.zeros(len(self.size), np.int64)
         cell_of_key[key] = np.arange(len(key))

@@ -145,7 +145,8 @@ NO_TRUST = 1e6           # variance of a design that has no estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupCounts:
-    """Items of the pool by group, (R, G) each."""
+    """The items of the pool by group of cells, (R, G) each: all, labelled, positives found, unlabelled, and
+    the positives that the posterior expects in total."""
 
     items: Floats        # all that can be decided
     labelled: Floats     # labelled, of either label
@@ -155,13 +156,14 @@ class GroupCounts:
 
     @property
     def none_found(self) -> Bools:
-        """Whether (R,) no positive was found yet."""
+        """Whether no positive was found yet in any group, (R,) for R repeats."""
         return np.asarray(self.known.sum(axis=1) == 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ByPosterior:
-    """What the posterior says of a measure, (R,) each."""
+    """What the posterior says of a measure, (R,) each: median, mean and variance, and the weight of draws
+    that leave it undefined."""
 
     median: Floats
     mean: Floats
@@ -171,7 +173,8 @@ class ByPosterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ByDesign:
-    """What the design says of a measure, (R,) each."""
+    """What the design says of a measure without a model, (R,) each: its own value, if it has one, with the
+    predicted and the empirical variance."""
 
     usable: Bools        # whether it has an estimate of its own
     value: Floats        # the posterior median where it has none
@@ -181,7 +184,8 @@ class ByDesign:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Combined:
-    """The two together, (R,) each."""
+    """The posterior's and the design's value of a measure combined, (R,) each: value, variance, the share λ
+    that the design has, and how far the two are apart."""
 
     value: Floats
     variance: Floats
@@ -190,7 +194,7 @@ class Combined:
 
 
 def count(e: Evidence, post: Posterior, groups: CellGroups) -> GroupCounts:
-    """The pool's items by group."""
+    """The pool's items by group of cells, from the evidence and the posterior mean rates."""
     known = groups.sums(e.k)
     return GroupCounts(
         items=groups.sums(e.n + e.left),
@@ -271,7 +275,8 @@ FEW_POSITIVES = 100.0    # ... and positives are few: at so many expected in the
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quantiles:
-    """Two intervals from draws of the measure."""
+    """Two intervals from draws of the measure: at the nominal quantiles, and further out while labels are
+    few."""
 
     nominal: Ends
     early: Ends          # further out, as if only n / (n + 100) of the tails were known
@@ -474,7 +479,8 @@ LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
 
 
 def standard_errors(labels: Floats, confidence: float) -> Floats:
-    """z(n) for n = labels (R,)."""
+    """The number z(n) of standard errors of the confidence sequence at n labels, (R,): constant up to
+    HORIZON labels, by Miller and Siegmund (1982), then z² + 4 log(1 + d) with the number d of doublings."""
 
     def excess(z: float) -> float:
         return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)

@@ -32,7 +32,8 @@ class PoolShape:
 
 
 def pool_shape(cells: Cells) -> PoolShape:
-    """Derive the shape from the cells."""
+    """The shape of a pool of two classes, on which prior beliefs are stated: scores counted from the
+    decision boundary, densities, ranks and log odds of its cells."""
     size = cells.size.astype(np.float64)
     above = np.cumsum(size[::-1])[::-1] - size
     # np.interp wants a rising abscissa; cells of one stratum may come in either order of mean score
@@ -101,7 +102,9 @@ RARE = 0.02              # part of the pool that is predicted positive, at which
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """One set of prior beliefs, and its prior log weight."""
+    """One set of prior beliefs of the label model, with its prior log weight: what rates follow
+    (predictions, probabilities, nothing, or the inverted score), and how far and how roughly they may
+    depart from it."""
 
     name: str
     anchor: Literal["prediction", "probability", "flat", "inverted"]
@@ -116,7 +119,7 @@ class Configuration:
 
     @property
     def broken(self) -> bool:
-        """Whether it takes the scores for useless or inverted."""
+        """Whether this configuration takes the scores for useless or inverted."""
         return self.anchor in ("flat", "inverted")
 
 
@@ -285,7 +288,8 @@ MAX_HALVINGS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelModel:
-    """The mixture before any label."""
+    """The label model before any label: a mixture of H Gaussian processes over C cells, each with a prior
+    weight, a mean of the log odds, and a basis."""
 
     shape: PoolShape
     names: tuple[str, ...]
@@ -306,7 +310,7 @@ class Fit:
 
     @staticmethod
     def join(parts: Sequence["Fit"]) -> "Fit":
-        """Several sets of repeats as one."""
+        """The fits of several sets of repeats as one, in their order."""
         return Fit(
             coefficients=np.concatenate([p.coefficients for p in parts]),
             root=np.concatenate([p.root for p in parts]),
@@ -317,7 +321,8 @@ class Fit:
 
 @remembered(8)
 def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> LabelModel:
-    """The prior of each configuration, and its factor."""
+    """The label model of a pool: the prior mean and basis of each configuration; what further systems and
+    judges vote, where it varies, is a further direction of each basis."""
     modes = rough_modes(len(shape.size), MODES)
     means, bases = zip(*(prior(shape, c, modes) for c in configurations), strict=True)
     if shape.votes is not None and np.ptp(shape.votes) > 0:

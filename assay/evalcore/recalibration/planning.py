@@ -19,7 +19,8 @@ SECONDARY = 0.1          # share of a batch for the measures that do not drive
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BatchPlan:
-    """What the round's design records."""
+    """What the design of a round records of its planning, (R, C) each: inclusion probabilities, the model's
+    mean rate before the batch, and the slope of the first number by a positive."""
 
     inclusion: Floats    # (R, C) π
     model: Floats        # (R, C) p̄ before the batch
@@ -27,7 +28,7 @@ class BatchPlan:
 
     @staticmethod
     def join(parts: Sequence["BatchPlan"]) -> "BatchPlan":
-        """Several sets of repeats as one."""
+        """The plans of several sets of repeats as one, in their order."""
         return BatchPlan(
             inclusion=np.concatenate([p.inclusion for p in parts]),
             model=np.concatenate([p.model for p in parts]),
@@ -45,7 +46,8 @@ class Quadrature:
     drawn: list[Noise] = field(default_factory=list)
 
     def at(self, step: int) -> Noise:
-        """The random numbers of virtual step number `step`, from 0."""
+        """The random numbers of this virtual step, counted from 0; made at the first call, so that the same
+        step has the same numbers."""
         while len(self.drawn) <= step:
             self.drawn.append(noise(self.model, self.draws, self.rng))
         return self.drawn[step]

@@ -92,7 +92,8 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
-    """Weighted draws of the positive rate of every cell."""
+    """Weighted draws of the positive rate of every cell from the posterior, (R, S, C) for S draws, with the
+    posterior weight of each configuration and of an empty tail."""
 
     rate: Floats         # (R, S, C)
     weight: Floats       # (R, S) sums to 1
@@ -102,12 +103,12 @@ class Posterior:
 
     @property
     def mean(self) -> Floats:
-        """Posterior mean rate (R, C)."""
+        """The posterior mean of the positive rate, (R, C)."""
         return np.asarray(np.matmul(self.weight[:, None, :], self.rate)[:, 0])
 
     @property
     def effective(self) -> Floats:
-        """Effective sample size as a share of the draws (R,)."""
+        """The effective sample size as a share of the S draws, 1/(S Σ w²), (R,)."""
         return np.asarray(1 / (self.weight**2).sum(axis=1) / self.weight.shape[1])
 
 

@@ -75,7 +75,7 @@ class RegionSums:
 
     @staticmethod
     def none(repeats: int, regions: Floats) -> "RegionSums":
-        """Before the first round."""
+        """The sums before the first round, all zero, on regions (G, C) for R repeats."""
         nothing = np.zeros((repeats, regions.shape[1]))
         return RegionSums(
             regions=regions, weight=nothing, known=nothing, guessed=nothing, hits=nothing, misses=nothing,
@@ -83,7 +83,7 @@ class RegionSums:
         )
 
     def rows(self, part: slice | Ints) -> "RegionSums":
-        """The same for some of the R repeats."""
+        """The sums of some of the R repeats, by a slice or by row numbers."""
         return RegionSums(
             regions=self.regions, weight=self.weight[part], known=self.known[part],
             guessed=self.guessed[part], hits=self.hits[part], misses=self.misses[part],
@@ -172,13 +172,13 @@ class RoundTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundSums:
-    """What the rounds add up to, for each quantity."""
+    """What the rounds add up to for each quantity: weighted totals by group with their variances."""
 
     totals: tuple[RoundTotals, ...]
 
     @staticmethod
     def none(repeats: int, quantities: Sequence[Quantity]) -> "RoundSums":
-        """Before the first round."""
+        """The sums before the first round, all zero, one set for each quantity."""
         totals = []
         for one in quantities:
             nothing = np.zeros((repeats, len(one.groups.rows)))
@@ -232,7 +232,8 @@ class RoundSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """All that is known after some rounds."""
+    """All that is known after some rounds: the label model with its fit, labelled items, positives and
+    unlabelled items by cell, (R, C) each, and the sums of the rounds."""
 
     model: LabelModel
     fit: Fit
@@ -242,7 +243,7 @@ class Evidence:
     sums: RegionSums
 
     def rows(self, part: slice | Ints) -> "Evidence":
-        """The same for some of the R repeats."""
+        """The evidence of some of the R repeats, by a slice or by row numbers."""
         f = self.fit
         return Evidence(
             model=self.model,

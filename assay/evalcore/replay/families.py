@@ -23,7 +23,8 @@ from assay.evalcore.types import Array, Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFamily:
-    """One distribution of pools."""
+    """One distribution of synthetic pools of two classes, with its name, which part of the bar it is held
+    against, what its distribution is in words, and the function that draws a pool."""
 
     name: str
     kind: str            # which part of the bar it is held against
@@ -214,7 +215,8 @@ Draw = Callable[[np.random.Generator], OutcomePool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeFamily:
-    """One distribution of pools."""
+    """One distribution of synthetic pools of any outcome, with its name, its distribution in words, the
+    measures it is made for, and the function that draws a pool."""
 
     name: str
     says: str

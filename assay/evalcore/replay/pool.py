@@ -39,7 +39,8 @@ from assay.evalcore.types import Array, Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomePool:
-    """Items of any kind with their outcomes."""
+    """Items of any kind with their outcomes, as a replay needs them: N codes that methods do not see until
+    they draw the item."""
 
     kind: OutcomeKind
     items: Items
@@ -180,7 +181,8 @@ def _cut(method: CountingMethod, pool: LabelledPool) -> tuple[Partition, Ints]:
 #     R   repeats;  N   items;  C   cells
 
 class Respondents(Protocol):
-    """Who answers in one block of repeats."""
+    """Who answers in one block of repeats of a replay: labels that are always the same, people who differ,
+    or a new answer to every draw."""
 
     def answer(self, draws: Draws, state: Any, rng: np.random.Generator) -> Any:
         """The answers to a round in the form that the method learns from; state: before it."""
@@ -188,16 +190,17 @@ class Respondents(Protocol):
 
 
 class Prepared(ABC):
-    """A pool as one method sees it, for some measures."""
+    """A pool with known labels as one method sees it for some measures: cut into its cells, with everything
+    that a replay asks of it."""
 
     @property
     @abstractmethod
     def n_items(self) -> int:
-        """N."""
+        """The number N of items in the pool."""
 
     @abstractmethod
     def begin(self, method: Any, repeats: int) -> Any:
-        """The state before any label."""
+        """The state of so many repeats before any label."""
 
     @abstractmethod
     def respondents(
@@ -206,7 +209,8 @@ class Prepared(ABC):
         """Who answers; rng: of the draws too; answers: of what people say who differ."""
 
     def further(self, method: Any, state: Any, confidence: float) -> list[EstimateArrays]:
-        """The measures of further systems."""
+        """The estimates of each measure for systems that are no part of the measures; empty unless a pool
+        has such."""
         return []
 
     def distance(self, method: Any, state: Any, batch_size: int) -> Floats | None:
@@ -233,7 +237,9 @@ class CountedPool(Prepared):
     def respondents(
         self, method: CountingMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        """Raises BadArgument for several people where every draw asks anew."""
+        """Who answers the draws of one block of repeats: a new answer to each draw where the method asks
+        anew, several people where they differ, else the known labels. Raises BadArgument for several
+        people where every draw asks anew."""
         if method.asks_anew:
             return _Anew(self._rate())
         if self.annotators is None:
@@ -249,7 +255,7 @@ class CountedPool(Prepared):
         return self.annotators.mean_rate(self.cells.size)
 
     def further(self, method: CountingMethod, state: Any, confidence: float) -> list[EstimateArrays]:
-        """By system, then by measure."""
+        """The estimates of each measure for further systems, system by system, as arrays over the repeats."""
         return [
             e
             for estimates_of_system in method.further_systems(state, confidence)
@@ -353,7 +359,8 @@ class ItemizedPool(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolOfQuestions(ItemizedPool):
-    """Of several questions about each item."""
+    """A pool of several questions about each item with known answers: a table of losses for each question,
+    on common cells."""
 
     tables: tuple[LossTable, ...]     # of each question
 

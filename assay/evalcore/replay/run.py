@@ -70,7 +70,8 @@ def traces_of(
 
 
 def join(parts: Sequence[Trace]) -> Trace:
-    """The traces of several blocks of repeats as one."""
+    """The traces of several blocks of repeats as one, in their order; what one block lacks is None in the
+    whole."""
     columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Trace)}
     joined: dict[str, Any] = {
         name: None if any(column is None for column in columns_of_parts) else np.concatenate(columns_of_parts)
@@ -89,7 +90,8 @@ BLOCK = 50  # repeats that share a random stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
-    """How every repeat goes, and when it is looked at."""
+    """How every repeat of a replay goes: the budgets at which it is looked at, rising, the batch size, the
+    confidence, and the seed."""
 
     budgets: Sequence[int]       # rising numbers of distinct labelled items, or of answers where every draw
                                  # asks anew; a batch is cut short to meet a budget exactly
@@ -232,7 +234,8 @@ _ROUNDING = 1e-9   # an interval that misses the truth by less covers it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSummary:
-    """How a method did at one budget, over R repeats."""
+    """How a method did at one budget over R repeats: squared error, bias, coverage and width of its
+    intervals, and the share of repeats without an estimate."""
 
     labels: int          # the budget
     labels_mean: float   # labels bought
@@ -351,7 +354,8 @@ class Oracle:
         return float(np.sqrt(error[0]))
 
     def half_width(self, labels: int) -> float:
-        """z SE under the best allocation of so many labels."""
+        """Half the width of the oracle's normal interval, z times the standard error, under the best
+        allocation of so many labels."""
         z = float(scipy.special.ndtri(0.5 + self.confidence / 2))
         return z * self.standard_error(self.allocation(labels))
 

@@ -89,7 +89,8 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Linearised:
-    """Of one measure, (q,) each."""
+    """A measure estimated from weighted labels by linearisation, (q,) each for its q numbers: value,
+    variance, degrees of freedom and skewness, and what its interval needs besides."""
 
     value: Floats
     variance: Floats
@@ -107,7 +108,8 @@ class Linearised:
 
     @property
     def kind(self) -> str:
-        """The kind of its interval."""
+        """The kind of interval: that of weighted labels, or that over clusters where items come in clusters.
+        """
         return KIND if self.clusters is None else KIND_OF_CLUSTERS
 
     @property
@@ -363,7 +365,7 @@ def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
 
 
 def group_centres(sample: WeightedSample, z: Floats) -> Floats:
-    """(n, q) the mean pull of each item's group."""
+    """The mean pull of the group of each labelled item, (n, q); 0 for items without a group."""
     grouped = sample.group != NO_GROUP
     if not grouped.any():
         return np.zeros_like(z)
@@ -520,5 +522,5 @@ def depends_on(
 
 
 def unreached(size: Ints, sample: WeightedSample) -> int:
-    """How many items cannot be drawn; size (C,)."""
+    """The number of items of the pool that no draw can reach, from the sizes of the C cells."""
     return int(size[~sample.reached].sum())

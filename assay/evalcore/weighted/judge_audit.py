@@ -79,7 +79,8 @@ class AuditedLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAudit:
-    """The audit of one judge's calibration."""
+    """The audit of one judge's calibration on new items: the margin, the labels, the verdict for all lines
+    together, and about how many more labels would decide."""
 
     judge: str
     calibrated_by: str        # the evaluation whose labels made the calibration

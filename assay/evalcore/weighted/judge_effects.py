@@ -75,13 +75,15 @@ class FeatureEffect:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval leaves out 0, so that the effect is more than chance; False where there is no
+        interval."""
         return self.lower is not None and self.upper is not None and not self.lower <= 0 <= self.upper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeEffects:
-    """The figures of all judges, and what they rest on."""
+    """The effects of all features on all judges, with intervals that hold together, and notes on items that
+    were left out."""
 
     confidence: float                 # that all intervals hold
     effects: tuple[FeatureEffect, ...]

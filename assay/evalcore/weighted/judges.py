@@ -54,7 +54,8 @@ def counted_class(pool: JudgedPool) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judge:
-    """One judge's guesses of n items."""
+    """One judge's guesses of n items: the code that it names for each, and the outcome that it expects as φ,
+    (n, P). It may say nothing of some items."""
 
     name: str
     codes: Floats    # (n,) the outcome it names
@@ -78,7 +79,8 @@ class JudgeFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """What the labels say of one judge."""
+    """What the labels say of one judge: its figures, and the share R² of the first measure's variance that
+    it explains."""
 
     name: str
     figures: tuple[JudgeFigure, ...]
@@ -87,7 +89,8 @@ class JudgeReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """All judges of an evaluation, and what they saved it."""
+    """All judges of an evaluation, and what they saved: how many labels a random sample would have needed
+    instead, as far as that can be said."""
 
     judges: tuple[JudgeReport, ...]
     measure: str               # the first

@@ -271,7 +271,8 @@ BINS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreBin:
-    """One piece of the axis."""
+    """One bin along the score: its ends, the items of the pool in it, and how many of them have a label, or
+    a positive one."""
 
     lower: float
     upper: float
@@ -318,7 +319,8 @@ MOST_LISTED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledItem:
-    """One item with a label and a prediction."""
+    """One item with a label and a prediction: when and with what chance it was drawn, how many items of the
+    pool it stands for, and its score or probability."""
 
     item_id: str
     predicted: float = field(metadata=HIDDEN)    # codes: see `evalcore.outcomes.base`
@@ -337,7 +339,8 @@ class LabelledItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongPredictions:
-    """The errors among the labelled items."""
+    """The labelled items whose prediction is wrong: how many, for how many items of the pool they stand, and
+    the first MOST_LISTED of them."""
 
     labelled: int                      # items with a label
     count: int                         # of them, those with an error

@@ -230,7 +230,8 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Estimated
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SegmentDraws:
-    """The labelled draws of an evaluation, one row each."""
+    """The T labelled draws of an evaluation, one row each: segment, prediction, label and weight, with each
+    segment's share of the pool."""
 
     segment: Ints        # (T,) index of the item's segment, 0 .. S-1
     prediction: Ints     # (T,) 0 or 1
@@ -322,13 +323,14 @@ class SegmentCounts:
 
     @property
     def left(self) -> Ints:
-        """Items (S, C) without a label."""
+        """The number of items without a label by segment and cell, (S, C), without undecided ones."""
         return np.asarray(self.size - self.labelled.sum(axis=2) - self.undecided)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SegmentEstimates:
-    """Of one measure in every segment, (S,) each."""
+    """The estimates of one measure in every segment, (S,) each, with the labels they rest on, and whether
+    these are all that matter, or too few for an interval."""
 
     arrays: EstimateArrays
     labels: Ints      # items of the segment with a label
@@ -337,7 +339,8 @@ class SegmentEstimates:
     too_few: Bools    # labels for an interval: it is the whole range
 
     def interval(self, i: int) -> str:
-        """The kind of the i-th segment's interval."""
+        """The kind of interval of segment number i: "exact", the whole range where labels are too few, or
+        that of weighted labels."""
         return "exact" if self.exact[i] else TOO_FEW if self.too_few[i] else KIND
 
 

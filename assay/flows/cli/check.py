@@ -23,7 +23,8 @@ _EXIT: dict[Verdict, Literal[0, 3, 4]] = {"ok": 0, "breach": 3, "inconclusive": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """An estimate against a limit."""
+    """One estimate of the newest round beside the limit that it is judged against: the lower and the upper
+    end of what is allowed, None where there is none, and the verdict ok, breach or inconclusive."""
 
     row: MeasureEstimate
     low: float | None
@@ -32,12 +33,15 @@ class Checked:
 
     @property
     def limit(self) -> str:
-        """`at least 0.8`, `at most 0.1`, or both."""
+        """The limit in words: `at least 0.8`, `at most 0.1`, or both joined by "and" where the measure has
+        to stay between two values. It is empty where neither end is set."""
         ends = (("at least", self.low), ("at most", self.high))
         return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
 
     def to_json(self) -> CheckJson:
-        """One entry under `checks`."""
+        """One entry of the list `checks` that `assay check --json` prints: the estimate with its interval
+        and confidence, the ends of the limit, and the verdict. The key `question` is there only where
+        several questions are asked."""
         row = self.row
         told: CheckJson = {
             "measure": row.measure, "class": row.class_name, "system": row.system, "versus": row.versus,
@@ -60,13 +64,16 @@ class ComparedPool:
 
     @property
     def text(self) -> str:
-        """The verdict in one line."""
+        """One line about the pool: how many items it has and when it was frozen, and whether its source
+        still holds it, or why the two could not be compared."""
         if self.not_compared is None:
             return f"pool: {self.pool.text}; {self.source} holds it"
         return f"pool: {self.pool.text}; not compared with what is there now: {self.not_compared}"
 
     def to_json(self) -> CheckedPoolJson:
-        """The entry `pool`."""
+        """The entry `pool` of what `assay check --json` prints: items, digest, date of the freeze and
+        source. `same` is true where the source holds the pool, and null, with the reason in
+        `not_compared`, where nobody could look."""
         pool, why = self.pool, self.not_compared
         return {
             "items": pool.items, "digest": pool.digest, "frozen": pool.frozen, "source": self.source,
@@ -248,5 +255,6 @@ def _how_far(standing: Standing) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """Text that cannot end a cell or begin a tag."""
+    """The text made safe for a cell of a Markdown table: backslashes and bars are escaped, `<` becomes an
+    entity, so that no tag begins, and line breaks become spaces."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

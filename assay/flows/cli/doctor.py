@@ -68,7 +68,8 @@ def columns_told(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def can_ask(as_json: bool) -> bool:
-    """Whether somebody sits at a terminal."""
+    """Whether questions can be asked of a person: both standard input and standard output are open
+    terminals, and no JSON is wanted. A stream that was closed counts as no terminal."""
     streams = sys.stdin, sys.stdout       # None where they were closed
     return not as_json and all(stream is not None and stream.isatty() for stream in streams)
 

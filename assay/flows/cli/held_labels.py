@@ -37,7 +37,9 @@ class PoolOptions(TypedDict):
 
 
 def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with these options."""
+    """The same command with the options of `assay estimate` that describe a pool: which columns hold labels,
+    judges, predictions, probabilities, clusters and weights, what a label is, and how the labelled rows
+    were chosen."""
     options = (
         click.option("--label", default=None, metavar="COLUMN",
                      help="Of a pool: the column of labels, empty where there is none [default: label]."),

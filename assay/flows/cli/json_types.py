@@ -22,7 +22,9 @@ _OfClass = TypedDict("_OfClass", {"class": str | None})
 
 
 class CheckJson(_OfClass):
-    """An estimate against a limit."""
+    """One estimate against its limit, with its interval at the given confidence. `value` is null where the
+    measure is undefined, and `undefined_reason` then says why; `min` and `max` are the ends of the limit,
+    null where there is none."""
 
     measure: str
     question: NotRequired[str]       # of several that are asked about an item
@@ -51,7 +53,8 @@ class CheckedPoolJson(TypedDict):
 
 
 class CheckedJson(TypedDict):
-    """An evaluation against a limit or its baseline."""
+    """What `assay check --json` prints: an evaluation against its limit or its baseline, with the pool, the
+    labels so far, one check for each estimate that is judged, and the exit code of the command."""
 
     evaluation: str
     state: StateName
@@ -62,14 +65,15 @@ class CheckedJson(TypedDict):
 
 
 class PoolJson(TypedDict):
-    """The frozen pool."""
+    """The frozen pool that something is about: its number of items and the digest of its values."""
 
     items: int
     digest: str
 
 
 class ExportJson(TypedDict):
-    """What was exported."""
+    """What `assay export --json` prints: the file that was written, its format, its labelled items and
+    columns, the revision of the labels, the seed, and the pool that the labels are from."""
 
     evaluation: str
     out: str                         # the file
@@ -94,7 +98,8 @@ class EstimatedJson(TypedDict):
 
 
 class JudgesJson(TypedDict):
-    """What labels say of an evaluation's judges."""
+    """What `assay judges --json` prints: how well the judges of an evaluation agree with the labels people
+    gave, the checks that were made of them, and one verdict over all audits, null without an audit."""
 
     evaluation: str
     labels: int
@@ -105,7 +110,9 @@ class JudgesJson(TypedDict):
 
 
 class RecycledJson(TypedDict):
-    """Samples for the precision of several classifiers."""
+    """What `assay recycle --json` prints: for each of several classifiers the sample its precision needs,
+    the parent first, and how many different items have to be labelled when labels are shared between the
+    samples."""
 
     systems: list[RecycledSystem]    # the parent first
     labels: int                      # different items to label in all
@@ -119,13 +126,14 @@ class RepeatsJson(TypedDict):
 
 
 class SpecWrittenJson(TypedDict):
-    """The spec that was written."""
+    """What `assay init --json` prints: the path of the spec that was written."""
 
     spec: str                        # the file
 
 
 class ImportedJson(TypedDict):
-    """What became of another tool's logs."""
+    """What `assay import --json` prints about another tool's logs or tables: what was read, the file of the
+    pool with its rows, columns and systems, a suggested spec as YAML, and notes on what was left out."""
 
     format: str
     read: list[str]                  # files and addresses
@@ -149,7 +157,8 @@ class PublishedJson(TypedDict):
 
 
 class AlertJson(TypedDict):
-    """An alert, and what became of it."""
+    """One alert and what became of it: who raised it, what it says, what each channel was told, whether it
+    still waits to be delivered, and whether it was raised during a mute, so that nobody is told."""
 
     owner: str                       # an evaluation, or monitors/NAME
     key: str                         # names the alert within its owner
@@ -165,42 +174,48 @@ class AlertJson(TypedDict):
 
 
 class AlertsJson(TypedDict):
-    """Alerts, and what was delivered by this call."""
+    """What `assay alerts --json` prints: the alerts in the outboxes of a store, and each delivery that was
+    tried by this call."""
 
     alerts: list[AlertJson]
     deliveries: list[Delivery]
 
 
 class AmendedJson(TypedDict):
-    """A new version of a monitor's spec."""
+    """What `assay amend --json` prints: the name of a monitor and the new version of its spec, null where
+    nothing changed."""
 
     monitor: str
     amendment: Amendment | None      # null where nothing changed
 
 
 class MutedJson(TypedDict):
-    """A mute that was begun."""
+    """What `assay mute --json` prints: the name of a monitor and the mute that was begun, with its end and
+    its reason."""
 
     monitor: str
     mute: Mute
 
 
 class UnmutedJson(TypedDict):
-    """A mute that was ended."""
+    """What `assay unmute --json` prints: the name of a monitor, and whether a mute was ended; false where
+    the monitor was not muted."""
 
     monitor: str
     ended: bool                      # false where it was not muted
 
 
 class ResponseJson(TypedDict):
-    """What somebody did about an incident of a monitor."""
+    """What `assay acknowledge`, `assay assign` and `assay snooze` print with `--json`: the name of a
+    monitor, and what a person did about one of its incidents."""
 
     monitor: str
     response: IncidentResponse
 
 
 class ScheduledJson(TypedDict):
-    """A monitor that was scheduled."""
+    """What `assay monitor --json` prints where it schedules: the monitor, the name of its deployment on the
+    Prefect server, and whether it stays paused because a person had paused it."""
 
     monitor: str
     deployment: str                  # its name with the Prefect server
@@ -208,7 +223,8 @@ class ScheduledJson(TypedDict):
 
 
 class GivenJson(TypedDict):
-    """A verdict that this run gave."""
+    """One verdict that this run gave: the window, the verdict (ok, breach or inconclusive), and how often
+    that window had a verdict before."""
 
     window: str
     verdict: Verdict
@@ -216,7 +232,8 @@ class GivenJson(TypedDict):
 
 
 class TickJson(HistoryJson):
-    """The history of a monitor, and what this run did."""
+    """What one run of a monitor did, beside the whole history of the monitor: evaluations it opened,
+    verdicts it gave, what it waits for, and which windows failed, are not there yet, or are left out."""
 
     opened: list[str | None]         # evaluations; null where no labels were left to buy this month
     verdicts: list[GivenJson]
@@ -228,7 +245,8 @@ class TickJson(HistoryJson):
 
 
 class MonitorStandingJson(TypedDict):
-    """Where a monitor stands."""
+    """Where one monitor stands: its newest window and the state of that window, both null before there is a
+    first one."""
 
     monitor: str
     window: str | None               # the newest; null before the first
@@ -236,7 +254,8 @@ class MonitorStandingJson(TypedDict):
 
 
 class EveryStandingJson(TypedDict):
-    """Everything in a store."""
+    """What `assay status --json` prints without a name: where every evaluation in a store stands, the names
+    of its monitors, and for each damaged evaluation the reason why it cannot be read."""
 
     store: str
     evaluations: list[StandingJson]
@@ -245,7 +264,8 @@ class EveryStandingJson(TypedDict):
 
 
 class RandomSampleJson(TypedDict):
-    """What a random sample would have given."""
+    """What a simple random sample of as many labels would have given for one measure: the half-width of its
+    interval, the chance that the measure has no value, and the labels it needs to reach the target."""
 
     labels: int
     half_width: float
@@ -254,7 +274,8 @@ class RandomSampleJson(TypedDict):
 
 
 class DemoJson(StandingJson):
-    """The demo: an evaluation whose truth is known."""
+    """What `assay demo --json` prints: the standing of an evaluation whose truth is known, with the true
+    value of each measure, what random sampling would have given, and where report and ledger are."""
 
     truth: dict[str, float]                          # measure -> value
     random_sampling: dict[str, RandomSampleJson]     # measure -> the same number of labels, at random
@@ -263,7 +284,8 @@ class DemoJson(StandingJson):
 
 
 class ProblemJson(TypedDict):
-    """What went wrong."""
+    """An error as JSON: its kind (the name of the class, such as BadInput), the message for people, and the
+    exit code of the command."""
 
     kind: str                        # UsageError, BadInput, ...
     message: str

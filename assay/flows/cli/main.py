@@ -204,20 +204,25 @@ def _while_it_is_read() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """The group `assay`, whose commands are imported on demand."""
+    """The click group `assay`. It knows its commands by name and imports the module of one only when that
+    command is run, so that help and completion cost no import."""
 
     def make_context(self, *given: Any, **more: Any) -> click.Context:
-        """As any group; help is printed here."""
+        """The context of the command line, as click's own group makes it. Help is printed while this runs,
+        so an output that nobody reads any more ends the process quietly, and another broken pipe becomes
+        Unreachable."""
         with _while_it_is_read():
             return super().make_context(*given, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As any group."""
+        """What the chosen command returns, as click's own group has it. A pipe whose reader went away ends
+        the process quietly; any other broken pipe is raised as Unreachable."""
         with _while_it_is_read():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, in the order in which people meet them."""
+        """The names of all commands, in the order in which people meet them, instead of click's alphabetical
+        order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -253,7 +258,8 @@ class Commands(click.Group):
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands with their lines, none of them imported."""
+        """Write the section "Commands" of the help: each command's name and its one line, taken from the
+        table of commands, so that no module is imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, place.line) for name, place in COMMANDS.items()])
 
@@ -284,11 +290,13 @@ class Outline(click.Command):
         self._usage, self._options = said["usage"], said["options"]
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """As the command's own."""
+        """The parts of the usage line, as the real command has them: they are read from the file of outlines
+        and not derived from parameters."""
         return list(self._usage)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As the command's own."""
+        """Write the section "Options" of the help, with the names and texts that the real command has, from
+        the file of outlines."""
         with formatter.section("Options"):
             formatter.write_dl([(names, says) for names, says in self._options])
 
@@ -300,7 +308,8 @@ def outline_of(name: str) -> Outline | None:
 
 
 def as_outline(command: click.Command, ctx: click.Context) -> dict[str, Any]:
-    """What the file holds of a command."""
+    """What the file of outlines holds of one command: the parts of its usage line, its help text, a pair of
+    names and text for each option, and the parameters that completion needs."""
     records = [one.get_help_record(ctx) for one in command.get_params(ctx) if isinstance(one, click.Option)]
     return {
         "usage": command.collect_usage_pieces(ctx),
@@ -372,7 +381,9 @@ def assay(verbose: bool) -> None:
 
 
 def run_command_line(arguments: list[str]) -> int:
-    """Run one command; its exit code."""
+    """The exit code of one run of `assay` with these arguments. Errors become one message and a code, never
+    a traceback; where nobody reads the output any more, it is turned to the null device and the code is
+    OUTPUT_CLOSED."""
     try:
         return _exit_code(arguments)
     except (_NobodyReads, BrokenPipeError):

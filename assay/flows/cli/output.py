@@ -52,12 +52,13 @@ class FolderToWrite(click.Path):
 
 
 def is_verbose() -> bool:
-    """Whether `assay --verbose` was asked for."""
+    """Whether `assay --verbose` is in force: the logger of Assay then lets messages of level INFO through."""
     return logging.getLogger("assay").isEnabledFor(logging.INFO)
 
 
 def store_named(where: str | None) -> "Store":
-    """The store a command with a NAME looks in."""
+    """The store in which a command looks for a NAME: the address from its option `--store`, else the one in
+    the settings (`ASSAY_STORE`)."""
     from assay.tasks.ledger import open_store
     from assay.tasks.settings import Settings
 
@@ -77,17 +78,20 @@ def store_flag(url: str) -> str:
 
 
 def print_json(value: "Mapping[str, object]") -> None:
-    """One object, on standard output."""
+    """Print one JSON object, indented, on standard output, with the number of its format added. Numbers that
+    are not finite are refused by the JSON writer."""
     click.echo(json.dumps(with_format_number(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def file_link(path: Path) -> str:
-    """A path people can open."""
+    """The path as people can open it from here: relative to the working directory where it lies below it,
+    else unchanged."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def refuse_to_replace(path: Path) -> None:
-    """Raises BadInput where a file is there already."""
+    """Make sure that a path is free. Raises BadInput, which says what to do, where a file or a folder is
+    there already."""
     if path.exists():
         raise BadInput(f"{path} exists; choose another name, or remove it first")
 
@@ -119,7 +123,8 @@ def working(text: str) -> Iterator[Tell]:
     from rich.table import Column
 
     class Remaining(TimeRemainingColumn):
-        """Time that remains, where it is known."""
+        """A column of a progress bar with the time that remains, judged by the speed so far; empty where the
+        total is not known."""
 
         max_refresh = 0.5
 

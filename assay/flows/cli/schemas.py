@@ -24,7 +24,8 @@ from assay.tasks.spec.reference import holds, spec_schema
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One of the JSON objects that commands print or write."""
+    """One of the JSON objects that commands print or write: a sentence that says what holds it, and a
+    function that makes its JSON Schema, without a title."""
 
     says: str                        # what has it, in a sentence
     make: Callable[[], JsonObject]   # its JSON Schema, without name

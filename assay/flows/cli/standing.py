@@ -151,7 +151,9 @@ def estimate_line(row: MeasureEstimate) -> str:
 
 
 def state_in_words(standing: Standing) -> str:
-    """Finished and why, open, or what it waits for."""
+    """One line for people about an evaluation: why it is finished, that something is due, or that it waits
+    for answers, with counts of answered and open items, the deadline, and what needs attention on the
+    desk."""
     if standing.stopped_by:
         return f"finished, {_REASONS[standing.stopped_by]}"
     if standing.waiting_for is None:
@@ -203,23 +205,28 @@ class ProgressDisplay:
             yield self
 
     def frozen(self, rows: int) -> None:
-        """Show the rows frozen so far."""
+        """Show how many rows have been frozen so far, in the status line of the terminal."""
         self._status.update(f"freezing the pool: {wording.plural(rows, 'row')}")
 
     def say(self, text: str) -> None:
-        """Show what is being done."""
+        """Show what is being done, in the status line of the terminal, until the next text takes its place.
+        """
         self._status.update(text)
 
     def worlds(self, played: int, at_most: int) -> None:
-        """Show how many worlds a forecast has simulated."""
+        """Show, in the status line, how many simulated worlds a forecast has played, of the most that it may
+        need."""
         self._status.update(f"forecasting: {played} of at most {wording.plural(at_most, 'simulated world')}")
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print one line above the status line that stays on the terminal; square brackets in it are not
+        read as markup."""
         self._console.print(text, markup=False)
 
     def round(self, known: RoundEstimate) -> None:
-        """Print a line about the round that has closed."""
+        """Print a line about a round that has closed: its number, the labels so far and the first estimate.
+        The status line then counts labels against the budget, and the number of rounds shown goes up by
+        one."""
         self.rounds += 1
         e = known.estimates[0]
         said = f"{e.what} {wording.row_in_short(e)}"
@@ -227,5 +234,6 @@ class ProgressDisplay:
         self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
 
     def waiting(self, standing: Standing) -> None:
-        """Show that people have to answer."""
+        """Show, in the status line, what the evaluation waits for while people have to answer: the same
+        words as `state_in_words`."""
         self._status.update(state_in_words(standing))

@@ -36,7 +36,8 @@ _log = logging.getLogger("assay.sweep")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What became of the open evaluations, by name."""
+    """What one sweep did with the open evaluations, by name: the standing of those that finished or wait for
+    people, the message of those that failed, and those in the index that were never frozen."""
 
     finished: dict[str, Standing] = field(default_factory=dict)
     waiting: dict[str, Standing] = field(default_factory=dict)
@@ -44,7 +45,8 @@ class Sweep:
     not_begun: list[str] = field(default_factory=list)     # in the index, but never frozen
 
     def summary(self) -> str:
-        """What the sweep did, in one line."""
+        """One line that counts the evaluations which finished, wait, failed or never began, without the
+        counts that are zero; "nothing is open" where all are."""
         counts = {
             "finished": len(self.finished), "waiting": len(self.waiting), "failed": len(self.failed),
             "not begun": len(self.not_begun),
@@ -52,7 +54,8 @@ class Sweep:
         return ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing is open"
 
     def rows(self) -> list[JsonObject]:
-        """One row per evaluation, for a table."""
+        """A table with one row for each evaluation, in order of name, the failed ones last: its state,
+        closed rounds and labels, and for a failed one the message under `why`."""
         rows: list[JsonObject] = [
             {"evaluation": name, "state": it.state, "rounds": it.rounds, "labels": it.labels, "why": ""}
             for name, it in sorted((self.finished | self.waiting).items())

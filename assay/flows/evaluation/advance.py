@@ -366,7 +366,8 @@ class Patience:
 
     @staticmethod
     def from_settings(in_all: float | None = None) -> "Patience":
-        """As the environment has it."""
+        """The waiting times that the environment sets (`poll_first` and `poll_longest`, in seconds; the
+        longest is never below the first), with this limit on the whole wait; None waits for ever."""
         settings = Settings()
         return Patience(
             first=settings.poll_first, longest=max(settings.poll_first, settings.poll_longest), in_all=in_all

@@ -61,7 +61,8 @@ _SILENT = ("pool: weights that are all equal, one stratum and clusters of one it
 
 
 class NameTaken(BadInput):
-    """Another evaluation has this name; the message says what differs."""
+    """Raised by `begin` where another evaluation already has this name. The message says in what the two
+    differ: their specs, or the pools they froze."""
 
 
 def begin_evaluation(

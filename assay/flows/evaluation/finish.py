@@ -140,7 +140,8 @@ class CannotExtend(BadInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extended:
-    """An extension that stands in the ledger."""
+    """An extension that stands in the ledger, and whether this call put it there; it is not new where the
+    same budget had been asked for before."""
 
     extension: Extension
     anew: bool      # this call made it; else the same was asked for before

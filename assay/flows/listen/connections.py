@@ -19,7 +19,8 @@ HEADER_SECONDS = 5.0
 
 
 class PunctualProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, for clients that may be slow on purpose."""
+    """A connection of HTTP/1.1 for uvicorn that is closed when its client takes longer than HEADER_SECONDS
+    to send a request. Beyond `most_open` connections the slowest client gives way to a new one."""
 
     most_open = MOST_OPEN
     since = 0.0                                # when a request was first waited for, by the loop's clock
@@ -27,12 +28,14 @@ class PunctualProtocol(H11Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether no request is being answered on this connection: none has come, or the last response is
+        complete."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
     def waits(self) -> bool:
-        """Whether its client has something left to send."""
+        """Whether the client still has something to send: the headers of a request, or more of its body.
+        Only such a connection may give way to a new one."""
         return self.idle or self.cycle.more_body
 
     @property
@@ -41,7 +44,8 @@ class PunctualProtocol(H11Protocol):
         return not self.transport.is_closing()
 
     def connection_made(self, transport: Any) -> None:
-        """A client connects."""
+        """Begin to watch a new connection. Where more than `most_open` are open, the one whose client has
+        been slowest to send its request is closed, or this one if no other waits for its client."""
         super().connection_made(transport)
         self._watch()
         there = [one for one in self.connections if isinstance(one, PunctualProtocol) and one.is_open]
@@ -50,12 +54,14 @@ class PunctualProtocol(H11Protocol):
             min(slow, key=lambda one: one.since, default=self).transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """A part of a request arrives."""
+        """Take a part of a request in, and stop the clock of the client once the headers are complete; the
+        first part that comes after an answer starts it again."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed, by either side."""
+        """Stop the clock of a connection that either side has closed; `exc` is None where it was closed in
+        order."""
         self._stop_watching()
         super().connection_lost(exc)
 

@@ -81,7 +81,8 @@ class Wakes:
         ]
 
     def hint(self, name: str) -> bool:
-        """Advance this evaluation soon; False if too many wait already."""
+        """Whether this evaluation will be advanced soon, a short delay after the hint. False where as many
+        wait already as may, and the hint is dropped; a hint for an evaluation that waits changes nothing."""
         with self._changed:
             if name in self._due:
                 return True
@@ -94,7 +95,8 @@ class Wakes:
 
     @property
     def waiting(self) -> int:
-        """How many evaluations wait to be advanced, or are being."""
+        """The number of evaluations that wait to be advanced or are being advanced now, as `/health` tells
+        it."""
         with self._changed:
             return len(self._due) + len(self._running)
 
@@ -162,7 +164,8 @@ class Figures:
         self._read: tuple[float, bytes] | None = None
 
     def text(self) -> bytes:
-        """Prometheus's text format."""
+        """The figures of all monitors of the store in Prometheus's text format, in bytes. One reading of the
+        ledger serves everybody who asks within the next KEPT seconds (15)."""
         with self._lock:
             if self._read is None or self._clock() - self._read[0] >= KEPT:
                 self._read = self._clock(), exposition(figures_of_store(self._store, self._now()))
@@ -170,7 +173,8 @@ class Figures:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether the text is an IP address of this machine's loopback, such as 127.0.0.1 or ::1. A name, even
+    `localhost`, is none."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -178,7 +182,8 @@ def is_loopback(host: str) -> bool:
 
 
 def is_own_host(host: str) -> bool:
-    """Whether a Host header names this machine's loopback."""
+    """Whether a Host header, with or without a port or brackets, names this machine's loopback: `localhost`,
+    or an address of it."""
     name = host.strip().lower()
     name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
     return name == "localhost" or is_loopback(name)
@@ -321,7 +326,8 @@ def _open(store: Store) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receiver:
-    """Where a receiver listens, and what it does."""
+    """The settings of a webhook receiver: the address and port where it listens, how many evaluations it
+    advances at once, under which address it registers with desks, and what it answers beside hints."""
 
     host: str
     port: int
@@ -401,18 +407,19 @@ _HEALTH_READ_SECONDS = 5.0
 
 
 class Pulse:
-    """The signs of life of the receiver's loop."""
+    """The heartbeat of the receiver's event loop: the moment of its last sign of life, by a clock that never
+    goes back."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     async def beat(self) -> None:
-        """A sign of life."""
+        """Note that the event loop is at work now."""
         self._last = time.monotonic()
 
     @property
     def alive(self) -> bool:
-        """Whether the last one was lately."""
+        """Whether the last sign of life came within the last STANDS_STILL seconds (60)."""
         return time.monotonic() - self._last < STANDS_STILL
 
 

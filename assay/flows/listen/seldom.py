@@ -22,7 +22,9 @@ class Seldom(logging.Filter):
         self._seen: dict[object, tuple[float, int]] = {}    # kind -> when it was last written, others since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is written."""
+        """Whether a record is written to the log: the first of its kind (logger, level and line of code)
+        within a minute. The others are counted, and the next one that is written says how many there
+        were."""
         kind: object = (record.name, record.levelno, record.pathname, record.lineno)
         if kind not in self._seen and len(self._seen) >= MOST_KINDS:
             kind = None

@@ -24,7 +24,8 @@ class NotDeployed(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployedMonitor:
-    """A monitor as the server has it now."""
+    """The deployment of a monitor as the Prefect server has it now: its name, `assay-monitor/<name>`, and
+    whether a person paused it or its schedule."""
 
     name: str          # of the deployment, `assay-monitor/<name>`
     paused: bool       # somebody paused it, or its schedule, and it stays so

@@ -20,12 +20,14 @@ class Funding:
 
     @property
     def needed(self) -> int:
-        """Labels with which every window gets its least number."""
+        """The labels with which every window of the month gets its least number: windows times
+        `quiet_labels`."""
         return len(self.windows) * self.quiet_labels
 
     @property
     def labelled(self) -> int:
-        """Windows that can get their least number."""
+        """How many of the month's windows can get their least number of labels: min(⌊monthly_labels /
+        quiet_labels⌋, windows)."""
         return min(self.monthly_labels // self.quiet_labels, len(self.windows))
 
     @property

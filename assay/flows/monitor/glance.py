@@ -51,7 +51,8 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorGlance:
-    """Where a monitor stands."""
+    """Where one monitor stands, small enough for a list of many: its newest and its newest judged window in
+    full, and of all others only sums, such as windows by state and labels by month."""
 
     spec: MonitorSpec              # its newest version
     newest: HistoryRow | None      # its newest window
@@ -66,7 +67,7 @@ class MonitorGlance:
 
     @property
     def windows(self) -> tuple[str, ...]:
-        """The windows of which something is written."""
+        """The names of all windows of which the ledger holds anything."""
         return self.known.windows
 
 

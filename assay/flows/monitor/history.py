@@ -48,7 +48,9 @@ from assay.tasks.telemetry import Sample, newest_judged, samples
 
 @retried
 def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = utc_now) -> MonitorHistory:
-    """The history of a monitor. Raises UnknownMonitor."""
+    """The history of a monitor: a row for each window that was opened or has a state, in order of time, with
+    the newest verdict on it, and the spec's amendments, the mutes, and what people did about incidents.
+    Raises UnknownMonitor."""
     versions = open_monitor(store, name)
     spec = versions.newest
     known = read_known(store, name, versions, now())
@@ -172,7 +174,8 @@ def write_pages(history: MonitorHistory, folder: Path) -> None:
 
 
 def figures_of(store: Store, history: MonitorHistory, now: datetime) -> list[Sample]:
-    """The figures of a monitor."""
+    """The figures of one monitor for Prometheus and OpenTelemetry, one Sample each, as of the given moment:
+    made from its history and from the end of its newest judged window."""
     newest = newest_judged(history)
     spec = open_monitor(store, history.monitor).newest
     return samples(history, None if newest is None else spec.window(newest.window).end, now)

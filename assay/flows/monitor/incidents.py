@@ -44,7 +44,8 @@ class Incident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What somebody wants to do about an incident."""
+    """What a person asks for about an incident of a monitor: acknowledge it, assign it or snooze it, with a
+    name, a reason and, where the action needs it, the new owner or the end of the snooze."""
 
     action: Action
     by: str
@@ -55,7 +56,8 @@ class Reply:
 
 
 def standing_incidents(run: MonitorRun) -> list[Incident]:
-    """What stands now, breaches first."""
+    """The incidents that stand now, breaches first, then signals, then states such as missing predictions:
+    each with its name, its subject, since when it stands, and what people have done about it."""
     return [
         Incident(name=name, subject=subject, since=since, handling=handling_of(run.responses, name, since))
         for name, subject, since in _standing(run)

@@ -41,7 +41,8 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowEvidence:
-    """What a window's evaluation says, each time it has finished."""
+    """What the finished evaluation of one window says: a sample for each question, the size of the window,
+    the items nobody was asked about, and what the record of a verdict has to name."""
 
     rests_on: SupportingEvaluation         # for the record of the verdict
     samples: Mapping[str | None, WindowSample]    # by question; under None where one is asked

@@ -24,7 +24,7 @@ _BEHIND = timedelta(days=2)
 
 
 def month_of(run: MonitorRun) -> str:
-    """The month whose labels are bought now."""
+    """The month whose labels are bought now, as `2026-11`: the calendar month of the run's clock."""
     return f"{run.now:%Y-%m}"
 
 

@@ -55,7 +55,8 @@ def unmute(store: Store, name: str, *, now: datetime, reason: str = "") -> bool:
 
 
 def end_mutes(run: MonitorRun) -> None:
-    """Sum up the mutes that have ended, each once."""
+    """Sum up each mute that has ended and not been summed up: what it muted and still stands is raised as if
+    it were new, with one summary. Nothing happens while a mute is in force."""
     mutes = retried(read_mutes)(run.ledger)
     if not mutes or mute_at(mutes, run.now) is not None:
         return

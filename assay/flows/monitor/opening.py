@@ -132,7 +132,8 @@ def _open_complete(run: MonitorRun, window: Window, wanted: Opening) -> Opening:
 
 
 class NothingToJudge(BadInput):
-    """A window holds too few predictions for a verdict."""
+    """Raised where a window holds too few predictions for a verdict. `state` is `empty` where it holds none
+    and `small` below `monitor.least_items`; `files` is the digest of the files that were looked at."""
 
     def __init__(self, state: Literal["empty", "small"], message: str, files: str) -> None:
         super().__init__(message)

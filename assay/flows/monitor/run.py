@@ -52,7 +52,8 @@ _log = logging.getLogger("assay.monitor")
 
 @dataclass(slots=True, kw_only=True)
 class Tick:
-    """What one run did, and what it waits for."""
+    """The record of one run over a monitor: the openings and verdicts that it wrote, what it waits for by
+    evaluation, and which windows failed, are awaited, or are left out, each with its reason."""
 
     monitor: str
     looked_at: list[str] = field(default_factory=list)        # windows that somebody named
@@ -64,7 +65,8 @@ class Tick:
     left_out: dict[str, str] = field(default_factory=dict)    # window -> why it is not judged: missing, ...
 
     def summary(self) -> str:
-        """What the run did, in one line."""
+        """One line that counts what the run did: evaluations and follow-ups opened, verdicts, and windows
+        that wait, failed, are not there yet or are left out; "nothing is due" where all counts are zero."""
         asked = [one for one in self.opened if one.evaluation is not None]
         follow_ups = sum(one.why == "follow-up" for one in asked)
         opened = len(asked) - follow_ups
@@ -82,7 +84,8 @@ class Tick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What this run found to be wrong with a window."""
+    """What is wrong with one window, as this run sees it: a state, why in words, and the digest of the files
+    that were looked at."""
 
     state: State
     why: str
@@ -122,11 +125,12 @@ class MonitorRun:
 
     @property
     def alerts(self) -> Alerts:
-        """What people want to hear of."""
+        """The alerts that the newest version of the spec asks for, or the defaults where it says nothing."""
         return self.spec.alerts or Alerts()
 
     def spec_of(self, window: str) -> MonitorSpec:
-        """The version that a window belongs to."""
+        """The spec that a window is judged by: that of the newest version whose first window is not later
+        than it."""
         return self.versions.of(window).spec
 
     def window(self, name: str) -> Window:
@@ -134,7 +138,8 @@ class MonitorRun:
         return self.spec.window(name)
 
     def due_at(self, window: Window) -> datetime:
-        """When a window is looked at."""
+        """The moment from which a window is looked at, in UTC: its end and the `settle` time of its version
+        of the spec."""
         return window.end.astimezone(UTC) + self.spec_of(window.name).settle
 
     def late_from(self, window: Window) -> datetime:
@@ -142,7 +147,8 @@ class MonitorRun:
         return self.due_at(window) + timedelta(days=self.spec_of(window.name).monitor.late_days)
 
     def is_late(self, window: Window) -> bool:
-        """Whether changes of a window are no longer looked for."""
+        """Whether changes of a window's predictions are no longer looked for, because `monitor.late_days`
+        have passed since it was due. A window that a person named in a backfill is never late."""
         named = self.never_late and window.name in self.asked_for
         return not named and self.now > self.late_from(window)
 
@@ -153,11 +159,12 @@ class MonitorRun:
 
     @property
     def standing(self) -> dict[str, WindowVerdict]:
-        """The newest verdict on each window."""
+        """The newest verdict on each window that has one, by name of the window."""
         return latest(self.verdicts)
 
     def of_evaluation(self, name: str) -> Ledger:
-        """The ledger of an evaluation in the same store."""
+        """The ledger of an evaluation in the store of the monitor, by the evaluation's name; nothing is read
+        yet."""
         return Ledger(self.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
@@ -182,7 +189,8 @@ class MonitorRun:
         return False
 
     def add_opening(self, opening: Opening) -> None:
-        """Note an opening that was written."""
+        """Take an opening that was just written into what this run knows: into its summary, into the
+        window's list and among the keys."""
         self.done.opened.append(opening)
         self.openings.setdefault(opening.window, []).append(opening)
         self.keys.add(layout.monitor_opening(self.ledger.name, opening.window, opening.number))
@@ -211,7 +219,8 @@ class MonitorRun:
         tell(self.ledger, self.spec, verdict, self.verdicts, self.now, signals, reasons)
 
     def signals(self, window: str) -> tuple[Signal, ...]:
-        """Of a window's predictions."""
+        """The signals of one window, measured on its predictions before anybody labelled anything; none
+        where it was not opened."""
         return signals_of(self.openings.get(window, ()))
 
 

@@ -54,7 +54,8 @@ def tell(
 
 
 def news_of(verdict: WindowVerdict) -> JsonObject:
-    """What the event of a verdict carries."""
+    """The payload of the event that tells of a verdict: window, verdict, estimate with interval, labels and
+    measure. Where the monitor asks several questions, `questions` holds the same for each."""
     measured = verdict.overall.measured
     several = verdict_by_question(verdict)
     return {

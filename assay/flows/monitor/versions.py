@@ -55,7 +55,8 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """All versions of a monitor's spec, in order."""
+    """All versions of a monitor's spec, in the order they were made; the first is the one it was registered
+    with."""
 
     all: tuple[Version, ...]
     tests_alone: bool = True     # whether windows are tested by themselves: not where version 1.0.0 began it
@@ -66,7 +67,8 @@ class Versions:
         return self.all[-1].spec
 
     def of(self, window: str) -> Version:
-        """The version that a window is judged by."""
+        """The version of the spec that a window is judged by: the newest whose first window is not later
+        than it, else the first one."""
         return next((one for one in reversed(self.all) if one.first <= window), self.all[0])
 
     def model_of(self, window: str) -> int:
@@ -194,7 +196,8 @@ def rules_by_question(spec: MonitorSpec, *, tests_alone: bool = True) -> dict[st
 # Monitors by name: put into the ledger once, and found there with every version of their spec.
 
 class MonitorNameTaken(BadInput):
-    """Another monitor has this name; the message says what differs."""
+    """Raised where another monitor is registered under this name. The message says in what the two specs
+    differ."""
 
 
 class UnknownMonitor(BadInput):
@@ -233,7 +236,8 @@ def _put_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
 
 @retried
 def open_monitor(store: Store, name: str) -> Versions:
-    """A registered monitor. Raises UnknownMonitor."""
+    """All versions of the spec of a registered monitor. Raises UnknownMonitor, which names some of those
+    that the store holds, and says how to register one."""
     ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     recorded = find_spec(ledger)
     if recorded is None:

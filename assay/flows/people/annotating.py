@@ -67,7 +67,8 @@ class Annotating:
 
     @property
     def gold(self) -> Mapping[str, GoldItem]:
-        """The gold items by id."""
+        """The gold items by id, each with its known label and what people are shown. They are read from the
+        ledger once, when they are first needed."""
         if self._gold is None:
             self._gold = load_gold(self._ledger, self._opened.manifest.gold)
         return self._gold
@@ -79,7 +80,8 @@ class Annotating:
 
     @property
     def people(self) -> tuple[tuple[str, ...], ...]:
-        """Who answered, of each round that was asked for."""
+        """For each round that was asked for so far, from the first on, the sorted names of the people who
+        answered about an item of the pool; gold does not count."""
         return tuple(map(tuple, self._people))
 
     def earlier_annotators(self, folded: Fold, number: int) -> set[str]:
@@ -91,7 +93,8 @@ class Annotating:
         return {name for names in self._people[: number - 1] for name in names}
 
     def answered(self, folded: Fold) -> Sequence[RoundAnswers]:
-        """Everybody's answers in all closed rounds."""
+        """All answers to each closed round, from the first on, one RoundAnswers each. What has been read is
+        kept, since a closed round's answers cannot change."""
         for number in range(len(self._answered) + 1, folded.state.round + 1):
             of_round = RoundAnswers(number=number, answers=self.answers_of(number))
             self._answered = with_one_more(self._answered, of_round)
@@ -119,7 +122,7 @@ class Annotating:
         )
 
     def earlier(self, folded: Fold, number: int) -> dict[int, Sequence[Annotation]]:
-        """The answers of the closed rounds before this one."""
+        """The answers to the closed rounds before the one of this number, by number of their round."""
         return {one.number: one.answers for one in self.answered(folded) if one.number < number}
 
     def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, float]:
@@ -127,7 +130,8 @@ class Annotating:
         return {(r.number, item): self.gold[item].label for r in rounds for item in r.gold}
 
     def gold_items(self, planned: PlannedRound) -> list[Item]:
-        """The gold of a round as people see it."""
+        """The gold items mixed into a round as people see them: id and shown fields, without the known
+        label."""
         return [Item(item_id=item, shown=self.gold[item].shown) for item in planned.gold]
 
     def choose(self, folded: Fold, asked: Sequence[str]) -> tuple[str, ...]:

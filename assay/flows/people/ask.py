@@ -147,7 +147,9 @@ def repost_delay(opened: Opened) -> timedelta:
 
 
 def post_new(people: People, batch: Batch) -> None:
-    """Post the items of a batch that were never posted."""
+    """Post those items of a batch that no attempt has posted yet. The attempt is recorded in the ledger
+    first, so of several processes that try at once only one posts; before the very first attempt the desk
+    is prepared."""
     # attempts are counted before it is decided what is due: others who decide the same at the same moment
     # then try to create the same key, and only one of them gets it
     posts = read_posts(people.ledger, batch.round)

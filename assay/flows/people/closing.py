@@ -39,17 +39,18 @@ class People:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger of the evaluation."""
+        """The ledger of the evaluation that these people answer for."""
         return self.opened.ledger
 
     @property
     def annotators(self) -> int:
-        """People asked per item."""
+        """How many people are asked about each item, as the spec's desk says."""
         return self.opened.spec.desk.annotators_per_item
 
     @property
     def asks_twice(self) -> bool:
-        """Whether items that everybody skipped are asked a second time."""
+        """Whether items that everybody skipped are asked a second time. They are, unless the spec says
+        `skipped: set-aside`."""
         return self.opened.spec.skipped != "set-aside"
 
 
@@ -111,7 +112,8 @@ class Asking:
 
     @property
     def posts(self) -> list[Post]:
-        """The attempts of this asking."""
+        """The attempts to post that belong to this asking, in order, without those of the round's other
+        asking."""
         return [post for post in self.posts_of_round if post.asking == self.batch.asking]
 
     @property
@@ -121,12 +123,14 @@ class Asking:
 
     @property
     def removed(self) -> set[str]:
-        """Absent items that somebody meant to remove."""
+        """The absent items that were removed on purpose: they had arrived on the desk twice, so a person
+        took them away twice."""
         return self.absent & removed_on_purpose(self.posts)
 
     @property
     def unsettled(self) -> dict[str, AnswerTally]:
-        """Items people still have to answer."""
+        """The items that people still have to answer, each with the tally of its answers so far: neither
+        labelled nor skipped by everybody, and not removed on purpose."""
         removed = self.removed
         return {
             item_id: tally for item_id, tally in self.tallies.items()
@@ -136,7 +140,8 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AskedRound:
-    """A round that people were asked about."""
+    """A planned round as it stands with the people asked about it: its plan, the rule that decides labels,
+    its first asking, and the second one of items that everybody skipped, if there is one."""
 
     planned: PlannedRound
     rule: Rule
@@ -146,38 +151,42 @@ class AskedRound:
 
     @property
     def answers(self) -> list[Annotation]:
-        """The answers to both askings."""
+        """The answers that count, to the first and then to the second asking of the round."""
         return [*self.first.answers, *(self.second.answers if self.second else ())]
 
     @property
     def present(self) -> frozenset[str]:
-        """Items on the desk, from either asking."""
+        """The ids of items that are on the desk now, from either asking."""
         return self.first.present | (self.second.present if self.second else frozenset())
 
     @property
     def tallies(self) -> dict[str, AnswerTally]:
-        """Of each item, gold included, the tally that decides."""
+        """For each item of the round, gold included, the tally that decides its label: that of the first
+        asking where it gave a label or the item was not asked twice, else that of the second."""
         later = self.second.tallies if self.second else {}
         return {item: deciding_tally(tally, later.get(item)) for item, tally in self.first.tallies.items()}
 
     @property
     def open_in_first(self) -> dict[str, AnswerTally]:
-        """Items that wait for answers to the first asking."""
+        """The items that still wait for answers to the first asking, each with its tally; an item that was
+        asked a second time waits there alone."""
         return self._open_in(self.first)
 
     @property
     def open_in_second(self) -> dict[str, AnswerTally]:
-        """Items that wait for answers to the second asking."""
+        """The items that still wait for answers to the second asking, each with its tally; none where there
+        was no second asking."""
         return self._open_in(self.second) if self.second else {}
 
     @property
     def gold_answers(self) -> dict[str, tuple[str, ...]]:
-        """Gold item -> names of the answers about it."""
+        """For each gold item that was answered, the names of the answers about it, in order of id. Gold is
+        mixed into the first asking alone."""
         return gold_answers(self.planned.gold, self.first.answers)
 
     @property
     def is_open(self) -> bool:
-        """Whether people still have to answer anything."""
+        """Whether people still have to answer an item of either asking, gold included."""
         return bool(self.open_in_first or self.open_in_second)
 
     def labels(self, *, early: bool = False) -> list[Decided]:
@@ -268,7 +277,8 @@ def _close_at_deadline(people: People, asked: AskedRound) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundDeadline:
-    """The deadline of one round, now."""
+    """The deadline of one round at one moment: when it is, whether it has passed, and whether the round is
+    to be closed with what is answered by now."""
 
     at: datetime
     overdue: bool    # it has passed

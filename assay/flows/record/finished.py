@@ -106,7 +106,7 @@ class StandingIndex:
                 self._kept.setdefault(found[0], []).append(key)
 
     def is_open(self, name: str) -> bool:
-        """Whether something may be due for it."""
+        """Whether an evaluation is in the index of open ones, so that something may be due for it."""
         return name in self._open
 
     def kept(self, name: str) -> list[str]:

@@ -43,7 +43,8 @@ from assay.tasks.ledger.record import Ledger
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fold:
-    """Where an evaluation stands, by its ledger."""
+    """The state of one evaluation as its ledger's rounds give it: what the method knows, the estimates of
+    the closed rounds, and the round that is open, if there is one."""
 
     state: State
     labelled: tuple[int, ...]                # labelled items by class or tag; () of numbers
@@ -62,11 +63,12 @@ class Fold:
 
     @property
     def estimate_due(self) -> bool:
-        """The last closed round has no estimate yet."""
+        """Whether the last closed round has no estimate yet: there are fewer estimates than closed rounds."""
         return len(self.looks) < self.state.round
 
     def close(self, statistics: Statistics, decided: list[Decided]) -> "Fold":
-        """After the open round was closed with these labels."""
+        """The fold after its open round was closed with these labels, one row for each item the round asked:
+        the state updated, the round added to the closed ones. Raises ValueError where no round is open."""
         if self.open_round is None:
             raise ValueError("there is no open round to close")
         planned = self.open_round
@@ -93,7 +95,8 @@ class Fold:
 
 
 def not_begun(statistics: Statistics) -> Fold:
-    """Before the first round."""
+    """The fold of an evaluation before its first round: the state without any label, and zero labelled items
+    of every class or tag."""
     return Fold(
         state=before_any_label(statistics.question), labelled=(0,) * len(statistics.kind.parts),
         ways=len(statistics.kind.decided_alike),
@@ -127,7 +130,8 @@ def fold(
 
 @retried
 def read_fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None) -> Fold:
-    """`fold`, with retries while the store is away."""
+    """The fold of the rounds in a ledger, as `fold` reads it, with retries while the store is away. It goes
+    on from a fold of the first rounds where the caller has one."""
     return fold(ledger, statistics, before)
 
 
@@ -161,7 +165,8 @@ _log = logging.getLogger("assay.advance")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Known:
-    """What is known without reading closed rounds."""
+    """What a checkpoint spares the reading of: the fold of the first closed rounds, everybody's answers in
+    them, and the names of the people who answered in each."""
 
     fold: Fold
     answered: Sequence[RoundAnswers]     # everybody's, in the first ones

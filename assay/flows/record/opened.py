@@ -91,16 +91,19 @@ class Statistics:
 
     @property
     def classes_stand_equal(self) -> bool:
-        """Whether no class is the positive one."""
+        """Whether no class is the positive one, so that the measures are a stack over outcomes of any kind
+        and not measures of two classes."""
         return isinstance(self.question.measures, Stack)
 
     def at(self, confidence: float) -> "Statistics":
-        """The same with intervals of another confidence."""
+        """The same statistics with another confidence of all intervals, between 0 and 1; the labels and what
+        is computed from them stay as they are."""
         return replace(self, question=replace(self.question, confidence=confidence))
 
     @property
     def intervals_about(self) -> IntervalsAbout:
-        """What intervals are about."""
+        """What the intervals speak of: the pool itself or the population it is a sample of, and whether both
+        are reported side by side."""
         return IntervalsAbout(about=self.question.about, beside=self.question.beside)
 
     @property
@@ -126,7 +129,8 @@ class Statistics:
         )
 
     def revised_as_if(self, rounds: Sequence[ClosedDraws]) -> AsIf:
-        """`as_if` after these rounds."""
+        """The states after these rounds, labels as revised, if all undecided items were decided alike: one
+        state for each way. None where nothing is undecided, or the kind of outcome has no such ways."""
         ways = self.kind.decided_alike.values()
         if not ways or not any(map(has_undecided, rounds)):
             return None
@@ -387,7 +391,9 @@ class _Begun:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opened:
-    """What was asked, of which pool."""
+    """An evaluation that has begun, as its ledger records it: spec, manifest of the frozen pool, stopping
+    rule and extensions so far. What is expensive to read, such as cells and earlier labels, is read when
+    it is first asked for."""
 
     ledger: Ledger
     spec: Spec
@@ -400,17 +406,19 @@ class Opened:
 
     @property
     def cut(self) -> "FrozenCut":
-        """The pool in cells."""
+        """The frozen pool cut into cells, read from the store when it is first asked for."""
         return self.begun.cut
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What is computed, with the intervals of now."""
+        """The statistics of this evaluation, with intervals at the confidence that its extensions so far
+        leave."""
         return self.begun.statistics.at(self.confidence)
 
     @cached_property
     def method(self) -> Method:
-        """That chooses the items."""
+        """The method that chooses the items, as the pool was cut for, with the audit that the budget asks
+        for, if any."""
         return _method_of(self.spec, self.manifest)
 
     @property
@@ -441,7 +449,8 @@ class Opened:
 
     @property
     def evidence(self) -> int:
-        """Labels that its label model started from."""
+        """The number of labels, bought by an earlier evaluation, that the label model started from; 0 for a
+        cold start."""
         return len(self.begun.inherited)
 
     @property
@@ -451,7 +460,7 @@ class Opened:
 
     @property
     def name(self) -> str:
-        """The name of the evaluation."""
+        """The name of the evaluation, which is also the name of its ledger in the store."""
         return self.ledger.name
 
     @property
@@ -462,7 +471,8 @@ class Opened:
         return asked if looks else confidence_after(asked, len(self.extensions))
 
     def extended(self, extensions: Sequence[Extension]) -> "Opened":
-        """The same with these extensions."""
+        """The same evaluation with these extensions in force: the stopping rule and the confidence follow
+        from them. Unchanged where they are the same as before."""
         if tuple(extensions) == self.extensions:
             return self
         return replace(self, extensions=tuple(extensions), rule=_rule(self.spec, self.method, extensions))
@@ -473,7 +483,8 @@ class Opened:
 
     @property
     def n_outcomes(self) -> int:
-        """Labels that came by themselves."""
+        """The number of items whose label came by itself: those that are in no cell because they are known,
+        else the recorded outcomes of items in cells."""
         return self.manifest.rows - int(self.cut.cells.n_items) or len(self.outcomes)
 
     @property
@@ -505,12 +516,14 @@ class Opened:
 
     @property
     def classes(self) -> Mapping[str, int]:
-        """Class name -> label."""
+        """The label (the code of the class) by the name that people use for the class, as the spec defines
+        it."""
         return self.spec.labels.codes
 
     @property
     def question(self) -> Question:
-        """What is asked, with the intervals of now."""
+        """The question that the core answers: measures, method, cells and seed, with intervals at the
+        confidence that its extensions so far leave."""
         return self.statistics.question
 
     @property
@@ -523,7 +536,8 @@ class Opened:
 
 
 def utc_now() -> datetime:
-    """The clock that everything reads unless a test passes another."""
+    """The time now, in UTC, with its time zone: the clock that everything reads unless a test passes
+    another."""
     return datetime.now(UTC)
 
 

@@ -37,7 +37,8 @@ from assay.tasks.report.standing import ExtensionRow, Moved, Standing, StateName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reissued:
-    """The newest revision, as far as a standing needs it."""
+    """The newest revision as far as a standing needs it: its number, its reissued estimates, and how many
+    items have another label than their round was closed with."""
 
     number: int
     known: RoundEstimate
@@ -86,7 +87,8 @@ Reissue = tuple[Revision, RoundEstimate]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Estimates that were reported."""
+    """One moment at which estimates were reported: the closing of a round, or a revision that reissued them.
+    It knows whether the evaluation was finished then."""
 
     key: str                  # `round-0003`, or `revision-0002` when the round had been reported before
     known: RoundEstimate
@@ -100,7 +102,8 @@ class Moment:
 
     @property
     def reissued(self) -> Reissued | None:
-        """As a standing takes it."""
+        """The revision whose estimates this moment reports, in the form a standing takes; None where they
+        are those of the closing."""
         return Reissued(number=self.revision, known=self.known, items=0) if self.revision else None
 
 
@@ -230,7 +233,8 @@ def _ranks(opened: Opened, known: RoundEstimate | None) -> SystemRanks | None:
 
 
 def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:
-    """The extensions as a report has them."""
+    """The extensions of an evaluation as a report shows them, in order: the budget before and after, the
+    confidence from then on, whether it was corrected for looking again, and who asked for it and why."""
     return tuple(
         ExtensionRow(
             extension=one.number, rounds=one.rounds, labels_before=one.labels_before, labels=one.labels,
@@ -282,7 +286,8 @@ def last_estimate(ledger: Ledger, closed: int) -> RoundEstimate | None:
 
 
 def read_history(ledger: Ledger) -> list[RoundEstimate]:
-    """The estimates after every closed round."""
+    """The estimates stored after each closed round, in order, up to the first round that has none. They are
+    those of the closings; revisions are not applied."""
     history: list[RoundEstimate] = []
     while (known := read_estimate(ledger, len(history) + 1)) is not None:
         history.append(known)

@@ -25,7 +25,9 @@ from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, Revi
 
 @retried
 def gather_evidence(opened: Opened) -> EvidencePack:
-    """Read all rounds, and every answer ever stored."""
+    """The evidence pack of an evaluation: every draw with its label, everything that was shown to people,
+    every answer ever stored, and all revisions, read from the ledger's rounds. People's names are
+    replaced by numbers."""
     people = _People()
     draws: list[DrawRow] = []
     exposures: list[ExposureRow] = []

@@ -68,7 +68,8 @@ def _weight(text: str) -> float:
 
 
 class Service:
-    """The routes over some pages."""
+    """The routes of the web service over the pages of some stores. It negotiates between HTML and JSON,
+    answers with tags, and streams the events of rounds that are under way."""
 
     def __init__(self, stores: Mapping[str, ServedStore], access: Access, pages: Pages | None = None) -> None:
         self.pages = pages or Pages(stores)
@@ -79,7 +80,8 @@ class Service:
         self._looks: dict[tuple[str, str], tuple[float, str]] = {}
 
     def app(self) -> App:
-        """The application."""
+        """The ASGI application: all routes of the service, behind a Guard that decides who may look and sets
+        the headers of every answer."""
         one = "{store}/{name}"
         routes = [
             Route("/", self._home), Route("/labels", self._labels), Route("/compare", self._compare),
@@ -265,7 +267,7 @@ class Service:
 
 
 def openapi_told() -> PageTold:
-    """The description of all this."""
+    """The OpenAPI description of the whole service as an answer: indented JSON, with the tag of its bytes."""
     from assay.flows.serve.home import body_of
 
     return PageTold(body=body_of((json.dumps(openapi(), indent=2) + "\n").encode()))

@@ -41,7 +41,8 @@ _log = logging.getLogger("assay.serve")
 
 
 class Guard:
-    """An ASGI application around another one."""
+    """An ASGI application that stands before another one: it refuses methods, hosts and people that may not
+    pass, tells the inner application what its caller sees, and sets the headers of every answer."""
 
     def __init__(self, app: App, access: Access, refuse: Callable[[Scope, int, str], App]) -> None:
         """refuse: makes the answer that says why, with this status."""

@@ -43,7 +43,8 @@ _log = logging.getLogger("assay.serve")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLook:
-    """What one look at a store found."""
+    """What one look at a store found: a line for each evaluation and monitor, the glances of those monitors
+    that can be read, when the look ended, and how many looks so far found anything new."""
 
     entries: Sequence[HomeEntry]
     glances: Mapping[str, MonitorGlance]     # of the monitors that can be read
@@ -69,19 +70,21 @@ class StoreLook:
 
 @dataclass(frozen=True, slots=True)
 class SeenStores:
-    """What was found in the stores that somebody may see."""
+    """The last look at each store that a person may see, with the store's alias, and the age in seconds of
+    the oldest look."""
 
     looks: Sequence[tuple[str, StoreLook]]    # with the store's alias
     age: float                                # seconds since the oldest
 
     @property
     def entries(self) -> list[HomeEntry]:
-        """All lines."""
+        """The lines of all visible stores, one for each evaluation or monitor, store after store."""
         return [one for _, look in self.looks for one in look.entries]
 
     @property
     def digest(self) -> str:
-        """The same as long as nothing changed in them."""
+        """A text that stays the same as long as nothing changed in these stores: their counts of changes,
+        joined by spaces."""
         return " ".join(str(look.changes) for _, look in self.looks)
 
 
@@ -98,7 +101,8 @@ class _Remembered:
 
 
 class StoreView:
-    """One store, as its home page shows it."""
+    """One store as its home page shows it. It remembers what its last look found, so that a request is
+    answered at once and a new look reads only what is new."""
 
     def __init__(
         self, served: ServedStore, *, now: Callable[[], datetime] = utc_now,
@@ -126,11 +130,12 @@ class StoreView:
         return last
 
     def age(self) -> float:
-        """Seconds since the last look; 0 before the first."""
+        """Seconds since the last look at the store ended; 0 before the first."""
         return 0.0 if self._last is None else max(self._clock() - self._last.at, 0.0)
 
     def figures(self) -> list[Sample]:
-        """The numbers of everything that can be read, for Prometheus."""
+        """The figures of everything in the store that can be read, for Prometheus: those of each evaluation
+        and each monitor, labelled with the alias of the store. Damaged ones are left out."""
         found, now = self.look(), self._now()
         whole = [one for one in found.entries if one.state != "damaged"]
         told = [sample for one in whole for sample in entry_samples(one, now)]
@@ -267,19 +272,21 @@ MOST_KEPT = 64 << 20     # bytes of bodies
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What is answered."""
+    """The bytes of one answer and its entity tag, by which a browser asks whether they changed."""
 
     content: bytes
     etag: str
 
 
 def body_of(content: bytes) -> Body:
-    """With its tag: equal bytes have the same."""
+    """The bytes with their entity tag: 32 hexadecimal digits of their SHA-256 in quotes, so that equal bytes
+    have equal tags."""
     return Body(content, f'"{sha256(content).hexdigest()[:32]}"')
 
 
 class Bodies:
-    """The bodies of pages, the least used ones forgotten first."""
+    """A cache of the bodies of pages, by page and digest of the ledger. Beyond its size in bytes the least
+    recently used are forgotten; one page is made at a time."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most, self._size = most, 0
@@ -288,7 +295,7 @@ class Bodies:
 
     @property
     def size(self) -> int:
-        """Bytes that are kept."""
+        """The number of bytes of all bodies that are kept."""
         return self._size
 
     def body(self, page: Hashable, digest: str, make: Callable[[], bytes]) -> Body:

@@ -22,7 +22,8 @@ _PAGE = {"name": "page", "in": "query", "schema": {"type": "integer", "minimum":
 
 @cache
 def openapi() -> dict[str, Any]:
-    """The document."""
+    """The OpenAPI 3.1 document of the service as plain values: its addresses with their parameters, and the
+    schemas of its JSON, which are those that the commands print by."""
     parts: dict[str, Any] = {}
     lists = [
         _choice("show", list(SHOWS), "all"), _choice("kind", [one for one in KINDS if one], None),

@@ -51,7 +51,8 @@ class NoSuchPage(BadInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageAsked:
-    """What a request asks for."""
+    """What a request asks of a page: JSON or HTML, which page of a long list, the search of the home page,
+    and the aliases of the stores that its sender may see."""
 
     json: bool
     page: int = 1
@@ -61,7 +62,8 @@ class PageAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTold:
-    """What is answered."""
+    """An answer: its body, how many pages the list has and how many lines in all, and the seconds since the
+    ledger was looked at."""
 
     body: Body
     pages: int = 1
@@ -70,7 +72,8 @@ class PageTold:
 
 
 class Pages:
-    """The pages over some stores."""
+    """Everything the web service shows of some stores. Pages are drawn from the ledger and kept as long as
+    the keys they rest on are the same; nothing is written."""
 
     def __init__(
         self, stores: Mapping[str, ServedStore], *, now: Callable[[], datetime] = utc_now,
@@ -92,7 +95,8 @@ class Pages:
     # Lists.
 
     def home(self, asked: PageAsked) -> PageTold:
-        """Everything, a line each."""
+        """The list of evaluations and monitors that a person may see, searched, sorted and cut to one page,
+        as HTML or JSON. Raises NoSuchPage for a store that is not visible."""
         if asked.query.store and asked.query.store not in asked.sees:
             raise NoSuchPage(f"no store is called {asked.query.store!r}")
         seen = self._seen(asked.sees)
@@ -114,7 +118,8 @@ class Pages:
         return PageTold(body=body, pages=pages, total=len(found), age=seen.age)
 
     def labels(self, asked: PageAsked) -> PageTold:
-        """The labels that were bought, by team, month and monitor."""
+        """The labels that were bought, by team, month and monitor, over all visible stores, as HTML or JSON.
+        """
         seen = self._seen(asked.sees)
 
         def make() -> bytes:
@@ -126,7 +131,8 @@ class Pages:
         )
 
     def figures(self, sees: Iterable[str]) -> bytes:
-        """For Prometheus; ages are those of the last look."""
+        """The figures of these stores in Prometheus's text format, in bytes; ages in them are as of the last
+        look at each store."""
         from assay.tasks.telemetry import exposition
 
         aliases = sorted(sees)
@@ -145,7 +151,8 @@ class Pages:
     # One evaluation.
 
     def evaluation(self, alias: str, name: str, asked: PageAsked) -> PageTold:
-        """Its report, or before the first round where it stands."""
+        """The report of one evaluation, or where it stands before its first round has closed, as HTML or
+        JSON. Raises NoSuchPage."""
         served = self.store(alias, asked.sees)
         digest = self.digest(served, name)
         return PageTold(body=self._bodies.body(
@@ -154,14 +161,16 @@ class Pages:
         ))
 
     def spec(self, alias: str, name: str, asked: PageAsked) -> PageTold:
-        """Its spec, to begin another one with."""
+        """The spec of an evaluation as YAML, to begin another one with; files are named by the last part of
+        their paths. Raises NoSuchPage."""
         served = self.store(alias, asked.sees)
         self.digest(served, name)
         opened = open_evaluation(served.store, name)
         return PageTold(body=body_of(_yaml(spec_without_paths(opened.spec.to_json()))))
 
     def digest(self, served: ServedStore, name: str) -> str:
-        """Of what the ledger holds of an evaluation. Raises NoSuchPage."""
+        """A SHA-256 of the names of all keys that an evaluation and its forecasts have in the ledger: the
+        same digest means the same page, as no key is ever rewritten. Raises NoSuchPage."""
         ledger = Ledger(served.store, _checked(name))
         keys = list(retried(_listed)(ledger, f"{name}/"))
         if layout.manifest(name) not in keys:
@@ -169,7 +178,7 @@ class Pages:
         return _digest([*keys, *retried(_listed)(ledger, layout.index_of_forecasts(name))])
 
     def progress(self, served: ServedStore, name: str) -> Standing:
-        """Where it stands, for those who watch."""
+        """Where an evaluation stands now, read from the ledger, for those who watch a round live."""
         return retried(current_standing)(open_evaluation(served.store, name))
 
     def _evaluation_body(self, served: ServedStore, name: str, as_json: bool) -> bytes:
@@ -259,7 +268,8 @@ class Pages:
     # Monitors.
 
     def monitor(self, alias: str, name: str, asked: PageAsked) -> PageTold:
-        """Its history."""
+        """The history of a monitor, one page of its windows at a time, as HTML or JSON. It is made anew each
+        day, since mutes end. Raises NoSuchPage."""
         served = self.store(alias, asked.sees)
         digest = self._digest_of_monitor(served, name)
         rows = self._many(served, name, digest)
@@ -282,7 +292,8 @@ class Pages:
         return found
 
     def window(self, alias: str, name: str, window: str, asked: PageAsked) -> PageTold:
-        """One judged window of a monitor."""
+        """One judged window of a monitor, as HTML or JSON. Raises NoSuchPage where there is no such window
+        or no verdict was given on it."""
         served = self.store(alias, asked.sees)
         digest = self._digest_of_monitor(served, name)
         history = self._history(served, name, digest)
@@ -354,7 +365,8 @@ class Pages:
 
 
 def hidden_paths(data: ReportData) -> ReportData:
-    """The data of a report without paths of this machine."""
+    """The data of a report without paths of this machine: the spec, the sources of the pool and the notes
+    name files by the last part of their path."""
     return replace(
         data, spec=spec_without_paths(data.spec),
         pool=replace(data.pool, sources=[spec_without_paths(one, "source") for one in data.pool.sources]),

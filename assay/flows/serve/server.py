@@ -30,18 +30,20 @@ class TakingProtocol(PunctualProtocol):
     _full: Any = None       # ends the wait for a client that takes nothing
 
     def pause_writing(self) -> None:
-        """More waits for the client than the buffer should hold."""
+        """Stop writing, because more waits for the client than the buffer should hold, and cut the
+        connection unless the client takes enough of it within TAKE_SECONDS (30)."""
         super().pause_writing()
         if self._full is None:
             self._full = self.loop.call_later(TAKE_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client has taken enough."""
+        """Go on writing, because the client has taken enough, and stop its clock."""
         super().resume_writing()
         self._stop_counting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed, by either side."""
+        """Stop both clocks of a connection that either side has closed; `exc` is None where it was closed in
+        order."""
         self._stop_counting()
         super().connection_lost(exc)
 
@@ -53,7 +55,8 @@ class TakingProtocol(PunctualProtocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is served, to whom, and where."""
+    """What a web service serves: its stores by alias, who may see which, and the address and port where it
+    listens."""
 
     stores: dict[str, ServedStore]
     access: Access

@@ -25,14 +25,15 @@ _ALIAS = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedStore:
-    """A store, which is only looked at."""
+    """One store under the alias by which the service knows it; it can only be read."""
 
     alias: str
     store: Store
 
 
 def served_stores(plain: Sequence[str], named: Sequence[str]) -> dict[str, ServedStore]:
-    """Alias -> store, of addresses, and of `alias=address`. Raises BadInput."""
+    """The stores to serve, by alias: of plain addresses, whose alias is derived, and of `alias=address`.
+    Raises BadInput where two would have the same alias, or none is named."""
     found: dict[str, ServedStore] = {}
     asked = [(_alias_of(where), where) for where in plain] + [_named(one) for one in named]
     for alias, where in asked:
@@ -47,7 +48,7 @@ def served_stores(plain: Sequence[str], named: Sequence[str]) -> dict[str, Serve
 
 
 def read_only_store(alias: str, store: Store) -> ServedStore:
-    """A store under an alias."""
+    """A store under an alias, wrapped so that nothing can be written to it."""
     return ServedStore(alias=alias, store=ReadOnly(store))
 
 
@@ -125,7 +126,8 @@ class Access:
 
     @property
     def open_to_all(self) -> bool:
-        """Whether nothing is asked of anybody."""
+        """Whether nobody is asked who they are: neither a token nor a header of a proxy is configured. Then
+        the service may listen on the loopback alone."""
         return not self.grants and self.header is None
 
     def seen_by(self, token: str | None, user: str | None) -> frozenset[str] | None:

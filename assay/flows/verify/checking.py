@@ -24,7 +24,7 @@ UNREADABLE = (AssayError, *record.NONSENSE, pa.ArrowException)
 
 
 def unreadable_key(key: str, error: Exception) -> Difference:
-    """The difference of a key that cannot be read."""
+    """The difference that says that a key cannot be read, with the class and the text of the error."""
     return Difference(key=key, difference=f"cannot be read: {type(error).__name__}: {error}")
 
 
@@ -47,7 +47,7 @@ class Checking:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger of the evaluation."""
+        """The ledger of the evaluation that is checked."""
         return self.opened.ledger
 
     def look_at(self, key: str) -> bool:
@@ -63,7 +63,8 @@ class Checking:
         return bool(sentences)
 
     def say_unreadable(self, error: Exception) -> None:
-        """Report that the key being looked at makes no sense."""
+        """Report that the key being looked at cannot be recomputed, with the class and the text of the
+        error."""
         self.say([f"cannot be recomputed: {type(error).__name__}: {error}"])
 
     def compare(self, computed: Any) -> bool:

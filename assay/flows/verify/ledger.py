@@ -51,7 +51,9 @@ _LISTED = 3     # keys named in a remedy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What a recomputation found."""
+    """The result of recomputing an evaluation or a monitor from its ledger: how many rounds, labels,
+    revisions and keys were checked, which keys differ and how, and which differ although their bytes are
+    as sealed."""
 
     evaluation: str                         # or monitors/NAME
     finished: bool
@@ -69,7 +71,8 @@ class Verification:
 
     @property
     def verified(self) -> bool:
-        """Whether nothing differs."""
+        """Whether everything in the ledger follows from what was asked, frozen and answered: no key differs.
+        """
         return not self.differences
 
     @property
@@ -81,7 +84,8 @@ class Verification:
         return "; ".join(text.format(keys=_named(some)) for text, some in parts if some) or None
 
     def to_json(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """The object that `assay verify --json` prints: every field, and `verified` and `remedy`, which are
+        computed."""
         told: dict[str, Any] = printed(self)
         return told
 
@@ -175,7 +179,7 @@ def _note_versions(opened: Opened, found: Integrity) -> None:
 
 
 class NotASeal(BadInput):
-    """What was given as a seal is no digest."""
+    """Raised where the text that a person passes as an earlier seal cannot be a digest."""
 
 
 def checked_seal(text: str | None, option: str = "--seal") -> str | None:

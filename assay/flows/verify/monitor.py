@@ -190,7 +190,8 @@ class _Verdicts:
 # window that it judges.
 
 def unreadable_versions(ledger: Ledger, there: frozenset[str]) -> Iterator[Difference]:
-    """The versions that cannot be read at all."""
+    """A difference for each version of a monitor's spec that cannot be read, in order of their keys; nothing
+    for those that can."""
     for key in sorted(filter(layout.monitor_version.match, there)):
         read = read_or_say(ledger, key, Amendment)
         if isinstance(read, Difference):
@@ -198,7 +199,8 @@ def unreadable_versions(ledger: Ledger, there: frozenset[str]) -> Iterator[Diffe
 
 
 def amendment_differences(ledger: Ledger, versions: Versions, there: frozenset[str]) -> Iterator[Difference]:
-    """What is wrong with the versions after the first."""
+    """What is wrong with the versions of a monitor's spec after the first: one that cannot be read, a gap in
+    the numbers from 2 on, or a version that the one before does not allow."""
     keys = sorted(filter(layout.monitor_version.match, there))
     for i, key in enumerate(keys):
         one = read_or_say(ledger, key, Amendment)

@@ -315,7 +315,8 @@ def order_differences(spec: Spec, answers: Sequence[Annotation]) -> Iterator[str
 
 
 def row_differences(what: str, stored: Decided, computed: Decided) -> Iterator[str]:
-    """Every field in which two rows about an item differ."""
+    """A sentence for each field in which the stored row about an item differs from the one computed from its
+    answers; nothing where they are equal. Each begins with the name of the item."""
     for field in fields(Decided):
         a, b = getattr(stored, field.name), getattr(computed, field.name)
         if a != b:

@@ -145,7 +145,8 @@ _ALERTS: tuple[Kind, ...] = (
 # nothing in a ledger says which: that is a note.
 
 def check_desk(found: Integrity) -> None:
-    """Every attempt and every answer of every round. Raises StoreUnreachable."""
+    """Check that every attempt to post and every answer in the ledger can be read and belongs to the round
+    it lies in; what is wrong is added to the findings. Raises StoreUnreachable."""
     by_round: dict[int, list[str]] = {}
     for key in sorted(found.keys):
         known = found.known.get(key)

@@ -101,7 +101,8 @@ def _until_alone() -> None:
 # token.
 
 class Prefect(Workers):
-    """Every shard is a task of Prefect."""
+    """Workers that run every shard as a task of Prefect, on threads, processes or a cluster of the kind they
+    are made with. They need the API of a Prefect server, and raise BadInput without it."""
 
     word = "prefect"
 
@@ -191,7 +192,9 @@ KINDS: dict[str, type[Kind]] = {kind.word: kind for kind in (Threads, Processes,
 
 @contextmanager
 def chosen_workers(asked: str) -> Iterator[MapOver]:
-    """What the setting means, until the context ends. Raises BadInput."""
+    """A context whose value maps work over pieces as the setting says: one after the other, on threads, on
+    processes, through Prefect or on a cluster. Workers end with the context. Raises BadInput for a
+    setting that means nothing."""
     runner = read_runner(asked)
     if runner.word == SERIAL:
         yield one_after_the_other

@@ -32,7 +32,8 @@ _log = logging.getLogger("assay.workers")
 
 
 class Dask(Kind):
-    """Workers of a Dask cluster."""
+    """Workers of a Dask cluster: the one whose scheduler is at the given address, else one started on this
+    machine for as long as it is needed. Raises Unreachable where no scheduler answers."""
 
     word = "dask"
 
@@ -129,7 +130,8 @@ _RAY_PATIENCE = 15    # seconds until the head node has to answer
 
 
 class Ray(Kind):
-    """Workers of a Ray cluster."""
+    """Workers of a Ray cluster: the one at the given address, else one started on this machine for as long
+    as it is needed. Raises Unreachable where none answers or starts."""
 
     word = "ray"
 

@@ -18,20 +18,22 @@ from assay.tasks.settings import SETTING, Runner
 
 
 class Promised(Protocol):
-    """A result that is on its way."""
+    """The result of one piece of work that is on its way from a worker: a future, as every worker library
+    has its own."""
 
     def result(self) -> Any:
         """Waits for it. Raises what the work raised, or that it was lost."""
         ...
 
     def done(self) -> bool:
-        """Whether `result` returns at once."""
+        """Whether `result` would return or raise at once, because the work has ended."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Workers that have started."""
+    """Workers that have started: a function that submits work to them and returns its future, and the
+    exceptions which say that a worker died, so that the work is to be done again."""
 
     submit: Callable[..., Promised]             # a function and its arguments
     lost: tuple[type[BaseException], ...]       # what says that a worker died: the work is to be done again
@@ -39,7 +41,8 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class TaskRunner:
-    """A task runner of Prefect that has started."""
+    """A started task runner of Prefect, with the exceptions its futures raise where a worker died, and a
+    function that says whether such a future has ended."""
 
     runner: Any
     lost: tuple[type[BaseException], ...]       # what its futures raise where a worker died
@@ -47,7 +50,8 @@ class TaskRunner:
 
 
 class Workers(ABC):
-    """Whoever does the work over shards: threads, processes, a cluster."""
+    """Whoever does the work over shards: threads, processes, a cluster, or tasks of Prefect on these.
+    `other_processes` says whether work has to be pickled to reach them."""
 
     other_processes: ClassVar[bool] = True
 
@@ -60,7 +64,8 @@ class Workers(ABC):
 
 
 class Kind(Workers):
-    """One kind of workers, as the setting names it."""
+    """One kind of workers that the setting can name by its `word`: threads, processes, dask or ray. It
+    starts them itself, or through Prefect."""
 
     word: ClassVar[str]
 
@@ -70,7 +75,8 @@ class Kind(Workers):
 
     @abstractmethod
     def task_runner(self) -> AbstractContextManager[TaskRunner]:
-        """The same workers as Prefect starts them. Raises BadInput, Unreachable."""
+        """The same workers as a task runner of Prefect, until the context ends. Raises BadInput where they
+        cannot be had, and Unreachable where their cluster does not answer."""
 
 
 A = TypeVar("A")
@@ -82,7 +88,8 @@ _log = logging.getLogger("assay.workers")
 
 
 class WorkersDied(AssayError):
-    """Workers died again and again."""
+    """Raised where workers died three times in a row before one more piece of work was done: they have too
+    little memory, or cannot start."""
 
 
 # There is nobody who could do the work; nothing is wrong with what it is done on.

@@ -68,7 +68,8 @@ def as_raised(stored: Alert) -> Alert:
 
 
 def rank(severity: Severity) -> int:
-    """0 for the least severe."""
+    """The place of a severity among the three, for comparing them: 0 for info, 1 for warning, 2 for
+    critical."""
     return SEVERITIES.index(severity)
 
 
@@ -101,7 +102,8 @@ def owned_alert(alert: Alert, ownership: Ownership) -> Alert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureReading:
-    """A measure at one moment."""
+    """A measure at one moment: its estimate, and in words when that was, such as `round 4` or `the window of
+    2026-11-20`."""
 
     when: str           # "round 4", "the window of 2026-11-20"
     row: MeasureEstimate
@@ -109,7 +111,8 @@ class MeasureReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictNews:
-    """A verdict that changed."""
+    """A verdict that changed, as an alert tells of it: the reading of now and the one before, the limits
+    that the measure must meet, and further lines for people."""
 
     now: MeasureReading
     before: MeasureReading | None = None   # the reading it is compared with; None for a first one
@@ -254,7 +257,8 @@ _REMEDY: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingState:
-    """A window that has no verdict, and why."""
+    """A window that has no verdict, as an alert tells of it: why, since when, and until when it is looked at
+    again (None: for as long as that lasts)."""
 
     window: str
     why: str

@@ -158,7 +158,8 @@ class Refusal(str):
 
     @classmethod
     def later(cls, why: str, seconds: float) -> "Refusal":
-        """With the pause in its words, where there is one."""
+        """A refusal that holds the pause in seconds for which the channel asked, and has it in its words;
+        without a pause (0) its words are the reason alone."""
         made = cls(f"{why}, and asks for {seconds:.0f} s before the next try" if seconds else why)
         made.pause = timedelta(seconds=seconds)
         return made
@@ -245,7 +246,8 @@ class Escalation:
         self.after, self._channel = after, channel
 
     def send(self, alert: Alert, owner: str) -> None:
-        """Send one message. Raises NotDelivered."""
+        """Send the alert through the channel within, as it is. That nobody has acknowledged it for long
+        enough is for the caller to see. Raises NotDelivered."""
         self._channel.send(alert, owner)
 
 
@@ -258,7 +260,7 @@ class NoChannel:
         self.name, self.min_severity, self.problem = name, min_severity, problem
 
     def send(self, alert: Alert, owner: str) -> None:
-        """Send one message. Raises NotDelivered."""
+        """Raise NotDelivered, always, with the reason why this machine cannot use the channel."""
         raise NotDelivered(self.problem)
 
 
@@ -415,7 +417,8 @@ _SILENT = _Silent()   # one object: adding it again to a logger that has it does
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing these libraries say in this context is logged."""
+    """A context in which nothing is logged of what the libraries that send messages say, since their lines
+    may hold addresses, which are secrets. Other threads log as before."""
     for name in _TALKATIVE:
         logging.getLogger(name).addFilter(_SILENT)
     token = _sending.set(True)

@@ -31,7 +31,8 @@ _LONGEST = 1024     # characters of a token that is looked at
 
 @dataclass(frozen=True, slots=True)
 class LinkedIncident:
-    """What a link is about."""
+    """What a signed link is about: the monitor, the incident, and until when it holds, in seconds since
+    1970."""
 
     monitor: str
     incident: str
@@ -39,7 +40,8 @@ class LinkedIncident:
 
 
 def incident_token(secret: bytes, about: LinkedIncident) -> str:
-    """The signed text that names an incident in an address."""
+    """The text that names an incident in an address: what the link is about as URL-safe Base64, a dot, and
+    its signature, an HMAC-SHA-256 with a key derived from the secret."""
     body = base64.urlsafe_b64encode(
         json.dumps([about.monitor, about.incident, about.until]).encode()
     ).rstrip(b"=")
@@ -73,7 +75,8 @@ class LinkedChannel:
         self._channel, self._address, self._secret, self._clock = channel, address, secret, clock
 
     def send(self, alert: Alert, owner: str) -> None:
-        """Send one message. Raises NotDelivered."""
+        """Send the alert through the channel within, with a signed link to the page of its incident added;
+        alerts of evaluations, recoveries and alerts about mutes have none. Raises NotDelivered."""
         self._channel.send(replace(alert, links=(*alert.links, *self._links(alert, owner))), owner)
 
     def _links(self, alert: Alert, owner: str) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ Status = Literal["sent", "held", "failed", "expired"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One attempt to deliver an alert."""
+    """One attempt to tell one channel of an alert: its number, when it began, whether it is known to have
+    failed, and for how many seconds the channel asked not to be tried again."""
 
     number: int       # 1 for the first
     at: datetime
@@ -66,7 +67,9 @@ class Try:
 
     @property
     def pause(self) -> timedelta:
-        """How long it keeps others from trying."""
+        """How long this attempt keeps others from trying: five minutes while its end is not known. After
+        failure k it is 30 s · 2^(k − 1), or the pause that the channel asked for if longer; at most six
+        hours."""
         if not self.failed:
             return CLAIM
         pause: timedelta = FIRST_RETRY * 2 ** min(self.number - 1, 20)
@@ -79,7 +82,8 @@ class Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryClaim:
-    """`<alert>.tries/<channel>.0001.json`: somebody makes the attempt."""
+    """The record `<alert>.tries/<channel>.0001.json`: that somebody makes this attempt, since when, and a
+    random word by which that process knows its own record."""
 
     at: datetime
     creator: str      # a random word
@@ -166,7 +170,9 @@ class NotDelivered(AssayError):
 
 
 class Channel(Protocol):
-    """Somewhere people are told."""
+    """Somewhere people are told of alerts: its name, which is a part of keys, the least severity that it
+    takes, why this machine cannot use it at all (empty if it can), and how long nobody must have
+    acknowledged what it is told of."""
 
     name: str                 # letters, digits, dashes: it is part of keys
     min_severity: Severity    # less severe alerts are not for this channel
@@ -198,7 +204,8 @@ class Raised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Muted:
-    """`<alert>.muted.json`: it was raised during a mute."""
+    """The record `<alert>.muted.json`: that the alert was raised during a mute, so that nobody is told, with
+    the number of the mute and the time."""
 
     mute: int         # its number
     at: datetime
@@ -501,14 +508,15 @@ _MOST_LISTED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutedAlert:
-    """An alert that nobody was told of."""
+    """An alert that nobody was told of, and the number of the mute during which it was raised."""
 
     alert: Alert
     mute: int      # the number of the mute
 
 
 def read_muted(ledger: Ledger) -> list[MutedAlert]:
-    """All of an owner, in the order they were raised."""
+    """All alerts of an owner that were raised during a mute, in the order in which they were raised. Raises
+    DamagedRecord."""
     found = []
     for key in list(ledger.keys(layout.alerts(ledger.name))):
         values = layout.alert_muted.match(key)
@@ -548,7 +556,8 @@ def summary_alert(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxRow:
-    """One alert, and what became of it."""
+    """One alert and what became of it: its owner, what each channel was told, whether it still waits to be
+    delivered, and whether it was raised during a mute."""
 
     owner: str
     alert: Alert
@@ -557,7 +566,8 @@ class OutboxRow:
     muted: bool = False               # raised during a mute: nobody is told
 
     def to_json(self) -> JsonObject:
-        """Plain values."""
+        """The row as an object of JSON: the owner, the keys of the alert itself, what each channel was told,
+        and whether it waits or is muted."""
         channels = {channel: printed(told) for channel, told in self.channels.items()}
         return {
             "owner": self.owner, **printed(self.alert), "channels": channels, "waiting": self.waiting,
@@ -597,7 +607,7 @@ def outbox_rows(ledger: Ledger, repair: bool = True) -> list[OutboxRow]:
 
 
 def undelivered(deliveries: Sequence[Delivery]) -> bool:
-    """Whether something did not reach its channel."""
+    """Whether any of these deliveries failed, or was given up because it expired."""
     return any(one.status in ("failed", "expired") for one in deliveries)
 
 

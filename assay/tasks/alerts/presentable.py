@@ -72,7 +72,8 @@ def one_line(text: str, longest: int) -> str:
 
 
 def plain_subject(text: str) -> str:
-    """A subject as every channel may carry it."""
+    """The subject of a message as every channel may carry it: one line of at most 300 characters that rings
+    nobody and hides no link."""
     return _harmless(one_line(text, LONGEST_SUBJECT))
 
 

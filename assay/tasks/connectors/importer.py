@@ -22,7 +22,8 @@ from assay.tasks.connectors.tables import write_table
 
 
 class Importer(ABC):
-    """A format of another tool."""
+    """A format of another tool: its name for `--format`, what it reads in words, and the keys by which a
+    place of this format is recognised. An importer writes a pool of the places it fits."""
 
     name: ClassVar[str]                      # what --format says
     reads: ClassVar[str]                     # "logs of Inspect (.eval or .json)"
@@ -79,12 +80,14 @@ class LogImporter(Importer):
             yield response
 
     def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:
-        """The responses of each place."""
+        """Pairs of an address and an iterator over the responses there, place by place, in the order of the
+        places."""
         for place in places:
             yield place.address, self._as_read(place, notes)
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
-        """Write a pool of all places."""
+        """The pool of the responses of all places, written to the given path. Raises BadInput naming the
+        file and what is wrong with it."""
         origin = ", ".join(place.address for place in places[:3]) + (", ..." if len(places) > 3 else "")
         return write_responses(origin, self.files(places, notes), to, layout, notes)
 
@@ -101,7 +104,8 @@ class TableImporter(Importer):
         """Rows of one place, some thousands at a time. Raises BadInput as `responses` does."""
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
-        """Write the rows of all places."""
+        """The rows of all places, one place after the other, written to the given path as the file of a
+        pool. Raises BadInput naming the file and what is wrong with it."""
         return write_table(chain.from_iterable(self._as_read(place, notes) for place in places), to)
 
     def _as_read(self, place: Place, notes: Notes) -> Iterator[pa.RecordBatch]:

@@ -37,7 +37,8 @@ _HEADER = struct.Struct("<4s5H3I2H")     # of an entry, before its name
 
 
 class Zipped:
-    """An archive that is open for reading."""
+    """A zip archive that is open for reading: the names of its entries, and their bytes, also of those that
+    are packed with zstd."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self._path, self._archive = path, archive
@@ -79,7 +80,8 @@ _SHORT = 40      # characters of an extracted answer that is one of a few choice
 
 
 class InspectLogs(LogImporter):
-    """Logs of Inspect."""
+    """The importer of logs of Inspect, `.eval` archives or `.json`: every sample is a response, every scorer
+    a judge, every epoch a repeat."""
 
     name = "inspect"
     reads = "logs of Inspect, .eval or .json"

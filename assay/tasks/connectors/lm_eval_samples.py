@@ -29,7 +29,8 @@ _REPEATED = ("question", "response", "reference", "answer", "target", "text", "l
 
 
 class LmEvalSamples(LogImporter):
-    """Samples of lm-evaluation-harness."""
+    """The importer of samples of lm-evaluation-harness: every line is a response, every metric a judge, and
+    lines of several filters speak of one response."""
 
     name = "lm-eval"
     reads = "samples of lm-evaluation-harness, samples_*.jsonl (lm_eval --log_samples)"

@@ -39,7 +39,8 @@ _UNREADABLE = (OSError, EOFError, zlib.error)
 
 @dataclass(frozen=True)
 class Place:
-    """A file, a folder, or an address such as mlflow:run/ID."""
+    """A place to import from: a local file, a local folder, or an address such as mlflow:run/ID, and what
+    its content shows."""
 
     address: str
 
@@ -50,17 +51,18 @@ class Place:
 
     @property
     def is_address(self) -> bool:
-        """Whether it is no local path."""
+        """Whether the place is an address of another tool: it looks like one, and no local file or folder
+        has that name."""
         return _ADDRESS.match(self.address) is not None and not self.path.exists()
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a local folder."""
+        """Whether the place is a folder on the local disk."""
         return not self.is_address and self.path.is_dir()
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a zip file."""
+        """Whether the place is a zip file, by its first bytes."""
         return self._start.startswith(_ZIP)
 
     @property

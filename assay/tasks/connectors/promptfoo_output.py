@@ -25,7 +25,8 @@ _SHORT = 40      # characters of a prompt's label that can be part of a name
 
 
 class PromptfooOutput(LogImporter):
-    """Output of promptfoo."""
+    """The importer of output of promptfoo: every result is a response, every provider with a prompt a
+    system; whether all assertions passed, the score and named metrics are judges."""
 
     name = "promptfoo"
     reads = "output of promptfoo (promptfoo eval -o out.json, out.jsonl or out.csv)"

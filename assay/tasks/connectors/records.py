@@ -56,13 +56,14 @@ class Notes:
         self.left_out[what] += times
 
     def tell(self, sentence: str) -> None:
-        """Note a sentence for the person who imports, once."""
+        """Note a sentence for the person who imports, unless it was noted before."""
         if sentence not in self.sentences:
             self.sentences.append(sentence)
 
     @property
     def lines(self) -> list[str]:
-        """All of it, a sentence each."""
+        """All notes, a sentence each: those that were told, in order, then how often each kind of thing was
+        not imported."""
         counts = [f"not imported: {what} ({n:,} times)" for what, n in sorted(self.left_out.items()) if n]
         return [*self.sentences, *counts]
 
@@ -73,7 +74,8 @@ Layout = Literal["responses", "questions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The file, and the specs to start from."""
+    """A pool that was written: its file, rows, columns and systems, and functions that make drafts of a spec
+    as YAML, the best first; none where `doctor` is to suggest one."""
 
     path: Path
     rows: int

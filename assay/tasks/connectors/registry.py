@@ -30,14 +30,15 @@ _LISTED = 5      # files, or keys of a file, that a message names
 
 
 class ImportPlan(NamedTuple):
-    """What is to be read, and by whom."""
+    """What is to be read, and by whom: an importer, and the places that it fits."""
 
     importer: Importer
     places: Sequence[Place]
 
 
 def importer_named(name: str) -> Importer:
-    """Raises BadInput listing all names."""
+    """The importer whose name `--format` gives. Raises BadInput, which lists all names, where there is none.
+    """
     importer = next((importer for importer in IMPORTERS if importer.name == name), None)
     if importer is None:
         raise BadInput(f"--format: there is no {name!r}; {_formats()}")

@@ -21,17 +21,19 @@ _MEDIA = ("Image", "Audio", "Video", "Pdf")
 
 
 class SavedDatasets(TableImporter):
-    """Data sets that were saved by `datasets`."""
+    """The importer of datasets that Hugging Face's `datasets` saved with `save_to_disk`: rows are taken as
+    they are, and a column `split` is added where there are several splits."""
 
     name = "datasets"
     reads = "a folder that Hugging Face datasets saved (save_to_disk)"
 
     def fits(self, place: Place) -> bool:
-        """By the names of the files in a folder."""
+        """Whether a folder holds a saved dataset, by the names of its files; no file is opened."""
         return _SPLITS in place.names or {_STATE, _INFO} <= place.names
 
     def batches(self, place: Place, notes: Notes) -> Iterator[pa.RecordBatch]:
-        """Rows of every split, in its order."""
+        """The rows of a dataset, or of every split in its order with the split's name in a column, some
+        thousands at a time."""
         if _SPLITS not in place.names:
             yield from _rows(place.path, notes)
             return

@@ -32,7 +32,7 @@ def _between(calls: tuple[ToolCall, ...]) -> list[Turn]:
 
 
 class DeepevalResults(LogImporter):
-    """Test runs of DeepEval."""
+    """The importer of test runs of DeepEval: every test case is a response, every metric a judge."""
 
     name = "deepeval"
     reads = "test runs of DeepEval (test_run_*.json, or the result of evaluate as JSON)"
@@ -77,7 +77,8 @@ _COLUMNS = frozenset((
 
 
 class RagasResults(LogImporter):
-    """Results of ragas."""
+    """The importer of results of ragas, of versions before and after 0.2: every row is a response, every
+    metric a judge."""
 
     name = "ragas"
     reads = "results of ragas (to_pandas() as .csv, .json, .jsonl or .parquet)"

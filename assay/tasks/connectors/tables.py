@@ -66,7 +66,7 @@ def refuse_existing_pool(to: Path) -> None:
 
 
 def columns_of_pool(pool: Path) -> tuple[str, ...]:
-    """Its names, in order."""
+    """The names of the columns of a pool's Parquet file, in order; no row is read."""
     return tuple(pq.read_schema(pool).names)
 
 

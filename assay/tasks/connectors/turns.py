@@ -34,7 +34,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A message; of a tool, the result of a call."""
+    """One message of a conversation: who speaks, the text, and the calls of tools it makes; a message of a
+    tool is the result of the call it names."""
 
     role: str
     text: str = ""
@@ -270,7 +271,8 @@ MOST_SHOWN = 20_000      # characters of one text; what is longer is cut, and sa
 
 
 def trajectory_page(answer: str, turns: Sequence[Turn]) -> str:
-    """HTML of one item."""
+    """The HTML in which people see one item: the final answer, and below it the turns that led to it, where
+    there are any."""
     steps = "".join(piece for turn in turns for piece in _turn(turn))
     how = f"<h4>How it came about</h4>{steps}" if steps else ""
     return f"<h4>Final answer</h4>{_paragraph(answer)}{how}"

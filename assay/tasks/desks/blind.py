@@ -29,13 +29,17 @@ class BlindPair:
     evaluation: str
 
     def order(self, item_id: str) -> tuple[str, str]:
-        """Which answer is shown as A, and which as B."""
+        """The names of the two answers, first the one that is shown as A, then the one shown as B. Either
+        order has probability ½ and follows from (seed, evaluation, item id) alone, so an item is always
+        shown the same way."""
         first, second = self.answers
         drawn = stream(self.seed, self.evaluation, purpose=f"order of two answers: {item_id}")
         return (first, second) if drawn.random() < 0.5 else (second, first)
 
     def shown(self, item: Item) -> Item:
-        """The item as people see it."""
+        """A copy of the item as people see it: the columns of the two answers are replaced by the fields
+        `answer_a` and `answer_b`, in the order drawn for the item. Other shown fields stay; an answer
+        that is missing becomes empty text."""
         shown = {name: text for name, text in item.shown.items() if name not in self.answers}
         sides = zip(FIELDS, self.order(item.item_id), strict=True)
         return replace(item, shown=shown | {field: item.shown.get(name, "") for field, name in sides})
@@ -78,11 +82,14 @@ class BlindDesk:
         self.desk.request_more(self._shown(batch), item_ids, annotators)
 
     def place(self) -> str:
-        """Empty where the desk has none."""
+        """Where people label at the desk behind this one, an address or a folder; empty text where that desk
+        has no place. Raises what a read of that desk raises."""
         return self.desk.place() if isinstance(self.desk, HasPlace) else ""
 
     def send_hints_to(self, url: str, secret: str) -> bool:
-        """Only of a desk that can (`DeskKind.sends_hints`)."""
+        """Whether anything had to be changed at the desk behind this one for it to POST to the address when
+        somebody answers. Raises TypeError where that desk sends no hints (`DeskKind.sends_hints`), and
+        what it raises itself."""
         if not isinstance(self.desk, SendsHints):
             raise TypeError(f"{type(self.desk).__name__} sends no hints")
         return self.desk.send_hints_to(url, secret)

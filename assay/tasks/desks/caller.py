@@ -36,7 +36,8 @@ Told: TypeAlias = str | float | Collection[str] | Mapping[str, Any] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingItem:
-    """An item that waits for answers."""
+    """One item that still waits for answers at the caller's desk: what people see of it, its round and
+    asking, how many people have answered it, and how many are to answer it in all."""
 
     item: Item
     round: int
@@ -115,20 +116,25 @@ class CallerDesk:
             self._keep(round, asking, person, {item_id: said[item_id] for item_id in item_ids})
 
     def prepare(self) -> None:
-        """Nothing to prepare: the ledger's store is there."""
+        """Do nothing: items and answers are kept in the ledger's store, which is there already."""
 
     def missing(self, batch: Batch) -> list[Item]:
-        """The items of the batch that were never posted."""
+        """The items of the batch that no post of its round and asking has put on the desk, in the order of
+        the batch. Read from the ledger's store each time; raises DamagedRecord for a post that cannot be
+        read."""
         posted = self._posted(batch.round, batch.asking)
         return [item for item in batch.items if item.item_id not in posted]
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
-        """Put the items where `ask` finds them."""
+        """Put the items where `ask` finds them, as one record in the ledger's store. Posting the same items
+        again changes nothing, and posting none writes nothing."""
         if items:
             self._kept.keep_post(batch, [item.item_id for item in items], _Posted(items=tuple(items)))
 
     def collect(self, batch: Batch) -> Collected:
-        """Everything that was told."""
+        """Everything that was answered about the batch: an annotation for each item and person with the
+        latest answer (a skip where nothing could be decided), and the ids of all items posted. Nothing is
+        removed."""
         annotations = [
             Annotation(
                 item_id=item_id,

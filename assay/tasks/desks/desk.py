@@ -42,7 +42,8 @@ class AmbiguousPost(DeskError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One item of a batch, as people will see it."""
+    """One item of a batch, as people will see it: its id in the pool, and the text of each display field. No
+    other field of the pool leaves for the desk."""
 
     item_id: str                 # as in the pool
     shown: Mapping[str, str]     # display field -> text; the only fields that leave
@@ -103,7 +104,8 @@ class Desk(Protocol):
 
 @runtime_checkable
 class HasPlace(Desk, Protocol):
-    """A desk that people find somewhere."""
+    """A desk that people find somewhere, at an address or in a folder; asked with `isinstance`. The desk of
+    the caller's own code, for one, has no place."""
 
     def place(self) -> str:
         """Where they label: an address or a folder. Raises what a read of the desk raises."""
@@ -112,7 +114,9 @@ class HasPlace(Desk, Protocol):
 
 @runtime_checkable
 class SendsHints(Desk, Protocol):
-    """A desk that can tell us that somebody answered (DeskKind.sends_hints)."""
+    """A desk that can send a request when somebody has answered, as its kind declares in
+    `DeskKind.sends_hints`. Hints only make answers be collected sooner: if one is lost, the next sweep
+    does the work."""
 
     def send_hints_to(self, url: str, secret: str) -> bool:
         """Have the desk POST to this address when somebody answers, with the secret in SECRET_HEADER.
@@ -126,7 +130,8 @@ class SendsHints(Desk, Protocol):
 
 @effect("prepare-desk")
 def prepare_desk(desk: Desk) -> None:
-    """`Desk.prepare`, tried again."""
+    """Make the desk ready by `Desk.prepare`. While the desk is unreachable this is tried again, up to three
+    times with growing pauses; any other error, such as DeskRefused, is raised at once."""
     desk.prepare()
 
 
@@ -142,19 +147,22 @@ def post_items(desk: Desk, batch: Batch, items: Sequence[Item]) -> None:
 
 @effect("collect-answers")
 def collect_answers(desk: Desk, batch: Batch) -> Collected:
-    """`Desk.collect`, tried again."""
+    """All answers that the desk holds about the batch, by `Desk.collect`. While the desk is unreachable this
+    is tried again, up to three times with growing pauses; any other error is raised at once."""
     return desk.collect(batch)
 
 
 @effect("request-more-answers")
 def request_more(desk: Desk, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-    """`Desk.request_more`, tried again."""
+    """Have each of these items answered by `annotators` different people in all, by `Desk.request_more`. It
+    may be repeated without harm, so it is tried again, up to three times, while the desk is unreachable."""
     desk.request_more(batch, item_ids, annotators)
 
 
 @retried
 def missing_items(desk: Desk, batch: Batch) -> list[Item]:
-    """`Desk.missing`, tried again."""
+    """The items of the batch that are not on the desk, by `Desk.missing`. A read that is tried again, up to
+    three times, while the desk is unreachable, and that is never a task of Prefect's."""
     return desk.missing(batch)
 
 
@@ -194,7 +202,8 @@ class KeptBatches(Generic[Post]):
         self._store, self._desk, self._evaluation, self._post = store, desk, evaluation, post
 
     def askings(self) -> list[tuple[int, int]]:
-        """(round, asking) of everything that was ever posted, in order."""
+        """(round, asking) of everything that was ever posted, each pair once, in rising order. Asking 1 is
+        the first time; at 2 items of the round are asked again. It takes one listing of the store."""
         keys = self._store.keys(layout.desk_of_evaluation(self._desk, self._evaluation))
         found = (layout.desk_post.match(key) for key in keys)
         return sorted({(round, asking) for _, _, round, asking, _ in filter(None, found)})

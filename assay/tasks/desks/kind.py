@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelling:
-    """What people are asked, as the spec says it."""
+    """What people are asked, as the spec says it: the kind of answers, the columns they see and how, the
+    question and the guidelines, and the two columns that are compared, where there are two. A desk is
+    opened for it."""
 
     evaluation: str
     answers: AnswerKind             # what they may answer
@@ -45,7 +47,8 @@ class Labelling:
 
     @property
     def pair(self) -> BlindPair | None:
-        """Of the two answers, where two are compared."""
+        """The two answers that people choose between, with the order in which each item shows them; None
+        where no two answers are compared."""
         if self.two_answers is None:
             return None
         return BlindPair(answers=self.two_answers, seed=self.seed, evaluation=self.evaluation)
@@ -144,7 +147,8 @@ class DeskKind(Part):
 
     @classmethod
     def named(cls) -> str:
-        """What a spec calls this kind."""
+        """The word by which a spec calls this kind of desk, such as folder: the one value of the Literal
+        that types its field `kind`."""
         return str(get_args(cls.model_fields["kind"].annotation)[0])
 
     @property

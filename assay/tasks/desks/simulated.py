@@ -55,7 +55,8 @@ class SimulatedErrors:
 
 
 def says(answers: AnswerKind, errors: SimulatedErrors, truth: str, rng: np.random.Generator) -> str:
-    """What this person answers."""
+    """One simulated answer to an item whose true label is `truth`. Wrong answers come with the chances that
+    the errors give for this truth, of tags for each tag by itself, and else as in `AnswerKind.erring`."""
     if errors.of_tag is not None and isinstance(answers, TagAnswers):
         return answers.erring_by_tag(truth, *errors.of_tag, rng)
     if truth not in errors.by_truth:
@@ -186,7 +187,8 @@ class SimulatedKind(DeskKind):
         return SimulatedDesk(labels, people, labelling, resources)
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        """The labels are read in full."""
+        """What the desk is, in words, after the labels file was read and checked in full. Raises BadInput
+        that names the file, the column and the first bad value."""
         self.open(labelling, resources).prepare()
         return f"simulated, with the labels of {self.labels}"
 
@@ -207,7 +209,8 @@ class _Posted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsFile:
-    """Where the truth is."""
+    """Where the true labels of a simulated desk are: a file, its column of item ids and its column of
+    labels. Of several questions each has a column of its name instead."""
 
     path: str
     id_column: str
@@ -216,7 +219,9 @@ class LabelsFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedPeople:
-    """Who answers, how well, and when."""
+    """Who answers at a simulated desk, how well and when: people per item, the errors that all of them make
+    alike or each makes differently, the delay in seconds, and whether errors are drawn anew in every
+    round."""
 
     per_item: int
     alike: SimulatedErrors                     # everybody's errors, unless people have errors of their own
@@ -249,12 +254,15 @@ class SimulatedDesk:
             pass
 
     def missing(self, batch: Batch) -> list[Item]:
-        """The items of the batch that were never posted."""
+        """The items of the batch that no post of its round and asking has put on the desk, in the order of
+        the batch. Read from the ledger's store each time; raises DamagedRecord for a post that cannot be
+        read."""
         posted = {item_id for post in self._posts(batch) for item_id in post.labels}
         return [item for item in batch.items if item.item_id not in posted]
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
-        """Look the items up and record them as posted now."""
+        """Look the items up in the labels file and keep them with their labels and the present time, so that
+        `collect` needs no file. Raises BadInput for an item without a row, or with rows that disagree."""
         if not items:
             return
         wanted = [item.item_id for item in items]
@@ -262,7 +270,8 @@ class SimulatedDesk:
         self._kept.keep_post(batch, wanted, post)
 
     def collect(self, batch: Batch) -> Collected:
-        """Every answer that is due by now."""
+        """Every answer that is due by now, `delay` seconds after its item was posted, and the ids of all
+        items posted. Errors follow from seed, item and person, so that reruns give the same answers."""
         now = self._clock()
         extra = self._kept.people_asked(batch.round, batch.asking)
         present: set[str] = set()
@@ -278,7 +287,8 @@ class SimulatedDesk:
         return Collected(annotations=list(answers.values()), present=frozenset(present))
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-        """Record that `annotators` simulated people answer these items."""
+        """Record that each of these items is answered by `annotators` simulated people in all. The further
+        answers come with a later `collect`; a smaller number afterwards changes nothing."""
         self._kept.request_more(batch, item_ids, annotators)
 
     def _posts(self, batch: Batch) -> list[_Posted]:

@@ -79,7 +79,8 @@ def label_rank(name: str) -> int:
 
 
 def prediction_rank(name: str) -> int:
-    """The same of predictions."""
+    """How well a name says that the column holds predictions: 1 at best (`y_pred`), 2 with further words, 3
+    for a vague name that may be a text's (`output`), and `NOBODY` (9) for not at all."""
     words = words_of(name)
     said = set(words)
     if not words or said & (PROBABILITY | JUDGE) or words[-1] in _ABOUT:

@@ -27,7 +27,9 @@ _SHOWN = 4            # columns proposed for people to look at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookedAtColumn:
-    """What the first rows of a column look like."""
+    """What the first rows of one column look like: whether they are numbers, whole or boolean, how many
+    values are distinct and filled, their range and length, and the values, commonest first. Guesses about
+    a file rest on this."""
 
     name: str
     boolean: bool               # stored as true and false
@@ -71,7 +73,7 @@ class LookedAtColumn:
 
     @property
     def unique(self) -> bool:
-        """No value occurs twice, and none is missing."""
+        """Whether all rows hold different values and none is missing: as many distinct values as rows."""
         return self.distinct == self.rows
 
     @property
@@ -87,17 +89,20 @@ class LookedAtColumn:
 
     @property
     def names_of_classes(self) -> bool:
-        """Words of which most occur again."""
+        """Whether the values look like names of classes: no numbers, at most 1,000 distinct ones, and on
+        average at least two rows of each."""
         return not self.numbers and self.distinct <= _KEPT and self.filled >= 2 * self.distinct
 
     @property
     def within_0_1(self) -> bool:
-        """Numbers, none below 0 or above 1."""
+        """Whether the column holds numbers of which none is below 0 or above 1, but for the rounding of
+        floats (a millionth)."""
         return self.numbers and self.low >= -_ROUNDED and self.high <= 1 + _ROUNDED
 
     @property
     def like_a_probability(self) -> bool:
-        """Within 0 and 1, and not only two values."""
+        """Whether the values could be probabilities: numbers within 0 and 1, not all of them whole, and more
+        than two distinct ones."""
         return self.within_0_1 and not self.whole and self.distinct > 2
 
     @property
@@ -112,7 +117,8 @@ class LookedAtColumn:
 
     @property
     def is_segment(self) -> bool:
-        """A few values, each of which occurs again and again."""
+        """Whether the column could split the pool into segments: 2 to 20 distinct values without fractions,
+        on average more than five rows of each, and a name that no column of Assay's own has."""
         few = 2 <= self.distinct <= FEW and self.rows > 5 * self.distinct
         whole = self.whole or not self.numbers
         return few and whole and self.name not in OWN_COLUMNS

@@ -28,22 +28,25 @@ class Finding:
     remedy: str | None = None
 
     def to_json(self) -> JsonObject:
-        """Plain values."""
+        """The finding as an object of JSON with the keys level, about, says and remedy; the last is null
+        where none is needed."""
         return {"level": self.level, "about": self.about, "says": self.says, "remedy": self.remedy}
 
 
 def ok(about: str, says: str) -> Finding:
-    """A finding that all is as it should be."""
+    """A finding of level ok: what it is about is as it should be, and nothing has to be done. `about` is a
+    column, a key of the spec or a word such as rows."""
     return Finding(level="ok", about=about, says=says)
 
 
 def warning(about: str, says: str, remedy: str) -> Finding:
-    """A finding that leaves the data usable, with a loss."""
+    """A finding of level warning: the data can be used, with a loss that it describes and that the remedy
+    would avoid."""
     return Finding(level="warning", about=about, says=says, remedy=remedy)
 
 
 def problem(about: str, says: str, remedy: str) -> Finding:
-    """It has to be remedied first."""
+    """A finding of level problem: it has to be remedied first. A single one makes a file or spec unusable."""
     return Finding(level="problem", about=about, says=says, remedy=remedy)
 
 
@@ -63,7 +66,8 @@ class ColumnsJson(TypedDict):
 
 
 class BlockJson(TypedDict):
-    """Consecutive rows of one file."""
+    """Consecutive rows of one file, as an examination's JSON lists them: the file, its first row counted
+    from 1, and how many rows they are (of text, at most)."""
 
     file: str
     first_row: int                   # from 1; the header of a CSV file is not a row
@@ -71,7 +75,8 @@ class BlockJson(TypedDict):
 
 
 class SampleJson(TypedDict):
-    """Which rows were looked at."""
+    """Which rows were looked at where a large source was sampled, as JSON: the blocks of rows, and whether
+    the rows of the whole source were counted or only estimated."""
 
     rows_counted: bool               # false: `rows` is estimated
     blocks: list[BlockJson]
@@ -87,21 +92,24 @@ class SummaryPart(TypedDict, total=False):
 
 
 class ChosenJson(TypedDict):
-    """The method that auto would take."""
+    """The method that `auto` would take for this pool, as JSON: its name, and the reason in words."""
 
     name: str
     reason: str
 
 
 class CostJson(ForecastJson):
-    """Labels until a half-width is reached."""
+    """The forecast of labels until the interval of one measure has a given half-width, as JSON, and beside
+    it the labels that random sampling would take, null where the measure often does not exist."""
 
     measure: str
     random_labels: int | None        # by random sampling; null where the measure often does not exist
 
 
 class PrognosisPart(TypedDict, total=False):
-    """What an evaluation would cost; only where it was forecast."""
+    """The keys of an examination's JSON that say what an evaluation would cost: the method, labels to each
+    half-width, the chance that 100 random labels give no value, the price of excluding hidden positives,
+    and how methods suit."""
 
     method: ChosenJson
     forecast: list[CostJson]
@@ -111,7 +119,8 @@ class PrognosisPart(TypedDict, total=False):
 
 
 class ExaminationJson(SummaryPart, PrognosisPart):
-    """What was found of a file or a spec."""
+    """The JSON of an examination of a file or spec: what was read, which column is what, the findings and a
+    suggested spec; with numbers that can be used also their summary, and the forecast where one was made."""
 
     subject: str
     usable: bool                     # there is no problem, in the rows that were read
@@ -127,7 +136,8 @@ class ExaminationJson(SummaryPart, PrognosisPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examination:
-    """What was found, and what it means for an evaluation."""
+    """What the doctor found of one file or spec: the findings, which column is what, a summary of the
+    numbers, what an evaluation would cost, and a suggested spec. What could not be made is None."""
 
     subject: str
     findings: list[Finding]
@@ -143,11 +153,12 @@ class Examination:
 
     @property
     def usable(self) -> bool:
-        """Whether there is no problem."""
+        """Whether the file or spec can be used as it is: no finding is a problem. Warnings do not count."""
         return all(finding.level != "problem" for finding in self.findings)
 
     def to_json(self) -> ExaminationJson:
-        """One object."""
+        """The examination as one object of JSON. The keys of the summary and of the prognosis are left out
+        where there is none."""
         roles = self.roles
         findings: Any = [finding.to_json() for finding in self.findings]
         told: ExaminationJson = {
@@ -188,7 +199,8 @@ def of_all_rows(ahead: Prognosis, times: float) -> Prognosis:
 
 
 def prognosis_json(ahead: Prognosis) -> PrognosisPart:
-    """The keys it adds to an examination."""
+    """The keys that a prognosis adds to an examination's JSON: the method, the labels to each half-width,
+    the chance that 100 random labels leave the measure undefined, hidden positives, and how methods suit."""
     return {
         "method": {"name": ahead.method.method, "reason": ahead.method.reason},
         "forecast": [
@@ -247,7 +259,8 @@ _REMEDY = "`assay begin` checks every row; --all reads all of them now"
 
 
 def sample_json(portion: Portion) -> SampleJson | None:
-    """None where every row is read."""
+    """Which rows are looked at, as JSON: blocks with their file, first row (from 1) and number of rows. None
+    where every row is read."""
     if portion.complete:
         return None
     return {

@@ -113,7 +113,8 @@ def alike_finding(numbers: UsableRows, roles: Roles) -> Finding | None:
 
 
 def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
-    """A warning where few scores are shared by many items."""
+    """A warning where scores tell too few items apart: there are fewer than 20 distinct ones, or more than
+    half of the items share one. None elsewhere."""
     if scores.distinct >= _COARSE and scores.largest_tie <= items / 2:
         return None
     return warning(
@@ -344,7 +345,8 @@ def look_at_store(store: Store) -> Finding:
 
 
 def look_at_desk(spec: Spec) -> Finding:
-    """Whether the desk is there and can be used."""
+    """A finding that the spec's desk can be used, or a problem that says why not. The desk is left as it is,
+    and a store in memory stands in for the ledger's."""
     try:
         return ok("desk", spec.desk.look(spec.labelling, Resources(store=MemoryStore())))
     except AssayError as error:

@@ -31,7 +31,8 @@ _UNNAMED = ("positive", "negative")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassNames:
-    """The two classes as predictions and labels write them."""
+    """How the file spells its two classes, (positive, negative), in predictions and in labels, and the
+    question that stays open where the positive one was guessed."""
 
     predicted: tuple[str, str]           # (positive, negative)
     labelled: tuple[str, str]            # the same of labels; as predicted, where there are none
@@ -189,7 +190,9 @@ def _place(names: Sequence[str], name: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UsableRows:
-    """The usable rows, as arrays."""
+    """The N rows that can be used, as arrays (N,): score, probability of the positive class, prediction, and
+    label where every row has one. Besides, what the file calls the classes and which threshold explains
+    the predictions."""
 
     score: Floats
     probability: Floats          # as supplied, or expit(score)
@@ -207,7 +210,8 @@ class UsableRows:
         )
 
     def labelled(self) -> LabelledPool | None:
-        """The pool with its truth, where it is known."""
+        """The rows as a pool of which the true labels are known; None where they are not known of every
+        usable row."""
         if self.label is None:
             return None
         return LabelledPool(

@@ -80,7 +80,8 @@ def endings(columns: Sequence[LookedAtColumn | str]) -> list[str]:
 
 
 def common_prefix(names: Sequence[str]) -> str:
-    """What all names begin with, up to its last underscore."""
+    """The text that all names begin with, up to and with its last underscore: `p_` of `p_ham` and `p_spam`.
+    Empty where they share none."""
     first, last = min(names), max(names)
     same = next((i for i, sign in enumerate(first) if last[i:i + 1] != sign), len(first))
     return first[: first.rfind("_", 0, same) + 1]

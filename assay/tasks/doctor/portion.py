@@ -32,7 +32,8 @@ _BEGINNING = 1 << 20       # bytes of each of them
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portion:
-    """The rows of a source that are looked at."""
+    """The rows of a source that the doctor looks at: all of them, or blocks spread over a large source. The
+    same files always give the same sample."""
 
     source: Source
     sample: tuple[Slice, ...] = ()   # empty: all rows. Of a file of text, at most so many
@@ -40,7 +41,7 @@ class Portion:
 
     @property
     def complete(self) -> bool:
-        """Whether every row is read."""
+        """Whether every row of the source is read, because no sample was taken."""
         return not self.sample
 
     @property
@@ -50,11 +51,12 @@ class Portion:
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
-        """All files of the source."""
+        """All files of the source, those that a sample reads nothing of among them."""
         return self.source.files
 
     def batches(self, columns: Sequence[str]) -> Iterator[SourceBatch]:
-        """The rows, in order. Raises BadInput as `Source.batches`."""
+        """The rows that are looked at, in order and batch by batch, with these columns alone. Raises
+        BadInput as `Source.batches` does, for what cannot be read."""
         if self.complete:
             yield from self.source.batches(columns)
         elif self.counted:
@@ -64,7 +66,8 @@ class Portion:
                 yield from self._beginning(one, columns)
 
     def total(self, read: int) -> int:
-        """Rows of the source, where so many were read."""
+        """The number of rows of the whole source: as many as were read where all are, else what the sample
+        came with (an estimate for text), and never fewer than were read."""
         return read if self.complete else max(self.rows_in_all, read)
 
     def _beginning(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:

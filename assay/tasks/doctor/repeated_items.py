@@ -18,14 +18,16 @@ _PEOPLE = frozenset((
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedItems:
-    """What is the same in several rows."""
+    """What shows that a table has several rows about each item: an id column whose values repeat, or None
+    where the displayed texts do, and in how many rows, at least and at most, nearly all of them occur."""
 
     column: str | None      # an id that repeats; None for what people see
     times: tuple[int, int]  # the fewest and the most, of nearly all
 
     @property
     def in_words(self) -> str:
-        """`'item_id' is the same in 2 rows each`."""
+        """What repeats, as a clause for messages: `'item_id' is the same in 2 rows each`, or in 2 to 5 rows,
+        or what people see in place of a column."""
         what = "what people see" if self.column is None else repr(self.column)
         fewest, most = self.times
         return f"{what} is the same in {fewest if fewest == most else f'{fewest} to {most}'} rows each"

@@ -64,7 +64,8 @@ from assay.tasks.sources.values import NO_VALUE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """None where nothing was said."""
+    """What the caller has said of a file: the column of each role, the positive class, the threshold and
+    what people see. A field that nobody spoke of is None or empty, and is guessed."""
 
     id: str | None = None
     score: str | None = None
@@ -76,7 +77,8 @@ class Told:
     display: tuple[str, ...] = ()
 
     def names(self, column: str) -> bool:
-        """Whether a column was named."""
+        """Whether the caller has named this column, as id, score, probability, prediction or label, or among
+        those that people see."""
         single = (self.id, self.score, self.probability, self.prediction, self.label)
         return column in (*single, *self.display)
 
@@ -95,7 +97,9 @@ _WHICH_PREDICTION = "which column holds the predictions?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenChoice:
-    """A choice that the file leaves open."""
+    """A choice that a file leaves open, as a question to the caller: what it asks, the candidates, what is
+    used meanwhile, and the option of the command line that settles it. Where the numbers depend on it,
+    nothing is used until it is settled."""
 
     option: str                          # of the command line that settles it: --label
     asks: str                            # "which column holds the true labels?"
@@ -131,23 +135,25 @@ class Roles:
 
     @property
     def numbered(self) -> bool:
-        """Whether rows are named by their numbers."""
+        """Whether the file has no id column, so that items are named by the numbers of their rows."""
         return self.id == ROW_NUMBER
 
     @property
     def open(self) -> bool:
-        """Whether a question is open on which the numbers depend."""
+        """Whether a question is open on which the numbers depend, so that they cannot be worked out yet."""
         return any(question.decides for question in self.questions)
 
     @property
     def columns(self) -> list[str]:
-        """Those a scan reads, each once."""
+        """The columns that a scan reads, each once: id, score, probability, prediction and label, as far as
+        there are any."""
         named = [self.id, self.score, self.probability, self.prediction, self.label]
         return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def in_one_line(self) -> str:
-        """In one line: id 'row', prediction 'guess', label 'emotion'."""
+        """Which column is what, on one line for people: `id 'row', prediction 'guess', label 'emotion'`. A
+        role that waits for an answer is said to be in question, and it is said where nothing predicts."""
         named = {"id": self.id, "prediction": self.prediction, "score": self.score,
                  "probability": self.probability, "label": self.label}
         asked = [question.option.removeprefix("--") for question in self.questions if question.decides]

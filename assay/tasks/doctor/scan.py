@@ -36,7 +36,8 @@ class Defect:
     first: list[str] = field(default_factory=list)      # "FILE row 17: 'abc'"
 
     def add(self, bad: Bools, batch: SourceBatch, path: str, values: pa.Array) -> None:
-        """Count the bad rows of a batch."""
+        """Count the bad rows of a batch, and write down file, row and value of the first few. The flags and
+        `values` are (n,), for the n rows of the batch."""
         places = np.flatnonzero(bad)
         self.count += len(places)
         for place in places[: MOST_LISTED - len(self.first)].tolist():
@@ -47,7 +48,9 @@ class Defect:
 
 @dataclass(slots=True, kw_only=True)
 class Scan:
-    """What was seen in the rows of a file."""
+    """What one pass over the rows of a file has counted: missing, repeated and unusable values with
+    examples, and the classes that occur. As arrays (N,) of the N rows read: score, probability, and codes
+    of prediction and label."""
 
     rows: int = 0                    # that were read
     total: int = 0                   # of the source: more than `rows` where a sample was read
@@ -70,12 +73,14 @@ class Scan:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows of the source were read."""
+        """Whether all rows of the source were read, so that counts are exact and not scaled up from a
+        sample."""
         return self.rows == self.total
 
     @property
     def times(self) -> float:
-        """Rows of the source for each that was read."""
+        """Rows of the source for each row that was read: the factor by which counts of a sample are scaled
+        up. 1.0 where nothing was read."""
         return self.total / self.rows if self.rows else 1.0
 
     def about(self, count: int) -> str:
@@ -83,7 +88,8 @@ class Scan:
         return f"{count:,}" if self.complete else f"about {count * self.times:,.0f}"
 
     def which(self, rows: str) -> str:
-        """`rows`, or `rows looked at` where a sample was read."""
+        """The words as they are, or with `looked at` behind them where only a sample was read: for messages
+        about rows."""
         return rows if self.complete else f"{rows} looked at"
 
 

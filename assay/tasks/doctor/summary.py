@@ -17,7 +17,9 @@ _MEGABYTES, _BYTES_A_ROW, _ROWS_A_SECOND = 300, 60, 250_000     # of a freeze, a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSummary:
-    """The scores, and the predictions made of them."""
+    """The scores of a pool and the predictions made of them: quantiles, distinct values, the largest group
+    of items with one score, predicted positives, and the threshold that explains every prediction, if any
+    does."""
 
     quantiles: dict[str, float]      # level -> score
     distinct: int
@@ -28,7 +30,8 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationBin:
-    """Items of neighbouring probabilities, from the lowest to the highest."""
+    """One bin of a calibration table, of items with neighbouring probabilities: the lowest and the highest
+    of these, how many items there are, their mean probability, and the share of positives among them."""
 
     lowest: float = field(metadata=key_as("from"))    # probability in the bin
     highest: float = field(metadata=key_as("to"))
@@ -49,7 +52,8 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureFinding:
-    """One measure on one pool."""
+    """What the doctor says of one measure on one pool: whether it can exist there, a note for people, and
+    its true value where the labels are known."""
 
     measure: str
     available: bool                  # it can exist
@@ -59,7 +63,7 @@ class MeasureFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeCost:
-    """What freezing the pool takes, about."""
+    """About what freezing the pool takes, in whole megabytes and seconds; both are estimates."""
 
     megabytes: int
     seconds: int

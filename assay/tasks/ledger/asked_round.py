@@ -82,7 +82,9 @@ class PlannedRound:
 
     @property
     def items(self) -> Items:
-        """What the pool says of the items of the draws."""
+        """What the pool says of the items of the T draws, as the statistics take it: arrays with a row for
+        each draw, such as predictions (T, S) of S systems, (T, 0) without any. What the pool lacks is
+        None."""
         predicted = self.prediction if self.predictions is None else self.predictions
         n = len(self.item_id)
         return Items(
@@ -124,7 +126,8 @@ def cluster_numbers(names: Sequence[str]) -> Floats:
 
 
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
-    """Put a plan; returns the one under the key."""
+    """The plan that is under the round's key afterwards: ours, or that of a process which wrote first. Its
+    file holds a row for each draw, and the design that the plan was drawn from. Raises DamagedRecord."""
     plan = planned.plan
     draws = range(len(plan.cell))
     columns = {
@@ -175,7 +178,8 @@ def write_design(ledger: Ledger, planned: PlannedRound) -> None:
 
 
 def read_design(ledger: Ledger, number: int) -> Any:
-    """The design of a round."""
+    """The design that a round's plan was drawn from, of the type that the round's method gave it. Raises
+    KeyMissing where it was never written, and DamagedRecord."""
     key = layout.design(ledger.name, number)
     return _decode_design(ledger.get(key), key)
 
@@ -297,7 +301,8 @@ def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """One attempt to post the items of a round."""
+    """One attempt to post items of a round, and whether all of them were once seen on the desk: the record
+    of the attempt and the mark that it arrived, read together."""
 
     attempt: int               # 1 for the first
     at: datetime
@@ -308,7 +313,8 @@ class Post:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """`posts/0001.json`"""
+    """The record `posts/0001.json` of one attempt to post: its number, time, items and asking, and a random
+    word by which the process that created it knows its own."""
 
     attempt: int
     at: datetime
@@ -319,13 +325,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """`posts/0001.arrived.json`: that it is there says that everything arrived."""
+    """The record `posts/0001.arrived.json`: that it is there says that everything arrived. It holds the
+    address at which people find the items, for links; no two are ever compared."""
 
     place: str = ""            # the address at which people find it, for links; never compared
 
 
 def read_posts(ledger: Ledger, round: int) -> list[Post]:
-    """The attempts to post a round, in order."""
+    """The attempts to post items of a round, in the order of their numbers, each with whether it arrived: by
+    one listing and a read of each. Raises DamagedRecord."""
     there = set(ledger.keys(layout.posts(ledger.name, round)))
     made = [get_record(ledger, key, Attempt) for key in there if layout.post.match(key)]
     return [
@@ -382,7 +390,8 @@ def removed_on_purpose(posts: Sequence[Post]) -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundAnswers:
-    """Everybody's answers in a closed round, those about gold too."""
+    """The answers of everybody in one closed round, about its items and about gold (items of known answer).
+    """
 
     number: int
     answers: Sequence[Annotation]
@@ -390,7 +399,8 @@ class RoundAnswers:
 
 @effect("store-answers")
 def store_answers(ledger: Ledger, round: int, answers: Sequence[Annotation]) -> None:
-    """Copy the answers that are not in the ledger yet."""
+    """Copy answers into the ledger, each under the digest of its bytes; those that are there already are
+    left out. Every version of an annotation is kept. Tried again while the store is away."""
     there = set(ledger.keys(layout.annotations(ledger.name, round)))
     for answer in answers:
         blob = record.encode(answer)
@@ -411,7 +421,8 @@ def stored_answers(
 
 @retried
 def write_pack(ledger: Ledger, round: int, digests: Iterable[str]) -> None:
-    """Pack the answers of these names, unless that is done."""
+    """Write the answers of these digests into the round's `pack.jsonl`, a line each in the order of the
+    digests, unless the pack is there. Raises KeyMissing where an answer is not."""
     if not ledger.exists(layout.pack(ledger.name, round)):
         ledger.put(layout.pack(ledger.name, round), pack_of(ledger, round, digests))
 

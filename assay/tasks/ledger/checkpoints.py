@@ -42,7 +42,8 @@ class CheckpointLost(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Checkpoint:
-    """What a checkpoint of an evaluation says."""
+    """What a checkpoint of an open evaluation holds: the last of its closed rounds, the records that need
+    not be read again by key, and, as bytes, what the rounds come to."""
 
     round: int                        # closed
     records: Mapping[str, bytes]      # key -> what is under it
@@ -51,7 +52,8 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Entries:
-    """What the index of open evaluations holds of one."""
+    """What the index of open evaluations holds of one evaluation: its keys there, and the newest checkpoint
+    that can be believed; None without one."""
 
     keys: frozenset[str]
     newest: Checkpoint | None = None  # that can be believed
@@ -81,7 +83,8 @@ def last_checkpoint(ledger: Ledger) -> int:
 
 
 def run_of(ledger: Ledger, digest: str) -> bytes:
-    """The bytes of a run of early rounds. Raises CheckpointLost."""
+    """The bytes of one run of early rounds, kept under their digest beside the checkpoints. Raises
+    CheckpointLost where the key is missing or the bytes have another digest."""
     try:
         blob = ledger.get(layout.checkpoint_run(ledger.name, digest))
     except KeyMissing as error:
@@ -184,7 +187,8 @@ class LookedAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looks:
-    """What the index holds of an evaluation."""
+    """What the index holds of earlier looks at one evaluation: its keys there and, by round, the looks that
+    can be believed. A round whose desk says the same as then need not be worked out again."""
 
     keys: frozenset[str]
     rounds: Mapping[int, LookedAt]           # that can be believed
@@ -267,7 +271,9 @@ RECORDS_OF_RUN = 1_024   # records
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kept:
-    """What a checkpoint says."""
+    """What a checkpoint of a monitor says: how many verdicts there are, the windows that are settled and
+    those of which something is still due, and their records, most of them in runs that are kept under
+    digests."""
 
     verdicts: int                  # their number
     settled: frozenset[str]        # windows
@@ -277,13 +283,14 @@ class Kept:
 
     @property
     def records(self) -> dict[str, bytes]:
-        """All records that the checkpoint holds, by key."""
+        """All records that the checkpoint holds, key -> bytes: those of its runs and those in none."""
         return {key: blob for some in (*self.runs.values(), self.rest) for key, blob in some.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KeptEntries:
-    """What the index holds of a monitor."""
+    """What the index holds of one monitor: its keys there, and the newest checkpoint that can be believed;
+    None without one."""
 
     keys: frozenset[str]
     newest: Kept | None = None     # that can be believed

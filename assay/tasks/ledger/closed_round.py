@@ -53,14 +53,16 @@ Why = Literal["deadline", "request"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """That a round is closed early."""
+    """The record `closing.json`: that a round is closed although items are unanswered, and why, by its
+    deadline or on request."""
 
     why: Why
 
 
 @effect("close-early")
 def decide_to_close(ledger: Ledger, round: int, why: Why) -> Why:
-    """Put the decision; returns the reason under the key."""
+    """The reason under the round's `closing.json` afterwards: ours, or that of a process which decided
+    first. Tried again while the store is away."""
     return put_record(ledger, layout.closing(ledger.name, round), Closing(why=why)).why
 
 
@@ -82,7 +84,8 @@ Reason = Literal["skipped", "deleted", "withdrawn", "unanswered", "reused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """What became of one item asked."""
+    """What became of one item asked in a round, a row of labels.parquet: its cell and rank in the plan, the
+    code of its label or why there is none, and the digests of the answers behind it."""
 
     item_id: str
     cell: int
@@ -95,7 +98,8 @@ class Decided:
 
     @property
     def came_to(self) -> float | str:
-        """The label's code, `undecided` or `unanswered`: what revisions compare."""
+        """The code of the label, or else `unanswered`, or `undecided` where people could not say. Revisions
+        compare these to see what changed."""
         if self.label is not None:
             return self.label
         return "unanswered" if self.reason == "unanswered" else "undecided"
@@ -109,7 +113,8 @@ class Decided:
 
 
 def fields_of_decided() -> "list[pa.Field]":
-    """The columns that hold `Decided`, and their types."""
+    """The columns of a table of `Decided` in the order of its fields: their names, their types, and which
+    may hold nulls."""
     import pyarrow as pa
 
     return [
@@ -125,7 +130,8 @@ def fields_of_decided() -> "list[pa.Field]":
 
 
 def columns_of_decided(decided: Sequence[Decided]) -> dict[str, list[Any]]:
-    """The values of these columns."""
+    """Column -> its values, one for each item: the fields of `Decided` as the columns that
+    `fields_of_decided` describes."""
     return {field.name: [getattr(one, field.name) for one in decided] for field in fields(Decided)}
 
 
@@ -234,7 +240,8 @@ class ClosedRound:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether it was closed with items unanswered."""
+        """Whether the round was closed with items unanswered: whether any of the labels (T,) is the code
+        UNANSWERED."""
         return bool((self.labels == UNANSWERED).any())
 
     def in_brief(self) -> "ClosedRound":
@@ -329,12 +336,14 @@ def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
 
 
 def read_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
-    """The estimates after a round, or None."""
+    """The estimates after a round, from its `estimate.json`; None where there are none yet. Raises
+    DamagedRecord."""
     return find_estimate(ledger, layout.estimate(ledger.name, number))
 
 
 def find_estimate(ledger: Ledger, key: str) -> RoundEstimate | None:
-    """The estimates under a key, or None."""
+    """The estimates under a key, of a round or of a revision; None where nothing is under it. Raises
+    DamagedRecord."""
     blob = find_bytes(ledger, key)
     return None if blob is None else decode_estimate(blob, key)
 
@@ -362,7 +371,8 @@ def write_annotators(ledger: Ledger, quality: AnnotatorQuality) -> AnnotatorQual
 
 
 def read_annotators(ledger: Ledger, number: int) -> AnnotatorQuality | None:
-    """How people did up to a round, or None."""
+    """How the people who label did in all rounds up to this one, from its `annotators.json`; None where
+    there is none. Raises DamagedRecord."""
     return find_record(ledger, layout.annotators(ledger.name, number), AnnotatorQuality)
 
 
@@ -383,7 +393,8 @@ _ABOUT = "assay.revision"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisedItem:
-    """One item that was ever revised."""
+    """One item whose label was ever revised: its round, what became of it as of now, whether this revision
+    changed it, and the annotators whose changed answers did."""
 
     round: int
     decided: Decided
@@ -402,7 +413,8 @@ class Revision:
 
     @property
     def changed(self) -> tuple[RevisedItem, ...]:
-        """The items this revision changed."""
+        """The items that this revision itself changed. The others were changed by an earlier one, and are
+        carried on."""
         return tuple(item for item in self.items if item.changed)
 
 
@@ -437,7 +449,8 @@ def read_revisions(ledger: Ledger) -> list[Revision]:
 
 
 def last_revision(ledger: Ledger) -> Revision | None:
-    """The newest revision, by one listing and one read."""
+    """The newest revision of an evaluation's labels, by one listing of keys and a read of this one alone;
+    None where labels were never revised. Raises DamagedRecord."""
     there = (layout.revision_labels.match(key) for key in ledger.keys(layout.revisions(ledger.name)))
     newest = max((found[1] for found in there if found is not None), default=0)
     return _read(ledger, newest) if newest else None
@@ -483,7 +496,8 @@ def revised(number: int, decided: Sequence[Decided], revision: Revision | None) 
 
 
 def reissued(revision: Revision, rounds: int, finished: bool) -> Revision:
-    """The next revision, for more rounds: nothing changed."""
+    """The revision that follows where more rounds were closed and no label changed since: the next number
+    and the same items, none of them marked as changed."""
     items = tuple(replace(item, changed=False, by=()) for item in revision.items)
     return Revision(number=revision.number + 1, rounds=rounds, finished=finished, items=items)
 

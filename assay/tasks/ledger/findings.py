@@ -29,14 +29,16 @@ _LISTED = 4         # differences written out in one sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Difference:
-    """One thing that is wrong."""
+    """One thing that is wrong in a ledger: a key, and in words how it differs from what it should be. They
+    sort by key."""
 
     key: str
     difference: str
 
 
 def same_number(a: float, b: float) -> bool:
-    """Equal to the tolerance of a recomputation."""
+    """Whether two numbers are equal but for the rounding of a recomputation: to 1e-6 of the larger
+    (TOLERANCE), or to 1e-9 where both are near zero."""
     return isclose(a, b, rel_tol=TOLERANCE, abs_tol=NEAR_ZERO)
 
 
@@ -88,7 +90,7 @@ def _close(a: Array, b: Array) -> Bools:
 
 
 def in_one_sentence(found: Sequence[str]) -> str:
-    """The first few, and how many more there are."""
+    """The first four differences, joined by semicolons, and how many more there are."""
     more = len(found) - _LISTED
     return "; ".join(found[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
@@ -104,7 +106,9 @@ def _same(stored: Any, computed: Any) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Integrity:
-    """What a look at all keys of a ledger found."""
+    """What a look at all keys of one ledger found: the keys and what they are, how many rounds and
+    revisions, the seals, and the manifest. The check that follows adds the keys whose bytes were
+    compared, and the differences."""
 
     ledger: Ledger
     keys: frozenset[str]                 # all there are
@@ -123,7 +127,7 @@ class Integrity:
 
     @property
     def damaged(self) -> set[str]:
-        """Keys something is wrong with."""
+        """The keys of which some difference was found, each once."""
         return {found.key for found in self.differences}
 
     def expect(self, newest: str | None, among: str | None, first: str) -> None:
@@ -144,7 +148,8 @@ class Integrity:
             self.add(key, f"no seal has the digest {among}: the ledger was cut off, or is another one")
 
     def add(self, key: str, difference: str) -> None:
-        """Write down one difference, once."""
+        """Write down that a key differs from what it should be; the same difference a second time is left
+        out."""
         found = Difference(key=key, difference=difference)
         if found not in self.differences:
             self.differences.append(found)

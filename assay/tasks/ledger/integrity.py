@@ -290,7 +290,9 @@ def say_what_is_odd(found: Integrity, seal: str, odd: set[str]) -> None:
 
 
 def compare_with_seal(found: Integrity, seal: str, sealed: Mapping[str, str], vouched: set[str]) -> None:
-    """Each key with the digest its seal holds."""
+    """Compare the bytes under each key with the digest that the seal holds of it, and add a difference for
+    each that is missing or changed. Keys that fit become vouched for; a seal that is not is doubted as
+    well."""
     for key, digest in sorted(sealed.items()):
         now = _digest(found, key)
         found.checked.add(key)

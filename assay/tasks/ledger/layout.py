@@ -242,24 +242,25 @@ KINDS: tuple[KeyPattern[*tuple[Any, ...]], ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a key is."""
+    """What a key of the ledger is: the pattern that it follows, which is its kind, and the values in it,
+    such as the name of an evaluation and the number of a round."""
 
     kind: KeyPattern[*tuple[Any, ...]]   # one of the patterns above
     values: tuple[int | str, ...]
 
     @property
     def round(self) -> int | None:
-        """The round it belongs to."""
+        """The number of the round that the key belongs to; None for a key of no round."""
         return self._number("round")
 
     @property
     def revision(self) -> int | None:
-        """The revision it belongs to."""
+        """The number of the revision that the key belongs to; None for a key of no revision."""
         return self._number("revision")
 
     @property
     def extension(self) -> int | None:
-        """The extension it belongs to."""
+        """The number of the extension that the key belongs to; None for a key of no extension."""
         return self._number("extension")
 
     def _number(self, field: str) -> int | None:
@@ -313,15 +314,17 @@ def windows_of(evaluation: str) -> Iterator[tuple[str, str]]:
 
 
 def ending_after(evaluation: str, extensions: int) -> str:
-    """The key of the ending that follows so many extensions."""
+    """The key of the record that ends an evaluation after so many extensions: `ending.json` after none, else
+    the one below the last extension."""
     return later_ending(evaluation, extensions) if extensions else ending(evaluation)
 
 
 def final_seal_after(evaluation: str, extensions: int) -> str:
-    """The key of the seal of that ending."""
+    """The key of the seal of the ending that follows so many extensions, the ending of `ending_after`."""
     return later_seal(evaluation, extensions) if extensions else final_seal(evaluation)
 
 
 def digest(blob: bytes) -> str:
-    """The SHA-256 of some bytes, as 64 hexadecimal digits."""
+    """The SHA-256 of the bytes, as 64 hexadecimal digits. Seals and the log are made of such digests, and so
+    are the names of keys that follow from their content."""
     return sha256(blob).hexdigest()

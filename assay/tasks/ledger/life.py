@@ -41,7 +41,8 @@ _DECIDE_NUMBERS = {"assay": DISTRIBUTION, "numpy": "numpy", "scipy": "scipy", "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenMethod:
-    """What `method: auto` chose, and why."""
+    """The method that `auto` chose when the evaluation began, why it did, and what its interval rests on:
+    nothing, or the score. None there in ledgers of version 1.0, which did not say it."""
 
     method: str
     reason: str
@@ -57,7 +58,8 @@ class Ownership:
 
     @property
     def in_words(self) -> str:
-        """`ada@example.com, team search`; nothing where the spec says neither."""
+        """Owner and team in words, as in `ada@example.com, team search`; empty text where the spec names
+        neither."""
         return ", ".join(filter(None, [self.owner, f"team {self.team}" if self.team else None]))
 
 
@@ -73,7 +75,7 @@ class OwnershipJson(TypedDict):
 
 
 def ownership_json(ownership: Ownership) -> OwnershipJson:
-    """What the spec gives of it."""
+    """Owner, team and price of a label as an object of JSON, each key only where the spec gives it."""
     told: OwnershipJson = {}
     if ownership.owner is not None:
         told["owner"] = ownership.owner
@@ -86,7 +88,8 @@ def ownership_json(ownership: Ownership) -> OwnershipJson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedSpec:
-    """A spec as its own JSON, and what began it."""
+    """The record `spec.json`: a spec as its own JSON, the versions of what began the evaluation or monitor,
+    what `auto` chose where it was left the choice, and the format of the whole ledger."""
 
     spec: Mapping[str, Any]
     versions: Mapping[str, str]         # see `versions`
@@ -99,17 +102,20 @@ class OtherFormat(BadInput):
 
 
 def write_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
-    """Put a spec; returns the one under the key."""
+    """The spec that is under its key afterwards: ours, or that of whoever wrote first. Raises OtherFormat
+    for a ledger of another format, and DamagedRecord."""
     return _of_our_format(ledger, ledger.put(layout.spec(ledger.name), record.encode(recorded)))
 
 
 def read_spec(ledger: Ledger) -> RecordedSpec:
-    """What was asked. Raises KeyMissing if nothing was, and OtherFormat."""
+    """The spec that an evaluation or monitor was begun with. Raises KeyMissing where nothing was asked,
+    OtherFormat for a ledger of another format, and DamagedRecord."""
     return _of_our_format(ledger, ledger.get(layout.spec(ledger.name)))
 
 
 def find_spec(ledger: Ledger) -> RecordedSpec | None:
-    """What was asked, or None. Raises OtherFormat."""
+    """The spec that an evaluation or monitor was begun with; None where nothing was asked. Raises
+    OtherFormat for a ledger of another format, and DamagedRecord."""
     blob = find_bytes(ledger, layout.spec(ledger.name))
     return None if blob is None else _of_our_format(ledger, blob)
 
@@ -162,7 +168,8 @@ def _installed() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The word, written once."""
+    """The record `identity.json`: a random word, written once, that tells apart evaluations of one name in
+    different ledgers."""
 
     identity: str
 
@@ -188,7 +195,8 @@ def read_identity(ledger: Ledger) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """`times.json`"""
+    """The record `times.json`: when the evaluation began, and the id of Prefect's flow run that began it,
+    empty outside any. It is never compared, and no number depends on it."""
 
     begun: datetime
     flow_run: str = ""      # the id of Prefect's flow run that began it, where one did
@@ -196,7 +204,8 @@ class Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """`rounds/0001/times.json`"""
+    """The record `rounds/0001/times.json`: when the round was closed, and the id of Prefect's flow run that
+    closed it, empty outside any. It is never compared."""
 
     closed: datetime
     flow_run: str = ""
@@ -204,13 +213,15 @@ class Closed:
 
 @retried
 def write_begun(ledger: Ledger, moment: datetime) -> None:
-    """Put when the evaluation began."""
+    """Write down when the evaluation began, with the id of the present flow run. A moment that is there
+    already stays. Tried again while the store is away."""
     put_record(ledger, layout.begun(ledger.name), Begun(begun=moment, flow_run=flow_run_id()))
 
 
 @retried
 def write_closed(ledger: Ledger, round: int, moment: datetime) -> None:
-    """Put when a round closed."""
+    """Write down when a round was closed, with the id of the present flow run. A moment that is there
+    already stays. Tried again while the store is away."""
     put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment, flow_run=flow_run_id()))
 
 
@@ -232,13 +243,15 @@ def find_closed(ledger: Ledger, round: int) -> Closed | None:
 
 
 def read_begun(ledger: Ledger) -> datetime | None:
-    """When the evaluation began; None if that was removed."""
+    """The moment at which the evaluation began; None where its record is not there, which no number depends
+    on. Raises DamagedRecord."""
     found = find_begun(ledger)
     return None if found is None else found.begun
 
 
 def read_closed(ledger: Ledger, round: int) -> datetime | None:
-    """When a round closed; None where `find_closed` finds nothing."""
+    """The moment at which a round was closed; None while it is open, and where its process crashed before it
+    wrote that down. Raises DamagedRecord."""
     found = find_closed(ledger, round)
     return None if found is None else found.closed
 
@@ -255,7 +268,8 @@ def read_last_closed(ledger: Ledger) -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """Why it ended, and with what."""
+    """The record `ending.json`: why the evaluation stopped and its verdict (None without a limit), and how
+    many rounds were closed and how many items were labelled or could not be decided."""
 
     stopped_by: StopReason
     verdict: Verdict | None     # None without a limit
@@ -292,7 +306,8 @@ def leave_index(ledger: Ledger) -> None:
 
 
 def open_evaluations(store: Store) -> list[str]:
-    """The names in the index, sorted."""
+    """The names of the evaluations in the index of those that have not ended, sorted. The index is no
+    evidence, and can be rebuilt."""
     found = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
     return [values[0] for values in found if values is not None]
 
@@ -323,7 +338,8 @@ def write_extension(ledger: Ledger, extension: Extension) -> Extension:
 
 
 def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:
-    """All extensions of an evaluation, in order."""
+    """All extensions of an evaluation, in the order of their numbers up to the first that is missing. Raises
+    DamagedRecord."""
     found: list[Extension] = []
     while (one := find_record(ledger, layout.extension(ledger.name, len(found) + 1), Extension)) is not None:
         found.append(one)

@@ -61,7 +61,8 @@ class LogEntry:
     text: str = ""                # the record
 
     def digests(self, owner: str) -> dict[str, str]:
-        """Full key -> digest, of everything that the entry says."""
+        """Full key -> SHA-256 of what is under it, of everything that the entry says: the keys that it
+        covers, and the record whose text it holds."""
         found = {full_key(key, owner): digest for key, digest in self.covers.items()}
         if self.key:
             found[full_key(self.key, owner)] = layout.digest(self.text.encode())
@@ -74,7 +75,8 @@ def short_key(key: str, owner: str) -> str:
 
 
 def full_key(short: str, owner: str) -> str:
-    """The inverse of `short_key`."""
+    """A key in full, from how seals and the log spell it below its owner: the inverse of `short_key`. What
+    begins with a slash is a key of another owner."""
     return short[1:] if short.startswith("/") else f"{owner}/{short}"
 
 
@@ -227,7 +229,8 @@ def begins_with_log(ledger: Ledger) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class ReadLog:
-    """The log as it is there."""
+    """The log of one owner as it is in the ledger: the bytes of every entry by its number, the entries that
+    can be read, and why the others cannot."""
 
     blobs: Mapping[int, bytes]           # of each entry, by number
     entries: dict[int, LogEntry] = field(default_factory=dict)   # those that can be read

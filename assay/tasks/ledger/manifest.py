@@ -31,7 +31,8 @@ BESIDE = "assay.beside"                               # covariates and the sprea
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFile:
-    """What people see of some rows of a part."""
+    """One file of what people see of some rows of a part: the digest that names its key, and its number of
+    rows."""
 
     file: str            # digest of its bytes, which names its key
     rows: int
@@ -39,7 +40,8 @@ class ShownFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenPart:
-    """One file of the frozen pool."""
+    """One file of the frozen pool: the digest of its bytes, which names its key, its number of rows, the
+    digest of its values, and the files of what people see of these rows."""
 
     file: str            # digest of its bytes, which names its key
     rows: int
@@ -49,7 +51,7 @@ class FrozenPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEntry:
-    """One file that was read."""
+    """One file that the pool was frozen from: its path, and how many rows were read from it."""
 
     path: str
     rows: int
@@ -57,7 +59,8 @@ class SourceEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRead:
-    """One file as it was when it was read."""
+    """One source file as it was when it was read: its path, its size in bytes, and its version, by which a
+    later change shows."""
 
     path: str
     size: int
@@ -66,14 +69,16 @@ class FileRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesRead:
-    """`pool/sources.json`: beside the record, and never compared."""
+    """The record `pool/sources.json`: the source files as they were when the pool was read. It lies beside
+    the manifest, and is never compared."""
 
     files: tuple[FileRead, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellPiece:
-    """The rows of one shard, ordered by cell."""
+    """One file of the partition: the rows of one shard of the pool, ordered by cell. Its number of rows
+    includes those in no cell."""
 
     file: str            # digest of its bytes, which names its key
     rows: int            # of the shard, those in no cell included
@@ -81,7 +86,8 @@ class CellPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEntry:
-    """The cut that was made when the pool was frozen."""
+    """How the pool was cut into cells when it was frozen: the method it was cut for (never `auto`), the
+    digest that names the keys of the partition, the number of cells, and a file for each shard."""
 
     method: str          # the method it was made for, never "auto"
     digest: str          # names partitions/<digest>.json and .starts; covers the pieces too
@@ -91,7 +97,9 @@ class PartitionEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The summary that commits a frozen pool."""
+    """The record `pool/manifest.json`, which commits a frozen pool: its N rows and their digest, columns,
+    parts, sources, segments and partition, and the digests of labels and gold that came with it. It is
+    written last."""
 
     evaluation: str
     rows: int                                   # N
@@ -166,22 +174,24 @@ class Manifest:
 
     @property
     def segment_names(self) -> list[str]:
-        """The segments, in the order of the spec."""
+        """The names of the pool's segments, in the order of the spec."""
         return segment_columns(self.columns)
 
     @property
     def part_keys(self) -> list[str]:
-        """The ledger keys of the parts, in order."""
+        """The ledger keys of the parts of the pool, in order, one for each file of values."""
         return [layout.pool_part(self.evaluation, n, part.file) for n, part in enumerate(self.parts)]
 
 
 def system_columns(systems: Iterable[str] | None) -> list[str]:
-    """What a part calls the predictions of further systems."""
+    """The columns of a part that hold the predictions of further systems, in the order of these names; none
+    for None."""
     return [SYSTEM + name for name in systems or ()]
 
 
 def segment_columns(columns: Sequence[str]) -> list[str]:
-    """Of a part's columns, the segments."""
+    """Those of a part's columns that are segments: all but the ones with a fixed name (`item_id`, `score`
+    and so on) or with a name that begins with `assay.`"""
     return [name for name in columns if name not in OWN_COLUMNS and not name.startswith("assay.")]
 
 

@@ -59,7 +59,8 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportingEvaluation:
-    """The evaluation a verdict rests on."""
+    """The evaluation that a verdict rests on: its name, the revision of its labels, how often it had been
+    extended, how many items were labelled, and how many of these labels were paid for."""
 
     evaluation: str
     revision: int                # of that evaluation's labels
@@ -70,7 +71,9 @@ class SupportingEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowVerdict:
-    """What was said of a window, and why."""
+    """One verdict on a window of a monitor, and why: the measure, the evaluation that it rests on, the
+    verdicts on the whole pool and on each segment, and how many more labels would decide. Numbered over
+    the monitor's life."""
 
     number: int                  # over the life of the monitor
     window: str
@@ -140,7 +143,8 @@ def is_question(place: PlaceVerdict) -> bool:
 
 
 def create_opening(ledger: Ledger, opening: Opening) -> Opening:
-    """Put an opening; returns the one under its number."""
+    """The opening under its window and number afterwards: ours, or that of the process which was first and
+    has decided. The monitor's log has it too."""
     key = layout.monitor_opening(ledger.name, opening.window, opening.number)
     return put_logged_record(ledger, key, opening)
 
@@ -220,12 +224,13 @@ def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
 
 
 def monitors(store: Store) -> list[str]:
-    """The names of the monitors in a store, sorted."""
+    """The names of the monitors in a store, sorted: the folders below `monitors/` that hold a spec."""
     return [name for name in store.folders(layout.MONITORS_PREFIX) if is_monitor(store, name)]
 
 
 def is_monitor(store: Store, name: str) -> bool:
-    """Whether there is a monitor of this name."""
+    """Whether the store holds a monitor of this name, that is, its spec; False for text that cannot be a
+    name."""
     key = layout.spec(layout.monitor_ledger(name))
     return layout.spec.match(key) is not None and store.exists(key)
 
@@ -249,7 +254,7 @@ def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
 
 @dataclass(frozen=True, slots=True)
 class VerdictGlance:
-    """Of one verdict."""
+    """One verdict of a monitor in brief: its window, what it is, and how many labels were bought for it."""
 
     window: str
     verdict: Verdict
@@ -286,7 +291,8 @@ def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Labels for one opening."""
+    """Labels of a calendar month that one opening of a window has claimed. Claims are numbered over the
+    month, so two processes cannot spend the same labels."""
 
     month: str
     number: int     # over the claims of the month, from 1
@@ -296,12 +302,13 @@ class Claim:
 
 
 def create_claim(ledger: Ledger, claim: Claim) -> Claim:
-    """Put a claim; returns the one under its number."""
+    """The claim under its month and number afterwards: ours, or that of the process which was first. Claims
+    alone are not in the monitor's log."""
     return put_record(ledger, layout.month_claim(ledger.name, claim.month, claim.number), claim)
 
 
 def read_claims(ledger: Ledger, month: str) -> list[Claim]:
-    """The claims of a month, in order."""
+    """The claims on the labels of a calendar month, in the order of their numbers. Raises DamagedRecord."""
     return read_records(ledger, layout.month_claims(ledger.name, month), layout.month_claim, Claim)
 
 
@@ -309,7 +316,8 @@ def read_claims(ledger: Ledger, month: str) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """A version of the spec after the first."""
+    """A version of a monitor's spec after the first: the spec in full, the window from which it applies, the
+    keys that differ, the limits whose evidence begins anew, and by what, when and why it was made."""
 
     number: int                  # from 2
     first: str                   # the first window that it applies to
@@ -324,12 +332,14 @@ class Amendment:
 
 
 def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:
-    """Put an amendment; returns the one under its number."""
+    """The amendment under its number afterwards: ours, or that of the process which was first. The monitor's
+    log has it too."""
     return put_logged_record(ledger, layout.monitor_version(ledger.name, amendment.number), amendment)
 
 
 def read_amendments(ledger: Ledger) -> list[Amendment]:
-    """All amendments of a monitor, in order."""
+    """All amendments of a monitor's spec, in the order of their numbers, which begin at 2. Raises
+    DamagedRecord."""
     return read_records(ledger, layout.monitor_versions(ledger.name), layout.monitor_version, Amendment)
 
 
@@ -352,7 +362,8 @@ State = Literal["missing", "empty", "small", "unlabelled", "stale", "failed", "c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowState:
-    """A change of a window's state."""
+    """A change of what keeps a window from a verdict: the state (`missing`, `small`, ... or `cleared`), why
+    in a sentence, a digest of the files that were looked at, and when. Numbered over the window."""
 
     window: str
     number: int      # over the states of the window, from 1
@@ -363,7 +374,8 @@ class WindowState:
 
 
 def create_state(ledger: Ledger, state: WindowState) -> WindowState:
-    """Put a state; returns the one under its number."""
+    """The state under its window and number afterwards: ours, or that of the process which was first. The
+    monitor's log has it too."""
     key = layout.window_state(ledger.name, state.window, state.number)
     return put_logged_record(ledger, key, state)
 
@@ -384,7 +396,8 @@ def standing_state(states: list[WindowState]) -> WindowState | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mute:
-    """A change of what is muted."""
+    """A change of what is muted, of a monitor or an evaluation: until when nobody is told of alerts (None:
+    muted no more), why, and when the change was made."""
 
     number: int               # from 1
     until: datetime | None    # None: nothing is muted any more
@@ -393,17 +406,19 @@ class Mute:
 
 
 def create_mute(ledger: Ledger, mute: Mute) -> Mute:
-    """Put a mute; returns the one under its number."""
+    """The mute under its number afterwards: ours, or that of the process which was first. The log of its
+    owner has it too."""
     return put_logged_record(ledger, layout.mute(ledger.name, mute.number), mute)
 
 
 def read_mutes(ledger: Ledger) -> list[Mute]:
-    """All mutes of a monitor, in order."""
+    """All mutes of a monitor or an evaluation, in the order of their numbers. Raises DamagedRecord."""
     return read_records(ledger, layout.mutes(ledger.name), layout.mute, Mute)
 
 
 def mute_at(mutes: Sequence[Mute], moment: datetime) -> Mute | None:
-    """The mute in force at a moment, or None."""
+    """The mute in force at a moment: the last one made by then, if its end has not come; None elsewhere.
+    `mutes` are in the order in which they were made."""
     last = next((mute for mute in reversed(mutes) if mute.at <= moment), None)
     return last if last is not None and last.until is not None and moment < last.until else None
 

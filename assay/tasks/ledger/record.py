@@ -40,7 +40,8 @@ class Ledger:
     name: str     # of an evaluation, or of a monitor as `layout.monitor_ledger` spells it
 
     def get(self, key: str) -> bytes:
-        """Keys are in full, here and below."""
+        """The bytes under a key. Keys are given in full, with the name of their owner, here and in the
+        methods below. Raises KeyMissing where nothing is there."""
         return self.store.get(key)
 
     def put(self, key: str, blob: bytes) -> bytes:
@@ -112,7 +113,8 @@ def plain(record: "DataclassInstance") -> Any:
 
 
 def to_json(value: Any) -> bytes:
-    """Canonical JSON. Raises ValueError for NaN and infinities."""
+    """Canonical JSON as bytes, with a line end: sorted keys, no spaces, times as text and records as their
+    fields. Raises ValueError for NaN and infinities, and TypeError for a value of another type."""
     text = json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_inside
     )
@@ -279,12 +281,14 @@ def put_record(ledger: Ledger, key: str, record: Record) -> Record:
 
 
 def get_record(ledger: Ledger, key: str, kind: type[Record]) -> Record:
-    """The record under a key. Raises KeyMissing, or DamagedRecord."""
+    """The record under a key, validated as one of this type. Raises KeyMissing where nothing is there, and
+    DamagedRecord where something else is."""
     return decode(kind, ledger.get(key), key)
 
 
 def find_record(ledger: Ledger, key: str, kind: type[Record]) -> Record | None:
-    """The record under a key, or None. Raises DamagedRecord."""
+    """The record under a key, validated as one of this type; None where nothing is there. Raises
+    DamagedRecord where something else is."""
     blob = find_bytes(ledger, key)
     return None if blob is None else decode(kind, blob, key)
 
@@ -304,7 +308,7 @@ def read_records(
 
 
 def find_bytes(ledger: Ledger, key: str) -> bytes | None:
-    """What is under a key, or None."""
+    """The bytes under a key, unchecked; None where nothing is there. Other errors of the store are raised."""
     try:
         return ledger.get(key)
     except KeyMissing:

@@ -24,7 +24,8 @@ Action = Literal["acknowledge", "assign", "snooze"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentResponse:
-    """What one person did about an incident."""
+    """What one person did about an incident of a monitor, who, when and why: acknowledged it, assigned it to
+    somebody, or snoozed it. Numbered over the life of the monitor."""
 
     number: int               # over the responses of the monitor, from 1
     incident: str             # as `incident_name` has it
@@ -40,14 +41,15 @@ class IncidentResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handling:
-    """How people stand to one incident."""
+    """How people stand to one incident: the responses that acknowledge, assign and snooze it, each None
+    where there is none. The moment up to which it was snoozed may have passed."""
 
     acknowledged: IncidentResponse | None = None
     assigned: IncidentResponse | None = None
     snoozed: IncidentResponse | None = None    # until a moment that may have passed
 
     def snoozed_at(self, moment: datetime) -> bool:
-        """Whether nothing is to be told of it now."""
+        """Whether nobody is told of the incident at a moment, because it is snoozed until a later one."""
         until = None if self.snoozed is None else self.snoozed.until
         return until is not None and moment < until
 
@@ -58,12 +60,13 @@ def incident_name(group: str) -> str:
 
 
 def create_response(ledger: Ledger, response: IncidentResponse) -> IncidentResponse:
-    """Put a response; returns the one under its number."""
+    """The response under its number afterwards: ours, or that of the process which was first. The monitor's
+    log has it too."""
     return put_logged_record(ledger, layout.response(ledger.name, response.number), response)
 
 
 def read_responses(ledger: Ledger) -> list[IncidentResponse]:
-    """All responses of a monitor, in order."""
+    """All responses to incidents of a monitor, in the order of their numbers. Raises DamagedRecord."""
     return read_records(ledger, layout.responses(ledger.name), layout.response, IncidentResponse)
 
 

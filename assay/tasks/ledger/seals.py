@@ -38,7 +38,8 @@ from assay.tasks.ledger.record import Ledger, get_record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """What a seal.json says."""
+    """The record `seal.json`: the SHA-256 of the bytes under every key that is sealed, by the key below the
+    evaluation (another owner's begins with a slash)."""
 
     seals: Mapping[str, str]     # key below the evaluation -> SHA-256 of its bytes
 
@@ -101,7 +102,9 @@ def seal_revision(ledger: Ledger, revision: Revision) -> None:
 def sealed_by_revision(
     evaluation: str, revision: Revision, extensions: Sequence[Extension]
 ) -> list[str]:
-    """The keys a revision's seal covers, answers and annotators.json apart."""
+    """The keys that the seal of a revision covers: the seals of its last round, of the revision before, and
+    of the ending if there was one, and its own labels and estimate. Answers and annotators.json come
+    besides."""
     before = [layout.seal(evaluation, revision.rounds)]
     if revision.number > 1:
         before.append(layout.revision_seal(evaluation, revision.number - 1))
@@ -132,7 +135,8 @@ def sealed_at_the_end(evaluation: str, rounds: int, extensions: int) -> list[str
 
 
 def seal_bytes(evaluation: str, sealed: Mapping[str, str]) -> bytes:
-    """The bytes of a seal; `sealed`: full key -> digest."""
+    """The bytes of a seal, from full key -> digest: the record `Seal` as canonical JSON, with keys as they
+    are below the evaluation."""
     below = {short_key(key, evaluation): digest for key, digest in sealed.items()}
     return record.encode(Seal(seals=below))
 
@@ -165,7 +169,8 @@ class Chain:
     first: int = 1
 
     def sealed(self, values: tuple[Any, ...]) -> list[str]:
-        """The keys that the seal of a record covers."""
+        """The two keys that the seal of a record covers: the seal of the record before (for the first one
+        the spec), and the record itself. `values` are those of the record's key, its number last."""
         *of, number = values
         before = layout.spec(of[0]) if number == self.first else self.seal(*of, number - 1)
         return [before, self.record(*values)]

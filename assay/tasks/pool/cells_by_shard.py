@@ -47,17 +47,18 @@ class Placing(Protocol):
 
     @property
     def columns(self) -> Sequence[str]:
-        """What it looks at beside score, probability and prediction."""
+        """The columns of a part that the rule looks at, beside score, probability and prediction."""
         ...
 
     def finder(self) -> Finder:
-        """What applies it to the rows of a shard."""
+        """A function that gives the stratum (n,) of each of the n rows of a table; every shard makes its
+        own."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByScore:
-    """Strata between edges."""
+    """Strata are the intervals between edges of the score: E edges (E,) make E + 1 strata."""
 
     edges: Floats
     columns: Sequence[str] = ()
@@ -87,7 +88,8 @@ class BySystems:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByFeatures:
-    """The leaves of a cut by features."""
+    """Strata are the leaves of a cut by features: items whose features (n, F), F features, fall into the
+    same leaf."""
 
     columns: Sequence[str]
     cut: FeatureCut

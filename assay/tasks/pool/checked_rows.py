@@ -33,7 +33,8 @@ from assay.tasks.spec.pool import Contenders
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnKind:
-    """What a column holds from some row on."""
+    """What a column of a source holds from some row on, such as numbers or text, with the file and the row
+    where that was first seen."""
 
     column: str
     kind: Kind
@@ -200,7 +201,8 @@ class RowChecker:
         )
 
     def numbers(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
-        """A column (n,) of finite numbers. Raises BadInput."""
+        """A column (n,) of n finite numbers. Raises BadInput, which lists the rows, where values are no
+        numbers, not finite, or so large that they stand for a missing one."""
         values = given[name]
         found = self._one_kind(batch, name, values)
         if found in ("boolean", "other"):
@@ -343,7 +345,8 @@ class _Rows:
 
 
 def frozen_schema(spec: Spec) -> pa.Schema:
-    """The columns of every part."""
+    """The columns of every part of the frozen pool, in order: the id, predictions, segments, what the cut
+    needs, cluster, weight and the like where the spec names them, and where each row came from."""
     predictions = prediction_kind(spec)
     return pa.schema([
         ("item_id", pa.string()),

@@ -84,7 +84,8 @@ def cut_again(
 
 
 def load_partition(spec: Spec, store: Store, manifest: Manifest) -> FrozenCut:
-    """The partition that was made when the pool was frozen."""
+    """The cut that was made when the pool was frozen, read back from the ledger. Raises DamagedRecord where
+    its bytes are no partition."""
     key = layout.partition(manifest.evaluation, manifest.partition.digest)
     data = record.from_json(store.get(key), key)
     try:

@@ -89,14 +89,14 @@ _SUSPECTS_AT_ONCE = 1_000      # bounds what is held when every id is there twic
 
 
 class SeenIds:
-    """The hashes of the ids seen so far."""
+    """The hashes of the ids seen so far, eight bytes each, and the number of rows they are of."""
 
     def __init__(self) -> None:
         self._chunks: list[Ints] = []
         self.rows = 0
 
     def add(self, ids: pa.StringArray | pa.ChunkedArray) -> None:
-        """Remember these ids."""
+        """Take the hashes of these ids; a missing id counts as the empty text."""
         self._chunks.append(id_hashes(ids))
         self.rows += len(ids)
 
@@ -109,7 +109,8 @@ class SeenIds:
         return hashes
 
     def suspects(self) -> Ints:
-        """Hashes that occurred more than once, sorted. Forgets everything seen."""
+        """The hashes that occurred more than once, sorted. Equal hashes are only suspects: their ids have to
+        be compared. Forgets everything seen."""
         return _repeated(self.sorted())
 
 

@@ -66,7 +66,7 @@ class Receipt:
 
     @property
     def rows(self) -> int:
-        """Rows of the shard's parts."""
+        """The number of rows in all parts of the shard."""
         return sum(part.rows for part in self.parts)
 
 
@@ -79,7 +79,8 @@ class Basis:
 
     @staticmethod
     def of(spec: Spec, source: Source) -> "Basis":
-        """Of a freeze of this source as it was listed."""
+        """What a freeze of this source rests on: the evaluation's name and a digest of the spec, the
+        versions of the code, and the path, size and version of every file as it was listed."""
         said: Mapping[str, Any] = {
             "spec": spec.to_json(), "versions": versions(), "part rows": PART_ROWS,
             "files": [[file.path, file.size, file.version] for file in source.files],
@@ -87,7 +88,7 @@ class Basis:
         return Basis(evaluation=spec.name, digest=hashlib.sha256(record.to_json(said)).hexdigest())
 
     def receipt_key(self, shard: Shard) -> str:
-        """Of the receipt of a shard."""
+        """The key in the store under which the receipt of a shard is kept until the pool is committed."""
         return layout.freezing_receipt(self.evaluation, shard.number, self._of(shard))
 
     def ids_keys(self, shard: Shard, runs: int) -> list[str]:
@@ -96,7 +97,8 @@ class Basis:
         return [layout.freezing_ids(self.evaluation, shard.number, digest, run) for run in range(runs)]
 
     def scores_key(self, shard: Shard) -> str:
-        """Of the scores of a shard."""
+        """The key in the store under which the sorted scores of a shard are kept until the pool is
+        committed."""
         return layout.freezing_scores(self.evaluation, shard.number, self._of(shard))
 
     def _of(self, shard: Shard) -> str:
@@ -130,14 +132,16 @@ def kept_receipt(
 
 
 def part_keys(evaluation: str, first_part: int, receipt: Receipt) -> list[str]:
-    """The keys of the parts of a shard."""
+    """The keys in the ledger of the parts of a shard, in order; the first of them is part number
+    `first_part` of the pool."""
     return [
         layout.pool_part(evaluation, first_part + i, part.file) for i, part in enumerate(receipt.parts)
     ]
 
 
 def forget(store: Store, evaluation: str) -> None:
-    """Remove what was kept while the pool was being frozen."""
+    """Remove everything that was kept to go on from while the pool was being frozen: receipts, hashes of
+    ids, and scores."""
     for key in list(store.keys(layout.index_of_freezing(evaluation))):
         store.discard(key)
 
@@ -147,19 +151,20 @@ def forget(store: Store, evaluation: str) -> None:
 # The scores of a shard, kept in order of rank while it is frozen: the cut asks for ranks.
 
 class SeenScores:
-    """The scores seen so far."""
+    """The scores of the rows of one shard read so far, kept because the cut asks for ranks; nothing is kept
+    where no column is named."""
 
     def __init__(self, column: str | None) -> None:
         """column: that holds them; None: nothing is kept."""
         self._column, self._scores = column, list[Floats]()
 
     def add(self, table: pa.Table) -> None:
-        """Remember those of some rows."""
+        """Take the scores of some rows, as a copy, so that the part they are in can be freed."""
         if self._column is not None:
             self._scores.append(numbers_of(table.column(self._column)).copy())
 
     def run(self) -> bytes:
-        """All of them as a run. Forgets everything seen."""
+        """All scores taken so far as the bytes of a run: sorted, 8 bytes each. Forgets everything seen."""
         blob = run_bytes(self._scores)
         self._scores.clear()
         return blob
@@ -173,7 +178,8 @@ Result = TypeVar("Result")
 
 
 class OnRowsFrozen(Protocol):
-    """Called with the number of rows frozen so far."""
+    """A function that is called, as a freeze goes on, with the number of rows frozen so far over all shards.
+    """
 
     def __call__(self, rows: int, /) -> object:
         """What it returns is not looked at."""
@@ -190,7 +196,8 @@ class Progress:
         return Progress, (None,)
 
     def reached(self, shard: int, rows: int) -> None:
-        """So many rows of a shard are frozen by now."""
+        """Note that so many rows of a shard are frozen by now, and tell the sum over all shards. A number
+        that is not higher than before changes nothing."""
         with self._lock:
             if self._tell and rows > self._rows[shard]:
                 self._rows[shard] = rows
@@ -375,19 +382,21 @@ class FrozenRows:
 
     @property
     def rows(self) -> int:
-        """Rows of the pool."""
+        """The number of rows of the pool, over all files."""
         return sum(self.rows_of_file)
 
     @property
     def counts(self) -> PredictionCounts:
-        """What the predictions of all rows add up to."""
+        """What the predictions of all rows add up to, over all shards: rows by predicted class, the range of
+        scores, and how often systems differ."""
         first, *others = self._counts
         for one in others:
             first = first.plus(one)
         return first
 
     def check(self) -> None:
-        """Check what needs all rows. Raises BadInput."""
+        """Check what can only be checked over all rows. Raises BadInput for a pool without rows, for an id
+        that occurs twice, and for a budget larger than the pool unless items are asked anew."""
         files = ", ".join(file.path for file in self._source.files[:3])
         if not self.rows:
             raise BadInput(f"pool.source: {files}: no rows; an empty pool cannot be evaluated")

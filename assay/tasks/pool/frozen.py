@@ -72,7 +72,7 @@ GROUP_ROWS = 4_096     # what reading one row costs
 
 
 class NotAPart(Exception):
-    """The bytes are no part, or have changed."""
+    """Raised where bytes are no part of a frozen pool, or have changed since they were written."""
 
 
 def part_bytes(table: pa.Table, group_rows: int | None = None) -> bytes:
@@ -200,7 +200,9 @@ FEW_GROUPS = 2               # of a part, that are read one by one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenRow:
-    """One item of the pool, as it was frozen."""
+    """One item of the pool as it was frozen: its number over the whole pool, its id, what is predicted of
+    it, its segments, and the file and row it came from. Fields that the pool does not have keep their
+    defaults."""
 
     row: int                         # over the whole pool, from 0
     item_id: str
@@ -315,7 +317,8 @@ def contenders_of(rows: Sequence[FrozenRow]) -> Floats | None:
 
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
-    """A row as it was read from a part."""
+    """The item that a row of a part holds, with packed columns unpacked into numbers and its number over the
+    whole pool."""
     return FrozenRow(
         row=number, segments={name: values[name] for name in segments},
         probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
@@ -440,7 +443,9 @@ SHARD_PARTS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenShard:
-    """Some parts that follow each other."""
+    """A run of consecutive parts of the frozen pool, on which one worker works: the keys of the parts, the
+    number of its first row over the whole pool, its number of rows, and which labels are known
+    beforehand."""
 
     number: int
     part_keys: tuple[str, ...]

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InheritedLabel:
-    """One labelled item of an earlier evaluation."""
+    """One labelled item that an evaluation takes over from an earlier one: its label, the weight that is
+    left of it, what was predicted of it, and a hash of what people were shown."""
 
     item_id: str
     shown_hash: str | None = None    # of what was shown; None: nothing was
@@ -181,7 +182,8 @@ def read_inherited(store: Store, spec: Spec, key: str) -> list[InheritedLabel]:
 
 
 def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
-    """For the label model of two classes."""
+    """The inherited labels as arrays (n,) of score, prediction, label and weight, n labels, from which the
+    label model of two classes starts."""
     return Inherited(
         score=np.array([r.score for r in rows], np.float64),
         prediction=np.array([r.prediction for r in rows], np.int64),

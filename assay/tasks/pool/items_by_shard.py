@@ -28,19 +28,20 @@ B = TypeVar("B")
 
 
 class Gathering(Protocol):
-    """What is said of the rows read so far."""
+    """What gathers the columns that a cut needs from the rows of a pool; `RowsSoFar` and `SystemsSoFar` do
+    so for their kinds of predictions."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns of a part that are taken."""
+        """The columns of a part that are gathered; the others need not be read."""
         ...
 
     def add(self, table: pa.Table) -> None:
-        """Take the next rows of the pool."""
+        """Take the next rows of the pool, in their order."""
         ...
 
     def items(self) -> Items:
-        """The items of all rows that were taken."""
+        """The items of all rows gathered so far, as arrays with one row for each item."""
         ...
 
     def close(self) -> None:
@@ -62,7 +63,8 @@ class _OnShard:
 
 
 class ItemsByShard:
-    """An `ItemPool` of a frozen pool."""
+    """The items of a frozen pool, an `ItemPool`: work is done shard by shard, by whoever `map_over` sends it
+    to. A pool of one shard is held in memory."""
 
     def __init__(self, pool: PoolToCut, gather: Callable[[], Gathering]) -> None:
         """gather: begins to gather rows; it is pickled for workers."""
@@ -92,12 +94,13 @@ class ItemsByShard:
         yield from self.pool.map_over(_OnShard(Travelling(self.pool.store), self.gather), pairs)
 
     def close(self) -> None:
-        """Free what is held of a pool of one shard."""
+        """Free the memory and the files that are held of a pool of one shard."""
         self._held.close()
 
 
 class MeasuredShards:
-    """A `MeasuredPool` of a frozen pool."""
+    """The items of a frozen pool with its measures, a `MeasuredPool`: work on a shard gets the stack of
+    measures and the shard's items."""
 
     def __init__(self, items: ItemsByShard, measures: Callable[[], Stack]) -> None:
         """measures: makes them; it is pickled for workers."""
@@ -155,7 +158,7 @@ class MeasuredShards:
         return {name: sums[:, :-1] / sums[:, -1:] for name, sums in stacked.items()}
 
     def rows(self) -> CellRows:
-        """The rows of the cells, when the items are placed."""
+        """The rows of all cells, once the items of every shard have been placed into cells."""
         counts = np.stack([one.counts for one in self._placed], axis=1)
         rows = [shard.rows for shard in self._items.pool.shards]
         return cell_rows(counts, [one.digest for one in self._placed], rows)

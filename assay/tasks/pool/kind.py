@@ -37,7 +37,8 @@ BYTES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRows:
-    """The rows of all cells."""
+    """Which rows of the pool the cells hold: where the rows of each cell start in the piece of each shard,
+    (C + 1, S) numbers of four bytes, C cells and S shards, and the digest and rows of each piece."""
 
     starts: bytes
     pieces: tuple[CellPiece, ...]
@@ -82,17 +83,18 @@ class PoolToCut:
 
     @property
     def n_items(self) -> int:
-        """N."""
+        """The number of items of the pool, N, over all shards."""
         return sum(shard.rows for shard in self.shards)
 
     @property
     def part_keys(self) -> list[str]:
-        """Of all parts, in order."""
+        """The keys in the ledger of all parts of the pool, in order of its rows."""
         return [key for shard in self.shards for key in shard.part_keys]
 
     @property
     def pieces_to(self) -> Travelling | None:
-        """Where the rows of cells are put."""
+        """The store into which the rows of cells are put; None where they are only digested, as in a
+        verification."""
         return Travelling(self.store) if self.kept else None
 
     def parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -138,7 +140,8 @@ class PredictionCounts:
     differing: Mapping[str, int] | None = None        # system -> rows it predicts otherwise than the baseline
 
     def plus(self, other: "PredictionCounts") -> "PredictionCounts":
-        """Of these rows and the other ones together."""
+        """The counts of these rows and the other ones together: classes and differences are added, and the
+        range of scores covers both."""
         scores, differing = self.score_range, self.differing
         if scores is not None and other.score_range is not None:
             scores = min(scores[0], other.score_range[0]), max(scores[1], other.score_range[1])
@@ -162,30 +165,32 @@ class CellSizes(Protocol):
 
     @property
     def size(self) -> Ints:
-        """(C,) items in each."""
+        """The number of items in each cell, (C,), C cells."""
         ...
 
     @property
     def n_cells(self) -> int:
-        """C."""
+        """The number of cells of the cut, C."""
         ...
 
     @property
     def n_items(self) -> int:
-        """N."""
+        """The number of items in all cells, N."""
         ...
 
 
 class FrozenCut(Protocol):
-    """A pool in cells, as partitions/<digest>.json holds it."""
+    """A pool cut into cells, as the ledger holds it under partitions/<digest>.json: what its method knows of
+    the cells."""
 
     @property
     def cells(self) -> Any:
-        """What its statistics know of the cells; a `CellSizes`."""
+        """What the statistics know of the cells, which gives their sizes as `CellSizes` does; its type
+        depends on the kind of outcome."""
         ...
 
     def to_json(self) -> JsonObject:
-        """Plain JSON values, from which the same bits come back."""
+        """Plain JSON values from which `cut_from_json` makes the same cut again, to the last bit."""
         ...
 
 
@@ -193,15 +198,15 @@ class PredictionReader(Protocol):
     """What reads values out of a batch of rows, or refuses them with file, column and row."""
 
     def numbers(self, name: str) -> Floats:
-        """A column (n,) of finite numbers."""
+        """A column (n,) of n finite numbers. Raises BadInput for values that are none."""
         ...
 
     def codes(self, name: str) -> Array:
-        """A column (n,) of class names or tags as codes."""
+        """A column (n,) of n class names or tags as codes. Raises BadInput for names that are no answer."""
         ...
 
     def gaps(self, name: str) -> Bools:
-        """(n,) where a column has no value."""
+        """Which of the n rows have no value in a column, (n,)."""
         ...
 
     def bridged(self, name: str, gaps: Bools) -> "PredictionReader":
@@ -209,7 +214,8 @@ class PredictionReader(Protocol):
         ...
 
     def read_as(self, predictions: "Predictions") -> "PredictionReader":
-        """What reads names as these predictions spell them."""
+        """A reader of the same rows that reads names as these predictions spell them: each of several
+        questions has names of its own."""
         ...
 
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
@@ -227,7 +233,7 @@ class Watching:
         self._rows = 0
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take a batch of checked rows."""
+        """Take a batch of checked rows; here they are only counted."""
         self._rows += rows.num_rows
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
@@ -242,11 +248,12 @@ class Tallying(Protocol):
     bins: ClassVar[int]
 
     def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
-        """What checked rows come to."""
+        """What checked rows add up to: counts of values between the edges of bins, and whatever the profile
+        needs beside."""
         ...
 
     def profile(self, tally: TrafficTally, edges: tuple[float, ...]) -> Profile:
-        """Of the tally of all rows; without their other columns."""
+        """The profile of a window from the tally of all its rows, without what its other columns say."""
         ...
 
 
@@ -266,7 +273,7 @@ class Predictions(ABC):
     @property
     @abstractmethod
     def source_columns(self) -> Sequence[str]:
-        """The columns of the source that are read."""
+        """The columns of the source that are read for the predictions."""
 
     @property
     @abstractmethod
@@ -312,23 +319,26 @@ class Predictions(ABC):
 
     @abstractmethod
     def arrays(self, rows: PredictionReader) -> list[Array]:
-        """The values of `fields`, then of `cut_fields`."""
+        """The values of a batch of rows, (n,) each: first the columns of `fields`, then those of
+        `cut_fields`, in order."""
 
     @property
     @abstractmethod
     def counted_columns(self) -> list[str]:
-        """The columns of a part that `counts` reads."""
+        """The columns of a part that `counts` needs."""
 
     @abstractmethod
     def counts(self, table: pa.Table) -> PredictionCounts:
-        """What the manifest says of some rows, at least one."""
+        """What the manifest says of the predictions of some rows, one at least: rows by predicted class, the
+        range of scores, and how often systems differ."""
 
     @abstractmethod
     def cut(self, method: str, pool: PoolToCut) -> tuple[FrozenCut, CellRows]:
         """The pool cut for this method, and the rows of its cells."""
 
     def watching(self) -> Watching:
-        """Nothing seen of a window yet."""
+        """A fresh watcher of a window's rows, which has seen none yet; here it says nothing of predictions.
+        """
         return Watching()
 
     def tallying(self) -> Tallying | None:
@@ -337,4 +347,5 @@ class Predictions(ABC):
 
     @abstractmethod
     def cut_from_json(self, data: Mapping[str, Any]) -> FrozenCut:
-        """The inverse of `FrozenCut.to_json`. Raises KeyError, TypeError or ValueError."""
+        """The cut that `FrozenCut.to_json` wrote as these values. Raises KeyError, TypeError or ValueError
+        where they are none."""

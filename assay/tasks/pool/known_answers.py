@@ -32,7 +32,8 @@ MOST_ITEMS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldItem:
-    """One item of known answer."""
+    """One gold item: its id, the code of its known label, and the text of each field that people are shown.
+    """
 
     item_id: str
     label: float                 # its code
@@ -41,7 +42,7 @@ class GoldItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldItems:
-    """`gold/<digest>.json`, sorted by id."""
+    """The content of the file `gold/<digest>.json`: all gold items, sorted by id."""
 
     items: tuple[GoldItem, ...]
 

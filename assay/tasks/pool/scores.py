@@ -41,20 +41,22 @@ SCORE = "<f8"
 
 
 class ScoreRun(Protocol):
-    """Some scores, that are worked on in one piece."""
+    """The scores of some rows of a pool, loaded and worked on in one piece by whoever has time."""
 
     def first(self) -> tuple[Floats, int]:
         """The scores (n,) rising, without -0.0, and how many of the rows are predicted positive."""
         ...
 
     def again(self) -> Floats:
-        """The same scores, when they are loaded once more."""
+        """The scores (n,) of the run, rising, when they are needed once more: the same as those that were
+        loaded first."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunInMemory:
-    """A run that this process holds."""
+    """A run of scores, (n,) rising, held in the memory of this process, with the number of its rows that are
+    predicted positive."""
 
     scores: Floats
     positives: int
@@ -120,12 +122,13 @@ class RunOfShard:
 
 
 def run_bytes(scores: Sequence[Floats]) -> bytes:
-    """What a store holds of a run of these scores."""
+    """The bytes that a store holds of a run of these scores: sorted, 8 bytes each; none where there are no
+    scores."""
     return (rising(scores) if scores else np.empty(0)).astype(SCORE, copy=False).tobytes()
 
 
 def rising(scores: Sequence[Floats]) -> Floats:
-    """All of some scores, sorted, without -0.0."""
+    """All of these scores in one array (n,), sorted from the lowest, with -0.0 replaced by 0.0."""
     ordered = np.concatenate(scores)
     ordered += 0.0
     ordered.sort()
@@ -211,7 +214,8 @@ class _Histogram:
 
 
 class ScoresByShard:
-    """An `OrderedScores` of some runs."""
+    """The scores of several runs in rank order, an `OrderedScores`: ranks are found through a grid of values
+    whose exact ranks are counted, so nobody holds more than a few runs."""
 
     def __init__(
         self, runs: Sequence[ScoreRun], map_over: MapOver, grid: Floats, soon: Ints

@@ -35,7 +35,8 @@ class MapOver(Protocol):
 
 
 def one_after_the_other(work: Callable[[A], B], over: Sequence[A]) -> Iterator[B]:
-    """In this process: a `MapOver`."""
+    """The results of `work` for each piece, in order, done in this process as they are asked for: the
+    plainest `MapOver`."""
     return map(work, over)
 
 
@@ -130,7 +131,7 @@ def shards_of_source(source: Source, column: str, map_over: MapOver) -> list[Sha
 
 
 def is_small(source: Source) -> bool:
-    """Whether it has a few megabytes."""
+    """Whether all files of a source have less than SMALL_BYTES (16 MiB) together, so that it is one shard."""
     return sum(file.size for file in source.files) < SMALL_BYTES
 
 

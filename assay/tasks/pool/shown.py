@@ -80,7 +80,8 @@ class ShownFields:
         self.files: list[tuple[Future[str], int]] = []
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take some rows of these columns."""
+        """Take the shown fields of some rows, texts in the order of the spec: they go into the digests of
+        the part, and into files that end at about FILE_BYTES of text."""
         for name, lengths, texts in zip(self._names, self._lengths, self._texts, strict=True):
             column = rows.column(name)
             lengths.update(lengths_of(column).astype("<i4", copy=False).data)
@@ -167,7 +168,8 @@ def _text_bytes(column: pa.StringArray) -> memoryview:
 # Read back.
 
 def shown_keys(evaluation: str, number: int, part: FrozenPart) -> list[str]:
-    """The ledger keys of the shown fields of a part."""
+    """The keys in the ledger of the files with the shown fields of one part, in order of its rows; `number`
+    is that of the part."""
     return [layout.pool_shown(evaluation, number, i, one.file) for i, one in enumerate(part.shown)]
 
 
@@ -232,7 +234,7 @@ _MANY_PARTS = 4    # that are worth threads
 
 
 class PoolIndex:
-    """The items of one frozen pool, by cell and rank."""
+    """The items of one frozen pool, found by cell and rank: their rows, and what people are shown of them."""
 
     def __init__(self, ledger: Ledger, manifest: Manifest, cells: CellSizes) -> None:
         """`cells` of the partition that the manifest names."""
@@ -294,7 +296,8 @@ _RESTORE = "restore this key from a copy of the ledger"
 
 
 class RowFinder:
-    """The rows of the cells of one frozen pool."""
+    """Finds the row of an item of one frozen pool by its cell and its rank in the cell, reading only ranges
+    of the ledger's files."""
 
     def __init__(self, store: Store, manifest: Manifest, sizes: Ints) -> None:
         """sizes (C,): items in each cell."""

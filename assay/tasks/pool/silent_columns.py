@@ -23,7 +23,8 @@ from assay.tasks.spec.evaluation import Spec
 
 
 def are_equal_weights(batches: Iterator[pa.Array]) -> bool:
-    """Whether all weights are the same number above 0."""
+    """Whether all weights are the same finite number above 0, so that the weighted mean Σwx/Σw is the plain
+    one."""
     first = 0.0
     for values in batches:
         weights, are_numbers = as_numbers(values)
@@ -34,7 +35,7 @@ def are_equal_weights(batches: Iterator[pa.Array]) -> bool:
 
 
 def is_one_stratum(batches: Iterator[pa.Array]) -> bool:
-    """Whether all rows have the same name."""
+    """Whether all rows have the same name of a stratum, which is neither missing nor empty."""
     names: set[str | None] = set()
     for values in batches:
         names.update(pc.unique(as_text(values)).to_pylist())

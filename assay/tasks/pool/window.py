@@ -61,7 +61,7 @@ class WindowRows:
 
     @property
     def kinds(self) -> tuple[ColumnKind, ...]:
-        """What the columns hold, as far as they were read."""
+        """What the columns of the source hold, as far as the window's rows were read."""
         return self._checker.kinds.found
 
     def parts(self) -> Iterator[pa.Table]:
@@ -131,7 +131,8 @@ class _ShardSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadWindowShard:
-    """Reads and counts a shard; travels to workers."""
+    """Work on one shard of a window: it reads, checks and counts the rows, and is pickled for workers.
+    Calling it raises BadInput as freezing would."""
 
     spec: Spec
     source: Source
@@ -237,12 +238,13 @@ def _together(tallies: Sequence[TrafficTally]) -> TrafficTally:
 # A window as a whole.
 
 class NoRows(BadInput):
-    """The files of a window hold no prediction."""
+    """Raised where the files of a window hold no prediction at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowTraffic:
-    """A window's predictions as they are now."""
+    """A window's predictions as they are now: their profile, a digest of the rows in their order, and a
+    digest of the names, sizes and versions of the files."""
 
     profile: Profile
     content: str     # digest of the rows
@@ -250,7 +252,7 @@ class WindowTraffic:
 
     @property
     def rows(self) -> int:
-        """Predictions in the window."""
+        """The number of predictions in the window."""
         return self.profile.rows
 
 

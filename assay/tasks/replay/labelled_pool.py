@@ -248,7 +248,8 @@ def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
 
 
 def numbers(path: str, name: str, values: pa.Array) -> Floats:
-    """A column of finite numbers."""
+    """(n,) the values of a column as finite numbers. Raises BadInput for a value that is missing or none,
+    naming the file, the column and the rows."""
     found, good = as_numbers(values)
     bad = ~good | ~np.isfinite(found)
     if bad.any():
@@ -259,7 +260,8 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
 
 
 def probability_column(path: str, name: str, values: pa.Array) -> Floats:
-    """A column of numbers between 0 and 1."""
+    """(n,) the values of a column as probabilities; what is up to a millionth beyond 0 or 1 counts as 0 or
+    1. Raises BadInput for a value further outside, and for one that is no number."""
     chance, outside = within_0_and_1(numbers(path, name, values))
     if outside.any():
         first = chance[np.argmax(outside)]
@@ -271,7 +273,8 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
 
 
 def words(path: str, name: str, values: pa.Array) -> Array:
-    """A column of text without gaps."""
+    """(n,) the values of a column as text, none of them empty or blank. Raises BadInput for one that is,
+    naming the file, the column and the rows."""
     text = as_text(values)
     empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
     if empty.any():

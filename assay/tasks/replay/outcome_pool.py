@@ -51,7 +51,8 @@ from assay.tasks.spec.pool import MOST_COMPARED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeColumns:
-    """Which columns of the file are what."""
+    """Which columns of a file of known outcomes are what: the label, predictions, probabilities, judges,
+    covariates, clusters, weights and so on. `outcome` names the kind, a key of READERS."""
 
     outcome: str                        # a key of READERS
     label: str = "label"

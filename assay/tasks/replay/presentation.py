@@ -23,7 +23,9 @@ _NOTE = (
 
 
 def replay_as_text(result: ReplayResult) -> str:
-    """What `assay replay` prints."""
+    """The text that `assay replay` prints: error and coverage of each method by budget, then the labels of
+    all methods to each half-width. Where the best of several systems is asked for, how well it was named
+    instead."""
     repeats = plural(result.repeats, "evaluation")
     largest = result.methods[0].budgets[-1].labels
     audit = f", {result.audit:,} of {largest:,} labels spread evenly" if result.audit else ""

@@ -53,12 +53,14 @@ class RecycledColumns:
 
     @property
     def parent(self) -> str:
-        """What the parent is called."""
+        """What the parent is called: the column of its predictions, or a fixed name where the majority of
+        the systems stands for it."""
         return MAJORITY if self.ensemble is None else self.ensemble
 
     @property
     def names(self) -> list[str]:
-        """All columns that are read."""
+        """All columns that are read, each once: the ids, the predictions of every system and, where they are
+        given, the labels and the predictions of the parent."""
         beside = (name for name in (self.label, self.ensemble) if name is not None)
         return list(dict.fromkeys([self.item_id, *self.systems.values(), *beside]))
 

@@ -49,7 +49,8 @@ _WORTH_STARTING = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One block of one method."""
+    """One block of repeats of one method, the unit that a process works on: its number, from which its
+    random stream follows, and how many repeats it has."""
 
     method: str
     index: int
@@ -58,7 +59,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRun:
-    """The result of a block: a trace for each number."""
+    """What a block gave: a trace of estimates for each number that is simulated, and the seconds that it
+    took."""
 
     traces: list[Trace]
     seconds: float

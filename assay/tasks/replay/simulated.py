@@ -49,7 +49,8 @@ _WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<beta>[0-9.]+)\))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRequest:
-    """What to simulate on a labelled pool."""
+    """What to simulate on a labelled pool: the methods and measures, rising budgets of labels, how often
+    each method is repeated, and how rounds are set up. All random choices follow from `seed`."""
 
     methods: tuple[str, ...]
     # as they are written: macro_f1, f1(cat), fbeta(2).  Of two classes the first drives the sampling, or all
@@ -92,7 +93,9 @@ class ReplayRequest:
 
 
 def measure_of_two_classes(written: str) -> Measure:
-    """From `f1`, or `fbeta(2)`. Raises BadArgument, UnknownName or BadInput."""
+    """The measure of two classes that is written as `f1` or `fbeta(2)`. Raises BadArgument for text that is
+    no name of a measure, UnknownName for a measure there is not, and BadInput for a setting it does not
+    take."""
     found = _WRITTEN.fullmatch(written)
     if found is None:
         raise BadArgument("measures", f"{written!r} is not the name of a measure; write f1, or fbeta(2)")
@@ -107,7 +110,9 @@ def measure_of_two_classes(written: str) -> Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodResult:
-    """How one method did on one measure."""
+    """How one method did on one number of a replay: error and coverage at each budget, labels to each
+    half-width, seconds a round, and the true value. Each system, class and point of a curve is a number
+    of its own."""
 
     method: str
     system: str | None = field(default=None, metadata=key_as(several=True))   # None: the pool's own
@@ -133,7 +138,8 @@ class MethodResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleBudget:
-    """The oracle at one budget."""
+    """The oracle at one budget: the labels, and the width of its interval, not cut to the range of the
+    measure."""
 
     labels: int
     width: float                         # not cut to the measure's range
@@ -141,7 +147,8 @@ class OracleBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleLabels:
-    """The oracle at one half-width."""
+    """The labels with which the oracle comes to one half-width; 0 where the rates that it knows tell the
+    measure by themselves."""
 
     half_width: float
     labels: int                          # 0 where the rates alone tell the measure
@@ -174,7 +181,8 @@ class BestReplay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """A whole replay."""
+    """A whole replay: the pool and its true values, how each method did on each measure and, where it is
+    known, what an oracle would have needed."""
 
     pool: str
     n: int                               # its items
@@ -189,11 +197,13 @@ class ReplayResult:
 
     @property
     def of_systems(self) -> bool:
-        """Whether several systems were judged."""
+        """Whether several systems were judged: whether any entry is of a system by name and not of the
+        pool's own prediction."""
         return any(entry.system is not None for entry in self.methods)
 
     def to_json(self) -> dict[str, Any]:
-        """What `assay replay --json` prints: plain JSON values."""
+        """What `assay replay --json` prints: the result as plain values of JSON, without the key `system`
+        where the pool's own prediction alone was judged."""
         told: dict[str, Any] = printed(self)
         if not self.of_systems:
             for entry in (*told["methods"], *told["oracle"]):
@@ -202,13 +212,15 @@ class ReplayResult:
 
 
 def name_of(measure: str, system: str | None) -> str:
-    """`f1`, or `f1 of child` for a further system."""
+    """What a number of a replay is called: the measure, as in `f1`, or `f1 of child` for a further system or
+    for one of several questions."""
     return measure if system is None else f"{measure} of {system}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
-    """One number that is simulated."""
+    """One number that is simulated: a measure, its true value on the pool (NaN where it has none), the
+    length of its range, and the system, class, threshold or question that it is of."""
 
     measure: str
     truth: float                  # NaN where it has no value on the pool, and nothing can be compared with it
@@ -221,7 +233,8 @@ class Simulated:
 
 
 class Simulation(ABC):
-    """A request for one pool."""
+    """What a replay request comes to on one pool: its measures, the numbers that are simulated with their
+    true values, its methods by name, and the oracles. One subclass is of two classes, one of any outcome."""
 
     request: ReplayRequest
     measures: Any          # as the methods take them
@@ -241,7 +254,7 @@ class Simulation(ABC):
         return name
 
     def oracles(self) -> dict[str, OracleResult]:
-        """The oracles by `name_of`; none where nobody knows one."""
+        """Oracles by `name_of`, each with what it needs; empty unless a subclass knows the rates of cells."""
         return {}
 
 

@@ -23,7 +23,9 @@ _BY_TRUTH, _WHATEVER_THE_TRUTH = ("False positives", "Misses"), ("Wrong answers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonLine:
-    """A person who labelled, as the page prints them."""
+    """One person who labelled, under the name made for the report, as texts for the page: answers, skips,
+    agreement with the labels, gold answered right, and error rates in the order of the section's
+    headings."""
 
     name: str
     answers: str
@@ -35,7 +37,8 @@ class PersonLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementLine:
-    """One statistic of agreement."""
+    """One statistic of agreement as texts for the page: its name, the items it rests on, the share of
+    answers that agreed, its value, and its interval."""
 
     name: str
     items: str
@@ -67,7 +70,9 @@ class CeilingLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorsSection:
-    """What the page's section needs."""
+    """Everything the template prints in the section about people who label: a line for each person,
+    statistics of agreement, estimates without their errors, and what one person reaches against another.
+    `note` says why there is no correction."""
 
     note: str | None
     answers_of: str

@@ -50,7 +50,8 @@ def ranked_line(one: RankedSystem) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestLine:
-    """One system in the table."""
+    """One system in the table of the best system, as texts: its value, the interval that holds together with
+    those of all, whether it is named, in or out, and its strength in pairwise comparisons."""
 
     system: str
     value: str

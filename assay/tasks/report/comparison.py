@@ -83,7 +83,8 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonLine:
-    """One difference, as a table has it."""
+    """One difference between two systems as a table prints it: measure, systems, value, its own and its
+    simultaneous interval, the chance that the new system is better, and the verdict in words."""
 
     name: str            # the measure
     of: str              # the system and the class
@@ -98,7 +99,9 @@ class ComparisonLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonSection:
-    """What the page's section needs."""
+    """Everything the template prints where systems are compared: the figure of differences from the
+    baseline, a line for each difference in the pool and in segments, and how often predictions agree
+    without any label."""
 
     baseline: str
     figure: Picture
@@ -112,7 +115,7 @@ class ComparisonSection:
 
 
 def levels_of(rows: Sequence[MeasureEstimate]) -> list[MeasureEstimate]:
-    """The estimates of single systems, of the whole pool."""
+    """The estimates of single systems on the whole pool: rows without a segment and without a comparison."""
     return [row for row in rows if row.segment is None and row.comparison is None]
 
 
@@ -122,7 +125,8 @@ def differences_of(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimat
 
 
 def differences_by_segment(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimate, Comparison]]:
-    """The same in each segment."""
+    """The differences between systems within segments, each with what it says of which is better; those of
+    the whole pool are left out."""
     return [
         (row, row.comparison) for row in rows if row.segment is not None and row.comparison is not None
     ]
@@ -135,7 +139,8 @@ def first_differences(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEsti
 
 
 def decided(rows: Sequence[MeasureEstimate]) -> bool:
-    """Whether every difference of the first measure has a verdict."""
+    """Whether every difference of the first measure has a verdict other than open; True where there are no
+    differences."""
     return all(c.verdict != "open" for _, c in first_differences(rows))
 
 
@@ -207,7 +212,8 @@ def verdict_in_words(row: MeasureEstimate, c: Comparison) -> str:
 
 
 def chance_in_words(c: Comparison) -> str:
-    """`97%`; never 0% or 100% where that is not certain."""
+    """The chance that the new system is better, such as `97%`, `under 1%` or `over 99%`: 0% and 100% stand
+    only where that is certain, and `–` where the chance is not known."""
     if c.chance_better is None:
         return "–"
     if c.chance_better in (0.0, 1.0):
@@ -240,7 +246,8 @@ def comparison_section(data: "ReportData") -> ComparisonSection | None:
 
 
 def comparison_line(row: MeasureEstimate, c: Comparison) -> ComparisonLine:
-    """One difference, as the table prints it."""
+    """One difference between systems as texts for a table. Its verdict says, where known, about how many
+    more labels would decide."""
     more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),
@@ -278,7 +285,9 @@ def agreeing(systems: "ComparedSystems", items: int) -> list[str]:
 
 
 class ComparedJson(TypedDict):
-    """Several systems side by side."""
+    """What `assay compare --json` prints: the estimates of several systems on one pool, their differences
+    from the baseline or from each other, and both by segment. `decided` is true once no difference of the
+    first measure is open."""
 
     evaluation: str
     state: StateName
@@ -297,7 +306,8 @@ class ComparedJson(TypedDict):
 
 
 def comparison_json(data: "ReportData", systems: "ComparedSystems") -> ComparedJson:
-    """What `assay compare --json` prints."""
+    """The object that `assay compare --json` prints: systems, estimates and differences of the pool, then
+    both in each segment, from the data of a report."""
     return {
         "evaluation": data.evaluation,
         "state": data.state,

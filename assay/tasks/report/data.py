@@ -49,7 +49,8 @@ def checked(row: MeasureEstimate) -> MeasureEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSystems:
-    """The systems that are compared."""
+    """The systems that a report compares: the baseline, the others, and for each of these the number of
+    items of the pool that it predicts otherwise."""
 
     baseline: str
     others: Sequence[str]
@@ -60,7 +61,8 @@ class ComparedSystems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSummary:
-    """The frozen pool, from its manifest."""
+    """The frozen pool as its manifest has it: its number of items N, the digest of its values, its sources,
+    and how many items are predicted positive, None without a positive class."""
 
     n: int
     digest: str

@@ -162,7 +162,8 @@ def _told(data: ReportData, rows: Sequence[MeasureEstimate]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointLine:
-    """One measure of the region."""
+    """One measure of the joint region as texts: its center, how far the region reaches from there to either
+    side, and its correlation with every measure, itself included."""
 
     name: str
     center: str
@@ -172,7 +173,8 @@ class JointLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointSection:
-    """What the template needs of the region."""
+    """Everything the template prints about the joint region of several measures: its confidence, how it was
+    made, a line for each measure, and a figure of the first two."""
 
     confidence: str
     names: str
@@ -182,7 +184,9 @@ class JointSection:
 
 
 def joint_section(joint: JointRegion, outcome: OutcomeKind | None = None) -> JointSection:
-    """The joint region of the measures in words and numbers."""
+    """The joint region {G : (G - center)ᵀ shape⁻¹ (G - center) ≤ 1} of several measures in words and
+    numbers. The figure shows the first two measures; it is None where the region has no width along one
+    of them."""
     names = [wording.measure_name(name) for name in joint.measures]
     shape, reach = joint.shape, joint.reach
     return JointSection(

@@ -44,7 +44,8 @@ for the whole record: noted elsewhere, it tells later whether anything was chang
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawRow:
-    """One draw of a closed or open round."""
+    """One draw of a closed or open round, a row of draws.csv: the item with its stratum, cell and rank in
+    the cell, the probability it was drawn with and of which kind, and what became of it."""
 
     round: int
     draw: int
@@ -74,7 +75,8 @@ class ExposureRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisedRow:
-    """One label that a revision changed."""
+    """One label that a revision changed, a row of revisions.csv: label and reason before and after, and the
+    numbers of the people whose answers changed."""
 
     revision: int
     round: int
@@ -88,7 +90,8 @@ class RevisedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidencePack:
-    """Everything in the pack."""
+    """Everything in the evidence pack of an evaluation: facts as JSON values, its draws, which fields were
+    shown to whom, and labels that revisions changed."""
 
     evaluation: str
     facts: Mapping[str, Any]     # JSON values
@@ -121,7 +124,8 @@ def evidence_files(evidence: EvidencePack) -> dict[str, bytes]:
 
 
 def evidence_zip(evidence: EvidencePack) -> bytes:
-    """The evidence pack as a zip archive."""
+    """The evidence pack as the bytes of a zip archive with five files. The same pack gives the same bytes,
+    because its entries carry no time of their own."""
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
         for name, blob in evidence_files(evidence).items():

@@ -33,7 +33,7 @@ class ReportNotWritten(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
-    """Where the three files of a report are."""
+    """The paths of the three files of a written report: the page, the JSON and the Parquet table."""
 
     html: Path
     json: Path
@@ -85,7 +85,8 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
 # For machines: the contract JSON of every command, and one Parquet row per round and measure.
 
 class RoundJson(TypedDict):
-    """What was known when a round closed."""
+    """What was known when a round closed: how many items were newly asked in it, the labels so far, and the
+    estimates."""
 
     round: int
     asked: int                       # newly
@@ -94,7 +95,8 @@ class RoundJson(TypedDict):
 
 
 class ReportJson(EvaluationJson):
-    """The file report.json."""
+    """The content of report.json: where the evaluation stands, its estimates round by round, and, where they
+    apply, what is known of annotators, judges, wrong predictions and calibration."""
 
     history: list[RoundJson]
     annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
@@ -133,7 +135,8 @@ def report_parquet(data: ReportData) -> bytes:
 
 
 def parquet_of(several: Sequence[ReportData]) -> bytes:
-    """The same of several evaluations, one after the other."""
+    """A Parquet file, in bytes, with a row for each evaluation, round and estimate, evaluation after
+    evaluation: the measure, what it is of, its value and interval, and what it rests on."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -27,7 +27,8 @@ FIGURES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeLine:
-    """One figure of a judge."""
+    """One figure of a judge as texts for the page: its name, value and interval, or the reason why it is
+    undefined."""
 
     judge: str
     figure: str
@@ -38,14 +39,16 @@ class JudgeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSection:
-    """What the template needs."""
+    """What the template prints about the pool's judges: a table of their figures, and sentences that explain
+    it."""
 
     rows: tuple[JudgeLine, ...]
     lines: tuple[str, ...]
 
 
 def judges_in_words(judges: Judges) -> JudgeSection:
-    """The table, and whether the judges saved anything."""
+    """A table of every figure of every judge, with sentences that explain the figures and say whether the
+    judges saved labels."""
     rows = [_line(judge.name, figure) for judge in judges.judges for figure in judge.figures]
     return JudgeSection(rows=tuple(rows), lines=(*_explained(judges), _saved(judges)))
 
@@ -102,7 +105,8 @@ _VERDICTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectLine:
-    """How one judge moves with one feature."""
+    """How one judge moves with one feature of the items, as texts: the effect with its interval, and whether
+    it is beyond chance."""
 
     judge: str
     feature: str        # with its level, or its step
@@ -127,7 +131,8 @@ class AuditLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChecksSection:
-    """What the template needs."""
+    """What the template prints about checks of judges: effects of features with what they come to, audits of
+    calibration line by line with their verdicts, and notes."""
 
     rows: tuple[EffectLine, ...]
     lines: tuple[str, ...]
@@ -137,7 +142,8 @@ class JudgeChecksSection:
 
 
 def judge_checks_in_words(checks: JudgeChecks) -> JudgeChecksSection:
-    """Both tables, and what they come to."""
+    """Both tables of the checks of judges, the effects of features and the audits of calibration, with
+    sentences on what each comes to."""
     effects = checks.effects
     return JudgeChecksSection(
         rows=() if effects is None else tuple(map(_effect_line, effects.effects)),
@@ -161,7 +167,8 @@ def _effect_line(one: FeatureEffect) -> EffectLine:
 
 
 def feature_in_words(one: FeatureEffect) -> str:
-    """`length(answer), by 412 more`, or `format: list, against all others`."""
+    """A feature with what is compared: `length(answer), by 412 more` for a number, `format: list, against
+    all others` for one level of a text."""
     if one.level is not None:
         return f"{one.feature}: {one.level or '(empty)'}, against all others"
     return one.feature if one.step is None else f"{one.feature}, by {one.step:.3g} more"

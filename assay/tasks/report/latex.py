@@ -26,7 +26,8 @@ _SPECIAL = {
 
 
 def latex_files(data: ReportData) -> Mapping[str, bytes]:
-    """`report.tex` and `report.bib`; the same data gives the same bytes."""
+    """The files for a paper by name, in bytes: `report.tex`, a table of estimates and a paragraph of
+    methods, and `report.bib`, its references. The same data gives the same bytes."""
     keys = _cited(data)
     text = "\n".join([
         f"% Estimates of {_comment(data.evaluation)}, by assay report --latex. The preamble needs "

@@ -31,7 +31,8 @@ from assay.tasks.report.rendering import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeSection:
-    """What the page's section needs."""
+    """What the page shows of one kind of outcome beside the estimates: a title and a caption with a figure,
+    a table, or both. Each row is a name and the texts under the heads."""
 
     title: str
     caption: str
@@ -151,7 +152,7 @@ def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
 # Preferences: the shares of win, loss and tie as bars with their intervals.
 
 def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
-    """A bar for each outcome."""
+    """A figure with a bar and an interval for each outcome's share of the pool."""
     told = "; ".join(
         f"{row.class_name}: {wording.row_in_short(row)}" for row in rows
     )
@@ -180,7 +181,8 @@ MOST_NUMBERS = 12     # classes up to which the numbers are written into the squ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfusionMatrix:
-    """What the page's section needs."""
+    """The confusion matrix as the page shows it: a figure, the classes, and a table with one row for each
+    predicted class, empty where there are too many classes."""
 
     figure: Picture
     classes: Sequence[str]

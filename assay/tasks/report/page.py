@@ -135,7 +135,8 @@ def _wide(row: MeasureEstimate) -> tuple[float | None, float | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateLine:
-    """One estimate, as the page prints it."""
+    """One estimate as the page prints it: texts for value, interval, half-width and meaning, the labels it
+    rests on, and its interval drawn as a bar. `undefined` says why there is no value."""
 
     name: str
     meaning: str
@@ -159,7 +160,8 @@ class EstimateLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceLine:
-    """What stands beside one estimate: see `tasks.report.price`."""
+    """What labels bought beside one estimate, as texts: the labels that random sampling would need, the
+    share that rests on the model, what may be unseen, and the wide interval (`tasks.report.price`)."""
 
     name: str
     random: str
@@ -171,7 +173,8 @@ class PriceLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthLine:
-    """One estimate beside the true value."""
+    """One estimate beside its true value, as texts: the error is the estimate minus the truth, and `inside`
+    says whether the interval holds the truth."""
 
     name: str
     value: str
@@ -289,7 +292,8 @@ def price_line(data: ReportData, row: MeasureEstimate) -> PriceLine:
 
 
 def truth_lines(data: ReportData) -> list[TruthLine]:
-    """The measures whose true value is known."""
+    """A line for each measure of the whole pool whose true value is known, as in a demo; measures of a
+    further system, class or question are left out."""
     lines = []
     for row in whole_pool_rows(data):
         true = (data.truth or {}).get(row.measure)
@@ -332,7 +336,7 @@ def _zero(row: MeasureEstimate) -> float | None:
 
 
 def report_html(data: ReportData) -> bytes:
-    """The page, as UTF-8."""
+    """The report as one self-contained HTML page in UTF-8; the same data gives the same bytes."""
     return render("page.html.j2", **report_values(data))
 
 

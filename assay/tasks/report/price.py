@@ -36,7 +36,8 @@ _REGIMES = {
 
 
 def random_labels_in_words(row: MeasureEstimate) -> str:
-    """`about 11,000`, or why it cannot be said."""
+    """How many labels random sampling would have needed for this interval, such as `about 11,000` or `all
+    5,000`, or the reason why that cannot be said."""
     tag = row.price_tag
     if tag is None:
         return "not recorded"
@@ -67,7 +68,8 @@ def unseen(row: MeasureEstimate) -> str:
 
 
 def rests_on_model(row: MeasureEstimate) -> str:
-    """Share of the pool in cells where nobody labelled anything."""
+    """The share of the pool, in percent, in cells where nobody labelled anything, so that the estimate rests
+    there on the model alone; `–` where that does not apply, and `not recorded` where no price was."""
     if row.price_tag is None:
         return "not recorded"
     tag = row.not_excluded
@@ -169,7 +171,8 @@ class SimulationErrorJson(TypedDict):
 
 
 class ForecastJson(TypedDict):
-    """Labels until a goal is met, over plausible worlds."""
+    """How many labels it takes to reach a goal, over worlds simulated from what is known: the median, the
+    range of the middle 80% of worlds, and the share of worlds that reached the goal within the horizon."""
 
     half_width: float | None         # the goal is one of the first three
     variance: float | None
@@ -185,7 +188,8 @@ class ForecastJson(TypedDict):
 
 
 class OutlookJson(TypedDict):
-    """What is ahead of an evaluation that has not finished."""
+    """What is ahead of an evaluation that has not finished: the labels until its target and until its
+    verdict, and the audit that would narrow a wide interval. Each is null where it does not apply."""
 
     target: ForecastJson | None      # until the target
     verdict: ForecastJson | None     # until the verdict
@@ -205,7 +209,8 @@ def outlook_json(ahead: Outlook) -> OutlookJson:
 
 
 def outlook_lines(ahead: Outlook) -> list[str]:
-    """The forecast in lines for a terminal."""
+    """The forecast in lines for a terminal: one for the target, one for the verdict and one for an audit, as
+    far as each is known."""
     told = [found for found in (ahead.target, ahead.verdict) if found is not None]
     lines = [f"forecast: {forecast_in_words(found, ahead.budget)}" for found in told]
     return lines + ([f"audit: {audit_in_words(ahead.audit)}"] if ahead.audit else [])
@@ -276,7 +281,8 @@ def audit_in_words(price: AuditPrice) -> str:
 
 
 def words_of_range(low: int | None, high: int | None, horizon: int) -> str:
-    """`300 to 610`; None: more than the horizon."""
+    """A range of labels in words, `300 to 610`. An end that is None lies beyond the horizon and reads `more
+    than` it; two equal texts are said once."""
     ends = [f"more than {horizon:,}" if end is None else f"{end:,}" for end in (low, high)]
     return " to ".join(dict.fromkeys(ends))
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: Any) -> bytes:
-    """The page, as UTF-8, with the stylesheet of reports."""
+    """The page that a template makes of these values, in UTF-8, with the stylesheet of reports. Characters
+    that UTF-8 cannot hold become question marks."""
     environment, style = _templates()
     return environment.get_template(template).render(style=style, **values).encode("utf-8", "replace")
 
@@ -78,7 +79,8 @@ _STYLE: Any = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A figure of a page, drawn twice."""
+    """A figure of a page, drawn once for wide screens and once for phones, each an SVG in a data URI, with a
+    text that tells what it shows."""
 
     source: str      # of an <img>: a data URI
     narrow: str      # the same drawn for a phone

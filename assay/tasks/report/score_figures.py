@@ -23,7 +23,8 @@ _ACROSS = {"pr_curve": "recall", "roc_curve": "false_positive_rate"}   # of the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveSection:
-    """What a section of the page needs."""
+    """A curve by threshold as the page shows it: a figure, the names of its two rates, and a row for each
+    threshold with the estimate of each rate and its interval in the band that holds for all thresholds."""
 
     title: str
     of: str
@@ -34,7 +35,8 @@ class CurveSection:
 
 
 def curves(data: ReportData) -> list[CurveSection]:
-    """Every curve that was asked for."""
+    """A section for every curve of the whole pool that was asked for, such as ROC or precision and recall;
+    of each class where it is asked of several."""
     found: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
     for row in data.estimates:
         if row.curve is not None and row.segment is None:
@@ -133,7 +135,8 @@ def _curves_in_words(names: Sequence[str], points: Sequence[Sequence[MeasureEsti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinSection:
-    """A figure, and the table below it."""
+    """A figure over bins of a score or a probability, and the table below it: its heads, and for each bin
+    its label and its numbers."""
 
     title: str
     caption: str
@@ -143,7 +146,7 @@ class BinSection:
 
 
 def bin_label(lower: float, upper: float) -> str:
-    """`0.1 to 0.2`, to three figures."""
+    """The bounds of a bin in words, each to three significant figures: `0.1 to 0.2`."""
     low, high = (wording.plain_number(float(f"{x:.3g}")) for x in (lower, upper))
     return f"{low} to {high}"
 

@@ -52,12 +52,13 @@ def interval_kind(kind: str) -> str:
 
 
 def demanded(data: "ReportData") -> str | None:
-    """`at least 0.8`, or None when no limit was set."""
+    """The limit of the evaluation in words, such as `at least 0.8`; None where no limit was set."""
     return wording.allowed(data.limit_min, data.limit_max)
 
 
 def target(data: "ReportData") -> str | None:
-    """The precision that was asked for."""
+    """The target in words: a half-width, a variance, the best of several systems, or several targets
+    together; None where none was set."""
     if data.targets:
         return _several_targets(data)
     if data.target_half_width is not None:
@@ -98,7 +99,8 @@ def labels(total: int, budget: int, known_before: int, *, named: bool = False) -
 
 
 def stopped(data: "ReportData") -> str:
-    """Why it stopped, or that it has not."""
+    """A sentence on why the evaluation stopped (target, budget or pool), or that it has not and its figures
+    will change."""
     match data.stopped_by:
         case "half_width" | "variance":
             return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
@@ -183,7 +185,7 @@ def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
 
 
 def sampling(data: "ReportData") -> str:
-    """How the labelled items were chosen."""
+    """A sentence on how the labelled items were chosen: the method's own note, or else its name."""
     return data.sampling_note or f"Items were chosen by the method “{data.method}”."
 
 
@@ -257,7 +259,8 @@ def likely_worst_segment(rows: Sequence[MeasureEstimate]) -> str:
 
 
 def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:
-    """What to know before these estimates are used."""
+    """Sentences on what to know before these estimates are used: too few labels, values beyond what was
+    seen, or one label that makes more than half of a variance. Empty where nothing is to be said."""
     heavy = [
         f"{wording.measure_name(row.measure)} ({wording.percent(round(row.warning.share_of_one_label, 2))})"
         for row in rows if row.warning is not None
@@ -310,7 +313,8 @@ def _few_labels(rows: Sequence[MeasureEstimate]) -> str:
 def people_in_words(
     rows: Sequence[MeasureEstimate], revision: int, items: int, moved: Sequence[Moved]
 ) -> list[str]:
-    """How changed, undecided and missing answers changed the estimates."""
+    """Sentences on how changed answers (the revision), undecided items and unanswered ones changed the
+    estimates; empty where none did."""
     lines = []
     if revision:
         changes = "; ".join(_moved(one) for one in moved)
@@ -377,7 +381,8 @@ def _in_short(one: Ends) -> str:
 
 
 def served_in_words(data: "ReportData") -> str:
-    """Which measures the choice of items served."""
+    """A sentence on which measures or questions the choice of items served: those under `drive` in the spec,
+    all of them, or the first."""
     drive = data.spec.get("drive")
     if drive and "questions" in data.spec.get("labels", {}):
         return f"The choice of items served the questions {', '.join(drive)}."

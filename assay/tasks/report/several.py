@@ -27,7 +27,8 @@ _VERDICTS = {"ok": "ok", "breach": "breach", "inconclusive": "inconclusive", Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationLine:
-    """One evaluation, by its first measure."""
+    """One evaluation in the table of several, by its first measure: texts for value, interval, verdict,
+    labels, pool and date, and the place of its part on the page."""
 
     name: str
     at: str              # the id of its part of the page
@@ -138,7 +139,8 @@ def comparing(several: Sequence[ReportData]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPart:
-    """What the page says of one evaluation."""
+    """The part of the page about one of several evaluations: headline, verdict, why it stopped, a figure of
+    its first estimate against labels, facts, and a link to its own report."""
 
     at: str
     name: str
@@ -217,14 +219,15 @@ def several_files(several: Sequence[ReportData]) -> Mapping[str, bytes]:
 
 
 class ReportedPoolJson(TypedDict):
-    """The pool of an evaluation."""
+    """The frozen pool of an evaluation: its number of items and the digest of its values."""
 
     items: int
     digest: str
 
 
 class ReportedJson(EvaluationJson):
-    """One of several evaluations in a report."""
+    """One of several evaluations in a report: what the JSON of every evaluation has, its pool, and when it
+    began and finished, each null where that is not recorded."""
 
     pool: ReportedPoolJson
     began: str | None                # when it began and finished; null where that is not recorded
@@ -232,7 +235,8 @@ class ReportedJson(EvaluationJson):
 
 
 class SeveralJson(TypedDict):
-    """Several evaluations in one report, also in its reports.json."""
+    """What `assay report --json` prints of several evaluations, and what its file reports.json holds: one
+    entry for each, in the order asked for."""
 
     evaluations: list[ReportedJson]
 

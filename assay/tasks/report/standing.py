@@ -54,7 +54,8 @@ class WaitingFor:
 
     @property
     def deadline_text(self) -> str | None:
-        """Of the round, with its zone."""
+        """The deadline of the round with its time zone, in ISO 8601 to the second; None without a deadline.
+        """
         return None if self.deadline is None else self.deadline.isoformat(timespec="seconds")
 
 
@@ -74,7 +75,8 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionRow:
-    """More labels that a finished evaluation was given."""
+    """More labels that a finished evaluation was given: the budget before and after, the rounds closed by
+    then, the confidence of each interval from then on, and who asked for it."""
 
     extension: int                      # from 1
     rounds: int                         # closed by then
@@ -89,20 +91,22 @@ class ExtensionRow:
 
 
 class OutcomesJson(TypedDict):
-    """Labels that come by themselves."""
+    """Labels that come by themselves, from a source of outcomes: how many items have one."""
 
     known: int                       # items whose label has come
 
 
 class RevisedJson(TypedDict):
-    """What answers that changed later did to the estimates."""
+    """What answers that changed after their rounds were closed did: how many items have another label now,
+    and how each estimate of the whole pool moved."""
 
     items: int                       # with another label than their round was closed with
     moved: list[Moved]               # one for each estimate of the whole pool
 
 
 class EvaluationJson(OwnershipJson):
-    """An evaluation, finished or not."""
+    """An evaluation, finished or not: its state, verdict, labels, rounds and estimates. Keys for what is
+    unusual, such as extensions or revisions, are there only where they apply."""
 
     evaluation: str                  # its name
     state: StateName                 # waiting: for people; open: something is due
@@ -123,7 +127,8 @@ class EvaluationJson(OwnershipJson):
 
 
 class StandingJson(EvaluationJson):
-    """Where an evaluation stands."""
+    """Where an evaluation stands: what the JSON of every evaluation has, the method in use and why it was
+    chosen, what the interval takes on trust, and a forecast of the labels ahead."""
 
     method: str                      # the one in use, never auto
     method_reason: str | None        # why auto chose it; null where it was asked for by name
@@ -176,7 +181,8 @@ class Standing:
 
     @property
     def joint(self) -> JointRegion | None:
-        """The joint region of several measures, where there is one."""
+        """The joint region of several measures after the last closed round; None before the first, and where
+        the method gives none."""
         return self.known.joint if self.known else None
 
     @property
@@ -216,7 +222,8 @@ class Standing:
         return told
 
     def to_json(self) -> StandingJson:
-        """What `run`, `advance`, `status` and `report` print with `--json`."""
+        """The object that `run`, `advance`, `status` and `report` print with `--json`: what every evaluation
+        has, with method and forecast."""
         return {
             **self.contract(), "method": self.method, "method_reason": self.why_method,
             "rests_on": self.rests_on,
@@ -225,7 +232,8 @@ class Standing:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 3 breach, 4 inconclusive, 5 not finished."""
+        """The exit code of a command: 0 done, 3 breach, 4 inconclusive or finished without a best system, 5
+        not finished."""
         if self.state != "finished":
             return 5
         if self.verdict is None and self.best is not None and self.best.winner is None:

@@ -52,7 +52,8 @@ def measure_bounds(
 
 
 def is_error(name: str, outcome: OutcomeKind | None) -> bool:
-    """Whether a measure is the better the smaller it is."""
+    """Whether a measure is better the smaller it is, as errors are, for this kind of outcome; None means two
+    classes."""
     return named(name).is_error if outcome is None else _made(name, outcome).is_error
 
 
@@ -85,7 +86,8 @@ def decimals(value: float | None, lower: float | None, upper: float | None) -> i
 
 
 def digits_for(row: MeasureEstimate) -> int:
-    """The decimals of an estimate and its interval."""
+    """The decimals that an estimate and its interval are printed with: enough to show two figures of the
+    half-width."""
     return decimals(row.value, row.lower, row.upper)
 
 
@@ -93,7 +95,7 @@ _ANY_FLOAT = Context(prec=340)    # digits: those of the largest float, and its 
 
 
 def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A decimal with a true minus sign."""
+    """A decimal with so many digits after the point and a true minus sign; −0 is printed as 0."""
     rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding, _ANY_FLOAT)
     return f"{_ANY_FLOAT.add(rounded, Decimal(0)):f}".replace("-", "−")     # + 0: no negative zero
 
@@ -124,7 +126,8 @@ def ends_in_words(
 
 
 def in_short(value: float | None, lower: float | None, upper: float | None) -> str:
-    """`0.891 [0.842, 0.932]`; `0.891` without an interval."""
+    """An estimate with its interval in brackets, `0.891 [0.842, 0.932]`, the ends rounded outwards; `0.891`
+    without an interval."""
     unknown = lower is None or upper is None
     ends = "" if unknown else f" [{ends_in_words(value, lower, upper, between=', ')}]"
     return estimate_text(value, lower, upper) + ends
@@ -139,7 +142,8 @@ def row_in_short(row: MeasureEstimate) -> str:
 
 
 def value_and_interval(value: float | None, lower: float | None, upper: float | None) -> str:
-    """`0.891 (0.842 to 0.932)`; `0.891` without an interval."""
+    """An estimate with its interval in parentheses, `0.891 (0.842 to 0.932)`, the ends rounded outwards;
+    `0.891` without an interval."""
     unknown = lower is None or upper is None
     ends = "" if unknown else f" ({ends_in_words(value, lower, upper)})"
     return estimate_text(value, lower, upper) + ends
@@ -177,31 +181,31 @@ def pooled_in_words(row: MeasureEstimate) -> str:
 
 
 def has_interval(row: MeasureEstimate) -> bool:
-    """Whether there is an interval to print."""
+    """Whether there is an interval to print: both ends are known, and the value is not exact."""
     return row.lower is not None and row.upper is not None and row.interval != "exact"
 
 
 def value_or_reason(row: MeasureEstimate) -> str:
-    """The estimate, or `undefined: reason`."""
+    """The estimate to the decimals its interval calls for, or `undefined:` and the reason."""
     if row.value is None:
         return f"undefined: {row.undefined_reason}"
     return _of_estimate(row.value, digits_for(row))
 
 
 def half_width(row: MeasureEstimate) -> str:
-    """Half the width of the interval, rounded up."""
+    """Half the width of the interval, rounded up, to the estimate's decimals; `–` without an interval."""
     if row.lower is None or row.upper is None:
         return "–"
     return number((row.upper - row.lower) / 2, digits_for(row), ROUND_CEILING)
 
 
 def percent(share: float) -> str:
-    """`95%`, `99.9%`."""
+    """A share in percent, to four significant figures: `95%`, `99.9%`."""
     return f"{100 * share:.4g}%"
 
 
 def grouped_digits(n: int) -> str:
-    """`251,003`."""
+    """A whole number with commas between groups of three digits: `251,003`."""
     return f"{n:,}"
 
 
@@ -238,6 +242,7 @@ def shown_text(value: Any) -> Any:
 
 
 def cost_in_words(bought: int, ownership: Ownership) -> str:
-    """`37.50 at 0.25 a label`; nothing without a price."""
+    """What these labels cost and the price of each, `37.50 at 0.25 a label`; the empty text where no price
+    is known."""
     price = ownership.price_per_label
     return "" if price is None else f"{bought * price:,.2f} at {price:g} a label"

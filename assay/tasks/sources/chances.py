@@ -46,7 +46,8 @@ class RowSums:
         self._decimals, self._columns = np.zeros(rows, np.int64), 0
 
     def add(self, column: Floats) -> None:
-        """Take the next column (n,)."""
+        """Take the next column (n,) of n probabilities: add it to the sums, and note how many decimals each
+        row is written with."""
         self.total += column
         self._columns += 1
         needed = np.full(len(column), _DECIMALS)

@@ -53,7 +53,8 @@ _WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How a CSV file is written."""
+    """How a CSV file is written: what separates values, its encoding as Python calls it, and a word of the
+    file that shows what the encoding was taken for."""
 
     delimiter: str = ","
     encoding: str = "utf-8"      # as Python calls it
@@ -61,7 +62,7 @@ class Dialect:
 
     @property
     def transcoded(self) -> bool:
-        """Whether its bytes are not those of UTF-8."""
+        """Whether the file has to be translated because its encoding is not UTF-8."""
         return self.encoding != "utf-8"
 
     @property
@@ -167,7 +168,8 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 class Transcoded(io.RawIOBase):
-    """A stream of another encoding, as UTF-8."""
+    """A stream of bytes in another encoding, read as UTF-8. Reading raises BadInput where bytes are not of
+    that encoding."""
 
     def __init__(self, path: str, inner: BinaryIO, encoding: str) -> None:
         self._path, self._inner, self._encoding = path, inner, encoding
@@ -175,7 +177,7 @@ class Transcoded(io.RawIOBase):
         self._left = b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Always True: the stream can be read from."""
         return True
 
     def readinto(self, into: "bytearray | memoryview") -> int:    # type: ignore[override]
@@ -223,7 +225,7 @@ class BoundedLines(io.RawIOBase):
         self._reading = Lock()
 
     def readable(self) -> bool:
-        """It is."""
+        """Always True: the stream can be read from."""
         return True
 
     def readinto(self, into: Any) -> int:
@@ -248,7 +250,8 @@ class BoundedLines(io.RawIOBase):
             raise self._refusal
 
     def stop(self) -> None:
-        """Read nothing more. Returns when no other thread is reading."""
+        """Read nothing more: from now on the stream is at its end. Returns when no other thread is reading.
+        """
         with self._reading:
             self._stopped = True
 
@@ -412,7 +415,8 @@ def count_csv_rows(file: SourceFile, column: str) -> CountedRows:
 
 
 def header(file: SourceFile) -> list[str]:
-    """The column names. Raises BadInput for a file without any."""
+    """The names of the columns, from the first line; one without a name is called by its place. Raises
+    BadInput for a file without any."""
     return _named(_known(cast("Any", file))[1])
 
 

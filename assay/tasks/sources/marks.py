@@ -18,7 +18,8 @@ _QUOTE, _LINE_FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A place in a text file where a row begins."""
+    """A place in a text file where a row begins: the number of that row, its byte, and the lines before it,
+    for messages."""
 
     row: int      # from 0, a header not counted
     byte: int
@@ -27,7 +28,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedRows:
-    """What counting the rows of a file found."""
+    """What counting the rows of a file found: how many there are, and the places from which it can be read,
+    none where rows cannot be told apart for certain."""
 
     rows: int
     marks: tuple[Mark, ...] = ()     # none at row 0
@@ -53,7 +55,8 @@ class CsvMarks:
         self._marks: list[Mark] = []
 
     def see(self, block: bytes) -> None:
-        """Look at the next bytes of the file."""
+        """Look at the next bytes of the file, in order. Once it is not certain where rows begin, nothing
+        more is looked at."""
         if self._bytes == 0 and block.startswith(b"\xef\xbb\xbf"):
             block, self._bytes, self._start = block[3:], 3, 3
         if not self._certain or not block:

@@ -27,7 +27,8 @@ def leaf_columns(schema: pa.Schema) -> list[str]:
 
 
 def every_name(schema: pa.Schema) -> list[str]:
-    """The columns, structures among them, and the fields of structures."""
+    """The names of all columns, structures among them, then of those fields of structures whose name no
+    column has."""
     names = schema.names
     known = set(names)
     return [*names, *(name for name in leaf_columns(schema) if name not in known)]

@@ -35,7 +35,8 @@ _TWICE = 2               # values that look like those of their columns, at leas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misquoted:
-    """A value that takes in what is not its own."""
+    """A value in quotation marks that takes in what is not its own: the line and the column where it opens,
+    what is wrong with it, and how it begins."""
 
     line: int            # of the file, from 1, in which it opens
     column: int          # from 0
@@ -69,7 +70,8 @@ class QuotedValues:
         self._columns: _Columns | None = None
 
     def see(self, block: bytes) -> None:
-        """The next bytes; none at the end of the file."""
+        """Look at the next bytes of the file; an empty block says that it has ended. Calls `refuse` for a
+        value that is not sound."""
         if not self._begun:
             block, self._begun = block.removeprefix(b"\xef\xbb\xbf"), True
         data, is_end = self._left + block, not block

@@ -73,7 +73,7 @@ from assay.tasks.table_address import DELTA, ICEBERG, SQL, QueryAddress, is_tabl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFile:
-    """A file on the local disk."""
+    """A file on the local disk: its path, its size in bytes, and its modification time as its version."""
 
     path: str
     size: int
@@ -106,13 +106,14 @@ class LocalFile:
             raise unreadable(self.path, error.strerror or str(error)) from None
 
     def check_unchanged(self) -> None:
-        """Compare size and modification time with the listing."""
+        """Raise BadInput where size or modification time of the file are no longer those that were listed."""
         if LocalFile.at(self.path) != self:
             raise changed_while_read(self.path)
 
 
 def list_local(source: str) -> list[LocalFile]:
-    """The files a source means, sorted by path."""
+    """The files on the local disk that a path, a folder or a glob means, sorted; none where nothing is
+    there. Raises BadInput for a pipe, a socket or a device."""
     if source.startswith("file://"):
         source = path_in_file_address(source.removeprefix("file://"))
     source = with_slashes(os.path.expanduser(source))
@@ -187,7 +188,7 @@ def is_there(source: str) -> bool:
 
 
 def is_local(source: str) -> bool:
-    """Whether a source is on the local disk."""
+    """Whether a source is on the local disk, by the scheme of its address."""
     return _PLACES.get(_scheme(source)) is _LOCAL
 
 
@@ -253,7 +254,8 @@ _MOST_TOLD = 20              # files that are asked how they are written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceBatch:
-    """Some consecutive rows of one file."""
+    """Some consecutive rows of one file, in the columns that were asked for: which file, the number of the
+    first row, and the values."""
 
     file: int               # index into Source.files
     first_row: int          # number of the first of them in the file, from 0, a header not counted
@@ -262,7 +264,8 @@ class SourceBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """Some consecutive rows of one file, to be read."""
+    """Some consecutive rows of one file that are to be read: the first row and how many, and a place in a
+    text file from which reading may begin."""
 
     file: int                  # index into Source.files
     first: int = 0             # the first of them, from 0
@@ -272,7 +275,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The files of a source, all of one format."""
+    """The files that a source means, all of one format, in the order in which they are read."""
 
     given: str
     files: tuple[SourceFile, ...]

@@ -71,7 +71,8 @@ def as_text(values: pa.Array) -> pa.StringArray:
 
 
 def are_bytes(type: pa.DataType) -> bool:
-    """Whether a column holds bytes rather than text."""
+    """Whether values of this Arrow type are bytes and not text; of a dictionary, whether those it stands for
+    are."""
     if pa.types.is_dictionary(type):
         return are_bytes(type.value_type)
     fixed = pa.types.is_fixed_size_binary(type) or type == pa.binary_view()

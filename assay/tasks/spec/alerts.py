@@ -101,7 +101,8 @@ class AlertSeverity(GrownPart):
     silent: Severity = Field(default="warning", description="info, warning or critical")
 
     def of(self, kind: Kind) -> Severity:
-        """The severity of an alert of this kind."""
+        """The severity of an alert of this kind, as the spec sets it: info, warning or critical. A recovery
+        has that of a breach."""
         severity: Severity = getattr(self, "breach" if kind == "recovery" else kind)
         return severity
 
@@ -136,7 +137,8 @@ class Maintenance(Part):
         return name
 
     def covers(self, moment: datetime) -> bool:
-        """Whether a moment lies in it."""
+        """Whether a moment lies in this span, by the clock of its own time zone. One that began the day
+        before counts while it lasts."""
         there = moment.astimezone(ZoneInfo(self.timezone))
         hour, minute = map(int, self.begins.split(":"))
         for back in (0, 1):     # it may have begun the day before
@@ -178,7 +180,7 @@ class Alerts(GrownPart):
     )
 
     def in_maintenance(self, moment: datetime) -> bool:
-        """Whether nobody is told of anything at a moment."""
+        """Whether a moment lies in any of the spans of maintenance, so that nobody is told of anything."""
         return any(one.covers(moment) for one in self.maintenance)
 
     @field_validator("channels")

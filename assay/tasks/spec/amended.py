@@ -33,7 +33,8 @@ _OF_A_MODEL = (
 
 
 def changed_keys(before: MonitorSpec, after: MonitorSpec) -> tuple[str, ...]:
-    """The keys whose values differ, such as limit.min, sorted."""
+    """The keys, such as `limit.min`, whose values differ between two versions of a monitor's spec, sorted. A
+    key that only one of them has differs too."""
     old, new = dict(_leaves(_by_name(before.to_json()))), dict(_leaves(_by_name(after.to_json())))
     return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
 

@@ -57,7 +57,9 @@ def _told_as(spec: Spec, share: float) -> str:
 
 
 def never_met_by_all(spec: Spec, rows: int) -> str | None:
-    """Why no labels can meet the target, where none can."""
+    """Why labels of all items could not meet the half-width that is asked about the population, and which
+    pool could; None where they could, or no such target is set. Even a census without an error leaves ±
+    −log(α/2)/(2N) times the range."""
     span = _range_of(spec)
     if span is None or spec.first_half_width is None:
         return None

@@ -85,7 +85,7 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
 
 
 def path(loc: Sequence[int | str]) -> str:
-    """`$.pool.display[0]` for ("pool", "display", 0)."""
+    """The place of a value in a spec, as in `$.pool.display[0]` for the keys and numbers pool, display, 0."""
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
 
 

@@ -104,7 +104,8 @@ Guidelines = Annotated[str, Field(max_length=20_000), AfterValidator(_some_text)
 
 
 class Deadline(Part):
-    """How long a round waits for people."""
+    """How long a round waits for people, in hours from its first post, and what then: it is closed with what
+    is answered, or waits on and is said to be overdue."""
 
     round_hours: float = Field(gt=0, allow_inf_nan=False, description="hours from the first post of a round")
     then: Literal["close", "wait"] = Field(
@@ -114,7 +115,8 @@ class Deadline(Part):
 
 
 class Adjudication(Part):
-    """How labels are made of answers."""
+    """How one label is made of the answers about an item: by majority or Dawid-Skene, of numbers by their
+    median or mean."""
 
     rule: RuleName = Field(
         description="majority (a tie goes to one person more) or dawid-skene; of numbers median or mean"
@@ -158,7 +160,8 @@ _FROZEN_AS: Mapping[str, str] = {"weight": WEIGHT, "strata": STRATUM, "cluster":
 
 
 class Spec(Part):
-    """One evaluation, as asked for."""
+    """The spec of one evaluation, checked and frozen: the pool, what people answer, measures, target and
+    budget, the method, the desk, and whatever else was asked for. `to_json` is what the ledger records."""
 
     of_monitor: ClassVar[bool] = False
     not_recorded: ClassVar[frozenset[str]] = frozenset({"store", "freeze_runner"})
@@ -311,7 +314,8 @@ class Spec(Part):
 
     @property
     def chosen_method(self) -> Method:
-        """The method, `auto` with its meaning today."""
+        """The method that chooses items, in its form for this kind of outcome. For `auto` it is what that
+        means before the pool is counted."""
         return method_for(self.choice.method, self.labels.outcome)
 
     @property
@@ -328,7 +332,8 @@ class Spec(Part):
 
     @property
     def knows_labels(self) -> bool:
-        """Whether it may begin with labels that are known already."""
+        """Whether the evaluation may begin with labels that are known already: outcomes that come by
+        themselves, or a warm start."""
         return self.outcomes is not None or self.warm_start is not None
 
     @property
@@ -350,7 +355,8 @@ class Spec(Part):
 
     @property
     def first_half_width(self) -> float | None:
-        """The half-width asked of the first measure."""
+        """The half-width asked of the first measure's interval, in the unit of the measure; None where none
+        is asked of it."""
         asked = self.target.half_width
         return (
             own_target(asked, self.measures_in_full[0], of_driving=True) if isinstance(asked, dict) else asked
@@ -365,17 +371,19 @@ class Spec(Part):
 
     @property
     def ownership(self) -> Ownership:
-        """Whose it is, and what a label costs."""
+        """Who owns the evaluation, which team, and what a label costs; each None where the spec does not
+        say."""
         return Ownership(owner=self.owner, team=self.team, price_per_label=self.price_per_label)
 
     @property
     def rule(self) -> RuleName:
-        """How labels are made of answers."""
+        """The rule by which answers become labels: that of the section `adjudication`, else the first that
+        this kind of answers has."""
         return self.adjudication.rule if self.adjudication else self.labels.answers.rules[0]
 
     @property
     def labelling(self) -> Labelling:
-        """What people are asked: what a desk is opened for."""
+        """What people are asked, put together from the parts of the spec: what a desk is opened for."""
         return Labelling(
             evaluation=self.name, answers=self.labels.answers, two_answers=self.labels.two_answers,
             display=self.pool.display, show_as=self.pool.show_as, id_column=self.pool.id, seed=self.seed,
@@ -399,7 +407,8 @@ class Spec(Part):
         )
 
     def to_json(self) -> JsonObject:
-        """What is recorded: plain JSON values, defaults included, without `not_recorded`."""
+        """The spec as plain values of JSON, as the ledger records it: defaults included, without the keys of
+        `not_recorded` and without choices that were not made."""
         return self.model_dump(
             mode="json", by_alias=True, exclude=set(self.not_recorded), exclude_none=True
         )
@@ -468,7 +477,8 @@ def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
 
 
 def refuse_idle_keys(spec: Spec, origin: str) -> None:
-    """Raises BadInput for a key that would change nothing."""
+    """Raise BadInput for the first key of the spec that would change nothing. The message names the key
+    after `origin`, which says where the spec comes from."""
     for key, text in idle(spec.pool, spec.labels, spec.method, spec.drive):
         raise BadInput(f"{origin}: $.{key} {text}")
 

@@ -114,7 +114,8 @@ class MeasureChoice(Part):
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """What is set besides the name."""
+        """Setting -> its value, of those that are given beside the measure's name, such as beta, class and
+        k; empty for a measure as it is."""
         given = {
             "beta": self.beta, "class": self.class_, "k": self.k, "tolerance": self.tolerance,
             "weights": self.weights, "at": self.at,
@@ -345,7 +346,8 @@ class Target(Part):
 
     @property
     def given(self) -> bool:
-        """Whether the spec has a target."""
+        """Whether the spec has a target: a half-width, a variance, or the best of several systems. Without
+        one the budget alone ends the evaluation."""
         return any(x is not None for x in (self.half_width, self.variance, self.best_of))
 
 
@@ -356,7 +358,8 @@ def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject
 
 
 class Budget(Part):
-    """What may be spent: the section `budget` of a spec."""
+    """What may be spent, the section `budget` of a spec: the most items that people may be asked to label
+    and, of these, how many are spread evenly over the pool as an audit against hidden positives."""
 
     labels: int = Field(ge=1, description="the most items that people may be asked to label")
     audit: int | None = Field(
@@ -371,7 +374,8 @@ class Budget(Part):
 
     @property
     def audit_share(self) -> float:
-        """The part of every batch that is spread evenly."""
+        """The share of every batch, from 0 to 1, that is spread evenly over the pool: audit/labels, and 0
+        without an audit."""
         return (self.audit or 0) / self.labels
 
     def of(self, labels: int) -> "Budget":
@@ -396,7 +400,8 @@ class Limit(Part):
 
 
 class Drop(Part):
-    """What counts as worse than before, in a monitor."""
+    """What counts as worse than before in a monitor: by how much, in the unit of the measure, and whether
+    that is told against the reference window or against the windows before."""
 
     by: float = Field(ge=0, allow_inf_nan=False, description="worse by more than this is a breach")
     than: Literal["reference", "previous"] = Field(
@@ -440,7 +445,7 @@ class WarmStart(Part):
 
     @property
     def key(self) -> str:
-        """Which of the three it names."""
+        """The key that says where earlier labels come from: `evaluation`, `source` or `label_studio`."""
         if self.evaluation is not None:
             return "evaluation"
         return "source" if self.source is not None else "label_studio"
@@ -478,7 +483,8 @@ MethodName = Annotated[str, AfterValidator(_known)]
 # `outcomes` in a spec: labels that come by themselves, after a delay.
 
 class Outcomes(Part):
-    """Where outcomes arrive, and what an item without one is."""
+    """Where labels that come by themselves arrive, and which column holds what; and the label of an item
+    without one, in a monitor once they are complete."""
 
     source: Predictions = Field(description="a file, folder or glob of outcomes, as they arrive")
     id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")

@@ -65,12 +65,14 @@ class JudgesLookedAt(Part):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the source among the features."""
+        """The features of judges that are columns of the pool's source; those written as `length(column)`
+        are left out. Empty without features."""
         return tuple(name for name in self.features or () if measured_length(name) is None)
 
 
 class SpecWithJudges(Protocol):
-    """A spec, as far as its judges are concerned."""
+    """What the checks of judges read of a spec: its name, its pool, its labels, and the section `judges`.
+    The specs of evaluations and of monitors both have them."""
 
     of_monitor: ClassVar[bool]
 

@@ -58,7 +58,8 @@ Spending = Literal["spread", "first"]
 
 
 class Schedule(Part):
-    """When the monitor looks: one of cron and every_minutes."""
+    """When a monitor looks: by a cron expression, in a time zone, or every so many minutes. Exactly one of
+    the two is given."""
 
     cron: _Text | None = Field(default=None, description='when to look, such as "0 6 * * *"')
     every_minutes: int | None = Field(default=None, ge=1, description="look every so many minutes")
@@ -86,7 +87,9 @@ class CatchUp(Part):
 
 
 class Watch(GrownPart):
-    """The `monitor:` section."""
+    """The section `monitor` of a spec: the first and last window, when to look, what is a breach and how
+    often one may be false, the labels of windows, and what becomes of windows that are late, missing,
+    small or stale."""
 
     later: ClassVar[tuple[str, ...]] = ("spending", "silent_days")
 
@@ -179,12 +182,13 @@ class WatchedQuestion:
 
     @property
     def name(self) -> str:
-        """`accuracy`; where several questions are asked, `accuracy of tone`."""
+        """What is watched, in words: `accuracy`, or `accuracy of tone` where several questions are asked."""
         return self.measure if self.question is None else f"{self.measure} of {self.question}"
 
 
 class MonitorSpec(Spec):
-    """One monitor, as asked for."""
+    """The spec of one monitor: that of an evaluation with a window of time in its source, and the section
+    `monitor`. `evaluation` makes of it the spec of the evaluation of one window."""
 
     of_monitor: ClassVar[bool] = True
     not_recorded: ClassVar[frozenset[str]] = frozenset({"store"})   # its runs read all else from the ledger
@@ -342,12 +346,14 @@ class MonitorSpec(Spec):
 
     @property
     def kind(self) -> Kind:
-        """How long the windows are."""
+        """How long the windows are, an hour, day, week, month or year, as the placeholders of `pool.source`
+        say. Raises BadInput where they leave that open."""
         return length_of_windows(self.pool.source)
 
     @property
     def zone(self) -> tzinfo:
-        """The time zone of the windows."""
+        """The time zone in which windows begin and end: `monitor.timezone`, UTC unless the spec says
+        otherwise."""
         return UTC if self.monitor.timezone == "UTC" else ZoneInfo(self.monitor.timezone)
 
     def window(self, name: str) -> Window:
@@ -355,22 +361,24 @@ class MonitorSpec(Spec):
         return window_named(name, self.kind, self.zone)
 
     def has(self, window: Window) -> bool:
-        """Whether the stream has this window: it is no holiday."""
+        """Whether the stream has this window: whether `monitor.without` does not list it."""
         return not self.off.cover(window)
 
     @cached_property
     def off(self) -> DaysOff:
-        """The windows that the stream does not have."""
+        """The windows that the stream does not have, by `monitor.without`; made once. Raises BadInput for a
+        text that means nothing for windows of this length."""
         return days_off(self.monitor.without, self.kind)
 
     @property
     def first(self) -> Window:
-        """The first window of the monitor."""
+        """The first window of the monitor. Raises BadInput for a name of another kind of window."""
         return self.window(self.monitor.first)
 
     @property
     def last(self) -> Window | None:
-        """The last window, if there is one."""
+        """The last window of the monitor; None where it goes on without end. Raises BadInput for a name of
+        another kind of window."""
         return None if self.monitor.last is None else self.window(self.monitor.last)
 
     @property
@@ -379,12 +387,12 @@ class MonitorSpec(Spec):
         return self.window(self.monitor.reference or self.monitor.first)
 
     def compared_with(self, reference: str) -> "MonitorSpec":
-        """The same, with this reference window."""
+        """A copy of the spec whose drop is told against the window of this name. Nothing is checked again."""
         return self.model_copy(update={"monitor": self.monitor.model_copy(update={"reference": reference})})
 
     @property
     def settle(self) -> timedelta:
-        """How long after its end a window is looked at."""
+        """How long after its end a window is first looked at, `monitor.settle_hours` as a duration."""
         return timedelta(hours=self.monitor.settle_hours)
 
     @property

@@ -30,7 +30,8 @@ Price = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class System(Part):
-    """One system whose predictions are in the pool."""
+    """One system whose predictions are in the pool: the columns of its prediction, score and probability,
+    and the threshold at which it calls an item positive."""
 
     prediction: Column | None = Field(default=None, description="a column of class names, 0/1 or booleans")
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")
@@ -68,7 +69,8 @@ class System(Part):
 
 
 def compares(pool: Any) -> bool:
-    """Whether a `pool`, as it is written, compares systems."""
+    """Whether the section `pool`, as it is written and before it is checked, compares systems: it has
+    systems or thresholds, and neither a prediction nor a threshold of its own."""
     return (
         isinstance(pool, dict)
         and (pool.get("systems") is not None or pool.get("thresholds") is not None)
@@ -97,7 +99,7 @@ def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def threshold_name(threshold: float) -> str:
-    """What the system of a threshold is called."""
+    """What the system that decides at a threshold is called, with up to six digits: `threshold 0.5`."""
     return f"threshold {threshold:g}"
 
 
@@ -164,7 +166,9 @@ PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
 
 
 class Pool(Part):
-    """Where the predictions are and what their columns mean."""
+    """The section `pool` of a spec: where the predictions are, what each column means (id, score,
+    probability, prediction, judges, clusters, weights and so on), what people see, and which systems are
+    compared."""
 
     source: Predictions = Field(
         description="a file, folder or glob of Parquet, Arrow, CSV, JSONL or JSON: local, s3://, gs:// or "
@@ -333,12 +337,14 @@ class Pool(Part):
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns of covariates, then that of the spread."""
+        """The columns of numbers that say more of the items: the covariates in order, then the spread where
+        there is one."""
         return (*(self.covariates or ()), *([self.spread] if self.spread else []))
 
     @property
     def probability_column(self) -> str | None:
-        """The one column of probabilities, where there is one."""
+        """The one column of probabilities; None where there is one for each class, and where there is none.
+        """
         return self.probability if isinstance(self.probability, str) else None
 
     def probability_columns(self, names: Sequence[str]) -> list[str] | None:

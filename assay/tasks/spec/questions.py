@@ -13,7 +13,8 @@ from assay.tasks.spec.pool import problems_of_columns
 
 
 class SpecOfQuestions(SpecParts, Protocol):
-    """A spec, as far as questions demand something of it."""
+    """What the checks of several questions read of a spec: besides the parts of `SpecParts`, the measures
+    that the choice of items serves, and the outcomes that come by themselves."""
 
     of_monitor: ClassVar[bool]
 

@@ -105,7 +105,8 @@ seed: 7                          # with the name, fixes every random choice
 
 
 def spec_template() -> str:
-    """A commented spec, ready to be edited."""
+    """The commented spec of an evaluation, in YAML, with every measure and kind of desk in it. It loads as
+    it stands, ready to be edited."""
     measures = fill(
         ", ".join(spellings()) + ";", width=_WIDTH, initial_indent="# ", subsequent_indent="# "
     )
@@ -195,5 +196,5 @@ seed: 7                          # fixes every random choice
 
 
 def monitor_template() -> str:
-    """A commented spec of a monitor, ready to be edited."""
+    """The commented spec of a monitor, in YAML. It loads as it stands, ready to be edited."""
     return _MONITOR_TEMPLATE

@@ -21,7 +21,8 @@ KINDS = ("classes", "number", "tags", "preference")
 
 
 def is_of_user(name: str) -> bool:
-    """Whether a measure is named by where it is."""
+    """Whether a measure is named by where its Python function is, as in `mymeasures.cost:missed_fraud`: by
+    its colon."""
     return ":" in name
 
 

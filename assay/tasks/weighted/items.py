@@ -167,14 +167,15 @@ Columns = Mapping[str, Sequence[Any]]   # of one length; a column holds text, or
 
 
 def as_csv(columns: Columns) -> bytes:
-    """A file with a heading line."""
+    """The bytes of a CSV file in UTF-8 with a heading line and a row for each item. Text goes through
+    `to_cell`, so that no spreadsheet runs or rewrites it; numbers stay as they are."""
     return write_csv([to_cell(name) for name in columns], (
         [to_cell(v) if isinstance(v, str) else v for v in row] for row in zip(*columns.values(), strict=True)
     )).encode()
 
 
 def as_parquet(columns: Columns) -> bytes:
-    """A file with the same columns."""
+    """The bytes of a Parquet file of these columns, a row for each item, compressed with zstd."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

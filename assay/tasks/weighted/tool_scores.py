@@ -22,7 +22,8 @@ RIGHT, WRONG = ("correct", "yes", "true", "right"), ("incorrect", "no", "false",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoresOut:
-    """What is told of one evaluation."""
+    """What another tool is told of one evaluation: of n labelled items their ids, labels and targets (the
+    trace, span or run that the tool knows each by), and the estimates of the whole pool."""
 
     evaluation: str
     item_ids: Sequence[str]
@@ -34,7 +35,9 @@ class ScoresOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreFormat:
-    """One tool."""
+    """How one tool takes in scores: the column that names what each is of, the function that writes the
+    file's bytes and the file's suffix, what a run is there (None where estimates have no place), and in
+    words what it keeps."""
 
     target: str                                       # the column that names what a score is of
     suffix: str                                       # of the file

@@ -92,7 +92,8 @@ class ActiveInference(ByCoins, ByPull):
         return self
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Fine cells of items with alike guessed error."""
+        """The pool cut into fine cells of items whose guessed errors are alike: groups do not matter, only
+        the guessed pull."""
         pool_profile = profile(pool)
         return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
 
@@ -122,7 +123,8 @@ class ActiveInference(ByCoins, ByPull):
         return PATH[first_largest(-cost)]
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """1/π."""
+        """What each labelled item stands for (one repeat): weight 1/b, and (1 − b)/b² as the factor of its
+        squared error, b being its chance to have been asked in any round so far."""
         b = np.take_along_axis(cast(CoinState, state).chance, state.cell, axis=1)[0]
         return ItemWeights(weight=1 / b, factor=(1 - b) / b**2, group=np.full(len(b), -1))
 
@@ -145,7 +147,9 @@ class ActiveInference(ByCoins, ByPull):
         return np.concatenate([total / items, known_means], axis=1), error
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The corrected predictions, with their interval."""
+        """The predictions corrected by labels, θ̂ = (1/N) Σ [f_i + (y_i − f_i) ξ_i/π_i] (Zrnic & Candès
+        2024), for every number, with a normal interval that is no narrower than what no label has shown
+        may reach. NaN before the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
@@ -186,7 +190,8 @@ class Lure(StaticSample):
         return self
 
     def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:
-        """(D,) the loss of a right prediction."""
+        """The loss of a right prediction, (D,) for D components: losses are counted from it, so that surely
+        right items are drawn the least."""
         return pool.stack.perfect
 
     def propose(self, state: SampleState, size: Ints) -> Design:
@@ -215,7 +220,8 @@ class Lure(StaticSample):
         return 1 + (population - n) / np.maximum(population - m, 1) * (over - 1), population[:, 0]
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """v N/M."""
+        """What each labelled item stands for (one repeat): v_m N/M, the levelled weights of LURE scaled to
+        the population, with the factor of its squared error."""
         v, population = self._levels(state)
         weight = v[0] * population[0] / state.n
         return ItemWeights(
@@ -224,7 +230,9 @@ class Lure(StaticSample):
         )
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The levelled mean, with an interval of ours."""
+        """The levelled mean R̂ = (1/M) Σ v_m ℓ_m (Farquhar, Gal & Rainforth 2021) and every number read off
+        it. The interval is ours, a normal one that takes the levelled terms for independent. NaN before
+        the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)

@@ -72,7 +72,7 @@ class OutcomeMethod(Method):
 
     @property
     def sampling_note(self) -> str:
-        """How items are chosen, in a sentence."""
+        """How items are chosen, in one sentence for a report."""
         return self.says
 
     @abstractmethod
@@ -113,7 +113,8 @@ class OutcomeMethod(Method):
         """The inclusion probabilities of the next round; size (R,) is the same in every repeat."""
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """Every draw is of another item."""
+        """The draws of a round of different items: counts by cell in a replay of several repeats, and in a
+        live evaluation (one repeat) the cells in the order in which items are drawn."""
         if len(design.left) > 1:
             return without_replacement(self.numbers_drawn(design, rng))
         return one_by_one(self.in_order(design, int(size.max()), rng), design.left.shape[1])
@@ -136,7 +137,8 @@ class OutcomeMethod(Method):
 
     @abstractmethod
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The estimates, with intervals."""
+        """The estimates of all Q numbers in all R repeats, (R, Q) each, with intervals at this confidence;
+        NaN where a number is undefined, as all are before the first label."""
 
     def pseudo_labels(
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
@@ -160,7 +162,9 @@ class OutcomeMethod(Method):
         return design, self.draw(state, design, size, rng)
 
     def heard(self, state: SampleState, answered: ClosedDraws) -> RoundOutcomes:
-        """The losses of the labelled items. Raises BadInput."""
+        """The losses of the newly labelled items of a live round, with the cells of all items asked.
+        Undecided items are kept apart, with what was guessed of them. Raises BadInput where outcomes or
+        the pool's columns of the items are missing."""
         plan, codes, items = answered.plan, answered.code, answered.items
         if items is None or len(items) != len(plan.cell) or np.isnan(codes).any():
             raise BadInput(
@@ -181,13 +185,16 @@ class OutcomeMethod(Method):
         )
 
     def spent(self, before: SampleState, after: SampleState, size: Ints) -> Ints:
-        """What was bought."""
+        """The labels that a round counts for, (R,): the difference of what was bought before and after it.
+        Items that nobody answered cost nothing here."""
         return after.bought - before.bought
 
     def numbers(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The numbers of the measures, part by part."""
+        """The estimate of each of the Q numbers, measure by measure and part by part, as arrays over the
+        repeats. Once every item of the pool is labelled, measures that the means give only nearly are
+        computed item by item."""
         estimates = self.estimate(state, confidence)
         return exact_by_items(state, [estimates.number(q) for q in range(estimates.value.shape[1])])
 

@@ -83,7 +83,9 @@ class Sampled(OutcomeMethod):
         return state.by_cell.astype(np.float64) if state.stack.race else self.allocation(state, state.n)
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Systematic along the cells, or one at a time."""
+        """How many items of each cell are asked, (R, C): a systematic sample along the cells, whose counts
+        differ from their expectation by less than 1, or draws one at a time where the method asks for it.
+        The total is the size of the round."""
         if self.one_at_a_time:
             size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)
             cells = draw_one_at_a_time(design.left, draw_weights(design.unlabelled), size, rng).cell
@@ -130,7 +132,9 @@ class Sampled(OutcomeMethod):
         return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
     def risk(self, state: SampleState, reading: Reading) -> Floats:
-        """R̂ (R, D + D_k)."""
+        """The estimated mean loss R̂, (R, D + D_k) for R repeats: the mean of the label model (if there is
+        one) plus the correction by the residuals, then the known means of the pool without undecided
+        items."""
         correction = reading.correction
         if self.modelled:
             correction = shrunken(state, reading, correction)
@@ -183,7 +187,9 @@ class PlannedAhead(Sampled):
     """A method whose `propose` plans a round from the labels so far: what it would ask next is its share."""
 
     def share(self, state: SampleState) -> Floats:
-        """As the next round would have it."""
+        """How much one item of each cell should be asked for, (R, C): its chance to be in the next AHEAD
+        labels, as `propose` would have it now; where no label is wanted any more, the cells that matter
+        alike."""
         size = min(AHEAD, int(state.wanted.sum(axis=1).min()))
         if not size:
             return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
@@ -259,7 +265,9 @@ FINE = 256
 
 @dataclass(frozen=True, slots=True)
 class PassiveSample(Sampled):
-    """Simple random sampling."""
+    """The method `passive` for any outcome: a simple random sample without replacement, with the exact
+    interval for shares and Student's for other measures. With `guaranteed` its intervals hold for any
+    pool and at every look."""
 
     sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     guaranteed: bool = False   # intervals that hold for any pool, at every look
@@ -293,18 +301,21 @@ class PassiveSample(Sampled):
                        "passive, stratified or stratified-neyman")
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """One cell of everything that matters."""
+        """The pool cut into as few cells as can be: all items whose labels can matter are together, and
+        items that no label can matter to are apart."""
         pool_profile = profile(pool)
         return cut(pool, pool_profile, Together(pool_profile), 1).cells
 
     def share(self, state: SampleState) -> Floats:
-        """Even."""
+        """The same chance for every item: ones, (R, C)."""
         return np.ones(state.by_cell.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class StratifiedSample(PassiveSample):
-    """Proportional allocation over strata of confidence."""
+    """The method `stratified` for any outcome: a sample in proportion to strata of the system's confidence,
+    of the judges' mean for numbers, or of features. Estimates are those of the difference estimator
+    without a label model."""
 
     name: ClassVar[str] = "stratified"
     says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
@@ -322,7 +333,9 @@ class StratifiedSample(PassiveSample):
     partition: PartitionKind = "csf"   # how the pool is cut
 
     def as_set(self) -> OutcomeMethod:
-        """As `passive`.  Raises BadInput for strata where intervals are guaranteed."""
+        """The method itself, or its guaranteed form where intervals are to be guaranteed. Raises BadInput
+        where strata or a partition are chosen for a guaranteed interval, which has few strata of its own,
+        and for fewer than two strata."""
         if self.guaranteed and (self.strata, self.partition) != (STRATA, "csf"):
             raise BadInput(f"method {self.written!r}: a guaranteed interval has few strata of its own; leave "
                            "strata and partition out")
@@ -348,7 +361,8 @@ class StratifiedSample(PassiveSample):
 
     @property
     def feature_tree(self) -> FeatureTree | None:
-        """The cut by features, where `partition` names one."""
+        """The tree by which the pool is cut along its features, where `partition` names such a cut; None
+        where it is cut by score."""
         return binary_tree(self.partition, self.strata)
 
 
@@ -375,7 +389,8 @@ class ByPull(PassiveSample):
 
 @dataclass(frozen=True, slots=True)
 class NeymanSample(ByPull, StratifiedSample):
-    """Neyman allocation by the supplied probabilities."""
+    """The method `stratified-neyman` for any outcome: strata of confidence, with labels allocated by the
+    guessed standard deviation of an item's pull (Neyman) instead of in proportion."""
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
@@ -387,14 +402,16 @@ _BY_NUMBER = "guarantees ends by how many items can differ, and their number doe
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedEven(Guarantee, PassiveSample):
-    """A simple random sample."""
+    """The method `passive` with guaranteed intervals: the same simple random sample, with ends that hold for
+    any pool, at every look. It takes no weights of items."""
 
     capabilities: ClassVar[Capabilities] = replace(PassiveSample.capabilities, no_weights=_BY_NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedStrata(Guarantee, StratifiedSample):
-    """Few strata, in proportion."""
+    """The method `stratified` with guaranteed intervals: proportional draws from FEW_STRATA strata, because
+    every further stratum gives a value more ways to hide. It takes no weights of items."""
 
     capabilities: ClassVar[Capabilities] = replace(StratifiedSample.capabilities, no_weights=_BY_NUMBER)
 
@@ -403,7 +420,8 @@ class GuaranteedStrata(Guarantee, StratifiedSample):
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedNeyman(Guarantee, NeymanSample):
-    """Few strata, allocated by the supplied probabilities."""
+    """The method `stratified-neyman` with guaranteed intervals: FEW_STRATA strata, allocated by the supplied
+    probabilities. It takes no weights of items."""
 
     capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, no_weights=_BY_NUMBER)
 
@@ -412,7 +430,8 @@ class GuaranteedNeyman(Guarantee, NeymanSample):
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """One group for all items."""
+    """The profile of a shard's items with a single group for all of them. Called with the measures and the
+    items of a shard, it can be pickled."""
 
     profile_of: By
 
@@ -434,7 +453,8 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class OfPull:
-    """Items by their pull alone."""
+    """The profile of a shard's items with one group, and their guessed pull as the score: cells then hold
+    items of alike pull, whatever is predicted of them."""
 
     profile_of: By
 

@@ -79,7 +79,9 @@ Form = Literal["known-totals", "corrected", "printed"]
 
 @dataclass(frozen=True, slots=True)
 class BernoulliSample(ByPull):
-    """Each item by its own guessed pull."""
+    """The method `bernoulli` for any outcome (Yilmaz et al. 2021, appendix D): each item is drawn with a
+    chance by its own expected influence, b = min(1, μ h), and its label weighs 1/b. The setting `form`
+    says whether known totals are used or the paper's estimator."""
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     form: Form = "known-totals"
@@ -126,7 +128,8 @@ class BernoulliSample(ByPull):
         )
 
     def even_part(self, state: SampleState) -> float:
-        """The share for other numbers."""
+        """The share of the labels that is drawn evenly: `secondary_mixing` where more than one number is
+        asked for, else 0."""
         return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
 
     def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
@@ -139,23 +142,26 @@ class BernoulliSample(ByPull):
 
     @property
     def in_one_array(self) -> bool:
-        """Not where coins decide how many labels a round has."""
+        """Whether repeats can be simulated as one array: true for systematic batches of exact size, false
+        where every item has a coin and the number of labels is random."""
         return self.draws == "systematic"
 
     @property
     def sampling_note(self) -> str:
-        """How items are chosen."""
+        """How items are chosen, in sentences for a report; with coins of their own also that the size of a
+        batch is random."""
         return self.says if self.in_one_array else f"{self.says} {self.of_coins}"
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Fine cells of items with alike pull."""
+        """The pool cut into fine cells of items whose guessed pulls are alike."""
         pool_profile = profile(pool)
         return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CoinState(SampleState):
-    """With the chance of every item so far."""
+    """The rows of the labelled items, and for every cell the chance b of one of its items to have been drawn
+    in all rounds so far, (R, C)."""
 
     chance: Floats       # (R, C) b
 
@@ -169,7 +175,7 @@ class ByCoins(OutcomeMethod):
     __slots__ = ()
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
-        """Nobody was drawn."""
+        """The state before any label: no rows, and a chance of 0 for the items of every cell."""
         nobody = np.zeros((repeats, cells.n_cells))
         return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
@@ -178,7 +184,8 @@ class ByCoins(OutcomeMethod):
         return rising_inclusion(cast(CoinState, state).chance, self.share(state), state.wanted, size)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """The chance of an item to be in the batch."""
+        """The design of the next round: for each cell the chance of an unlabelled item to be in the batch,
+        so that all rounds together are one design along the method's share."""
         open_items, heads = state.left, self.heads(state, size)
         return Design(
             left=open_items, unlabelled=heads if self.in_one_array else inclusion(state.wanted, heads),
@@ -192,11 +199,13 @@ class ByCoins(OutcomeMethod):
         return without_replacement(coins(state.wanted, self.heads(state, size), rng))
 
     def spent(self, before: SampleState, after: SampleState, size: Ints) -> Ints:
-        """What was bought; what was meant, where coins decide."""
+        """The labels that a round counts for, (R,): what was bought; with coins the size that was meant, as
+        it is met only on average."""
         return OutcomeMethod.spent(self, before, after, size) if self.in_one_array else size
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Systematic, over cells in random order."""
+        """How many items of each cell are drawn, (R, C): a systematic sample with the cells in random order,
+        of exactly the size of the round."""
         return systematic(design.left, design.unlabelled, rng)
 
     def observe(
@@ -210,10 +219,11 @@ class ByCoins(OutcomeMethod):
 
 @dataclass(frozen=True, slots=True)
 class CoinOfEachItem(ByCoins, BernoulliSample):
-    """The paper's coins, with totals as the pool tells them."""
+    """The method `bernoulli` with a coin for each item, as in the paper, and with totals that the pool
+    tells: the size of a batch is random."""
 
     def as_set(self) -> OutcomeMethod:
-        """Itself."""
+        """The method itself, since these settings already name this class."""
         return self
 
 
@@ -231,23 +241,25 @@ _PRINTED = (
 
 @dataclass(frozen=True, slots=True)
 class PublishedBernoulli(ByCoins, BernoulliSample):
-    """Appendix D."""
+    """The published method of appendix D (Yilmaz et al. 2021), for sets of tags alone: predictions are
+    estimated from the draws like labels, and the interval is the paper's beta interval."""
 
     says: ClassVar[str] = "Each item with a chance by its expected part in the error, as published."
     kinds: ClassVar[tuple[str, ...]] = ("tags",)
     @property
     def interval(self) -> str:   # type: ignore[override]
-        """The paper's, or what is made of it."""
+        """The kind of interval: the paper's beta interval, or this one widened by what no label has shown,
+        where `unseen` is set."""
         return widened_kind("beta") if self.unseen else "beta"
 
     @property
     def interval_note(self) -> str:   # type: ignore[override]
-        """What the interval of these settings was measured to cover."""
+        """What intervals of these settings were measured to cover, for people who must rely on one."""
         return _WIDENED if self.unseen else _PRINTED
     of_coins: ClassVar[str] = f"{RANDOM_SIZE} What its intervals covered was measured with systematic draws."
 
     def as_set(self) -> OutcomeMethod:
-        """Itself."""
+        """The method itself, since these settings already name this class."""
         return self
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -283,7 +295,8 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
                                f"{measure.name!r} is none; use form=corrected")
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """1/b."""
+        """What each labelled item stands for (one repeat): weight 1/b, and (1 − b)/b² as the factor of its
+        squared error, b being the chance of its draws in all rounds."""
         b = _chances(cast(CoinState, state))[0]
         return ItemWeights(weight=1 / b, factor=(1 - b) / b**2, group=np.full(len(b), -1))
 
@@ -324,7 +337,9 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         has_variance = np.isfinite(value) & (error.variance > 0) & ~error.unknown
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
-            """At these confidences (R, Q)."""
+            """The lower and upper ends of the beta intervals at these confidences (R, Q), each (R, Q):
+            widened by what no label has shown where that is asked for, kept inside the measure's range,
+            and the value itself where it is exact."""
             made = [
                 beta_fit(np.nan_to_num(value[:, q]), error.variance[:, q], has_variance[:, q], level[:, q],
                          (float(bounds[0][q]), float(bounds[1][q])))
@@ -407,7 +422,8 @@ def _is_ratio(measure: OutcomeMeasure) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Deviations(SquaredPulls):
-    """h² of items, under p_a."""
+    """The expected squares h² of what a label adds to the error of each number (Yilmaz et al. 2021,
+    equations 94 to 97, and 109 in the printed form), under softened chances p_a of independent tags."""
 
     trust: float
     slopes: Floats        # (Q, D + D_k)
@@ -415,7 +431,9 @@ class Deviations(SquaredPulls):
     likely: Likely | None = None
 
     def of(self, stack: Stack, items: Items) -> Floats:
-        """(n, Q)."""
+        """The expected squares h² under p_a, (n, Q) for n items and Q numbers: the variance of the pull plus
+        the square of its mean counted from `centre`. In the printed form measures that are no ratio take
+        equation 109, tag by tag."""
         p = believed(stack, items, self.trust)
         inner = self.slopes[:, : stack.size]
         mean = stack.of(items, p) @ inner.T + stack.known(items) @ self.slopes[:, stack.size :].T

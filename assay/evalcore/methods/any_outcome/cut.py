@@ -29,7 +29,7 @@ from assay.evalcore.types import Array, Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Keys:
-    """Pairs of a group and a score."""
+    """Sorted pairs of a group and a score, (G,) each: the places along which a pool is cut into cells."""
 
     group: Ints      # (G,)
     score: Floats    # (G,)
@@ -48,13 +48,14 @@ class Keys:
 
     @property
     def last(self) -> Array:
-        """(G,) whether a key is the last of its group."""
+        """Whether each pair is the last one of its group, (G,)."""
         return np.asarray(np.diff(self.group, append=-1) != 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tally(Keys):
-    """What items of each pair come to."""
+    """What the items of each pair of group and score come to: how many they are, the sum of their weights,
+    and the weight of the first item, (G,) each. Tallies of shards add up."""
 
     items: Ints      # (G,)
     weight: Floats   # (G,) sum of their weights, in the order of the items
@@ -68,12 +69,13 @@ class Tally(Keys):
         ])
 
     def at(self, which: Array) -> "Tally":
-        """The tally of these pairs alone."""
+        """The tally of the pairs at these positions alone, in their order."""
         return Tally(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 def tally_scores(group: Ints, score: Floats, weight: Floats) -> Tally:
-    """Of some items; each (n,), at least one item."""
+    """The tally of at least one item: pairs of group and score in rising order, each once, with the number
+    of items and the sum of weights. The group, score and weight of each item are (n,)."""
     return _added(Tally(
         group=group, score=score + 0.0, items=np.ones(len(group), np.int64), weight=weight,
         first_weight=weight
@@ -244,7 +246,8 @@ _IRRELEVANT = 1 << 32   # added to the groups of items that are not relevant: th
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cut:
-    """A pool in cells."""
+    """A pool in cells: the cells with their sums, and the number of the cell that each of the N items is in,
+    (N,)."""
 
     cells: OutcomeCells
     cell: Ints          # (N,) the cell of each item
@@ -307,7 +310,8 @@ Stratum = Callable[[Stack, Items], Ints]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BetweenEdges:
-    """Strata of a number."""
+    """The stratum of each item as the place of a number between rising edges. Called with the measures and
+    the items of a shard; it can be pickled."""
 
     edges: Floats     # rising
     number: Callable[[Stack, Items], Floats]

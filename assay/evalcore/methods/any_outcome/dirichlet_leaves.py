@@ -402,7 +402,9 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
 # The cells as a tree reads them.
 
 def leaves_of(cells: OutcomeCells, n_leaves: int) -> Leaves:
-    """The cells of `dirichlet_leaves` as leaves of a tree."""
+    """The cells as leaves of a Dirichlet tree: the leaf, the size and the mean probabilities of each cell,
+    and which classes are one to the tree. Raises ValueError for cells that were not cut by
+    `dirichlet_leaves`."""
     if cells.slot is None or cells.chance is None or cells.lump is None:
         raise ValueError("these cells are not the leaves of a tree")
     chance = np.maximum(cells.chance, 1e-12)
@@ -410,7 +412,8 @@ def leaves_of(cells: OutcomeCells, n_leaves: int) -> Leaves:
 
 
 def losses_by_class(cells: OutcomeCells, classes: int, width: int) -> "scipy.sparse.csr_array":
-    """(C·K, D') from the cells; width: D'."""
+    """The mean loss of each cell's items if all of them were of one class, as a sparse matrix (C·K, D′): row
+    c·K + y for cell c and class y, a column for each component."""
     row, column, value = np.zeros((3, 0)) if cells.by_class is None else cells.by_class
     at = (row.astype(np.int64), column.astype(np.int64))
     return scipy.sparse.csr_array((value, at), shape=(cells.n_cells * classes, width))

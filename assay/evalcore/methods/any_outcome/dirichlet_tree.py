@@ -34,14 +34,16 @@ class ClassTree(LabelsStay, TreeOfClasses):
     )
 
     def as_set(self) -> OutcomeMethod:
-        """With replacement, where all is to be as printed."""
+        """The method itself, or, with `printed`, the class that draws with replacement exactly as the
+        paper's Algorithm 1 has it; the settings stay."""
         if not self.printed:
             return self
         kind = PrintedFlatTree if self.flat else PrintedTree
         return kind(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
-        """The deterministic form; labelled items are known."""
+        """The proposal of Proposition 2 in its deterministic form, for labels that never change: labelled
+        items are known, and the threshold ε_t falls with the unlabelled share (Proposition 3)."""
         return tree_proposal(state, self.threshold(state), chances, deterministic=True)
 
     def believed(self, state: ClassTreeState) -> Belief:
@@ -100,7 +102,8 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
         )
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Different items, or independent draws."""
+        """How many items of each cell are asked, (R, C): different items, or with `requery=true` independent
+        draws, by which an item can come up several times in a round."""
         if not self.repeats_in_a_round:
             return TreeOfClasses.numbers_drawn(self, design, rng)
         expected_draws = design.left * design.unlabelled
@@ -110,14 +113,16 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator
     ) -> tuple[Design, Draws]:
-        """Never the last one, where items are asked anew."""
+        """The design of the next round and its draws. Where items are asked anew no round is ever the last
+        one, because labelled items may be drawn again; else as usual."""
         if not self.asks_anew:
             return TreeOfClasses.next_round(self, state, size, rng)
         design = self.propose(state, size)
         return design, self.draw(state, design, size, rng)
 
     def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
-        """The stochastic form."""
+        """The proposal of Proposition 2 in its stochastic form, q ∝ √Σ_y p(y|x) max(φ², ε_t), for labels
+        that may come out otherwise on another day: a label tells of its leaf, not of the item."""
         epsilon = np.full(len(state.labelled), self.threshold(len(state.drawn)))
         return tree_proposal(state, epsilon, chances, deterministic=False)
 

@@ -37,12 +37,12 @@ class Guarantee:
     coverage_slack: ClassVar[float] = 0.0
 
     def as_set(self) -> Any:
-        """Itself."""
+        """The method itself, since this class is already its guaranteed form."""
         return self
 
     @property
     def holds_at_every_look(self) -> bool:
-        """It does."""
+        """Always true: guaranteed intervals hold all together, however often people look."""
         return True
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -57,7 +57,9 @@ class Guarantee:
         return super().cells(pool)   # type: ignore[misc, no-any-return]
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The method's values, with guaranteed ends."""
+        """The method's own estimates with guaranteed ends: every value that some pool, compatible with the
+        labels at this confidence, could have lies between them. The ends enclose the estimate; where it
+        is exact they are the value itself."""
         estimates: OutcomeEstimates = super().estimate(state, confidence)   # type: ignore[misc]
         if not state.n:
             return estimates

@@ -150,7 +150,8 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Between:
-    """What differences between clusters add to the error."""
+    """What differences between clusters add to the errors of Q numbers in R repeats: a variance with its
+    degrees of freedom, and what each of G clusters adds to the error."""
 
     variance: Floats     # (R, Q) B
     df: Floats           # (R, 1) its degrees of freedom
@@ -158,7 +159,8 @@ class Between:
     parts: Floats        # (R, G, Q) what each cluster adds to the error
 
     def joined(self, variance: Floats, df: Floats) -> tuple[Floats, Floats]:
-        """V + B (R, Q), and its degrees of freedom."""
+        """The variance of labels and clusters together, V + B (R, Q), and its degrees of freedom by
+        Satterthwaite's formula, (V + B)² / (V²/df_V + B²/df_B)."""
         total = variance + self.variance
         below = variance**2 / df + self.variance**2 / self.df
         return total, np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), df)
@@ -208,7 +210,8 @@ def between_clusters(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Errors:
-    """Of the Q numbers, in R repeats."""
+    """The errors of Q numbers in R repeats, from which intervals are made: variance, degrees of freedom,
+    skewness, and what each label (or cluster) adds to the error."""
 
     variance: Floats     # (R, Q)
     df: Floats           # (R, Q) degrees of freedom
@@ -266,7 +269,9 @@ def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Fl
 
 
 def with_clusters(label_errors: Errors, clusters: Between | None) -> Errors:
-    """The errors, with what clusters add to them."""
+    """The errors with the variance between clusters added, and clusters in place of labels as the parts of
+    the error. Without clusters they are returned as they are; with fewer than two labelled clusters they
+    count as unknown."""
     if clusters is None:
         return label_errors
     variance, df = clusters.joined(label_errors.variance, label_errors.df)
@@ -378,7 +383,8 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
 # From an estimate and its error to what is reported: ends inside the bounds, and bands of curves.
 
 def nothing_yet(stack: Stack, exact: Bools) -> OutcomeEstimates:
-    """Before any label; exact (R,)."""
+    """The estimates before any label: NaN for each of the Q numbers in every repeat. Repeats in which no
+    label can matter are marked as exact, (R,)."""
     nothing = np.full((len(exact), len(stack.parts)), np.nan)
     return OutcomeEstimates(value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact)
 
@@ -390,7 +396,8 @@ def value_of(stack: Stack, risk: Floats, known_sizes: list[int]) -> Floats:
 
 
 def bounds_of(stack: Stack) -> tuple[Floats, Floats]:
-    """The least and the largest value (Q,) of each number."""
+    """The least and the largest value that each number can have, (Q,) each; infinite where a measure has no
+    bound."""
     low, high = np.array([stack.measures[m].bounds for m, _ in stack.parts]).T
     return low, high
 
@@ -415,7 +422,8 @@ def reported(
     slack = stack.slack(risk, known_sizes)
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
-        """At these confidences (R, Q)."""
+        """The lower and upper ends at these confidences (R, Q), each (R, Q): moved out for heavy tails and
+        for what no label has shown, at least as far as the measure's slack, and cut at its range."""
         if error.plain:
             half = _quantile(level, error.df) * np.sqrt(error.variance)
             lower, upper = value - half, value + half

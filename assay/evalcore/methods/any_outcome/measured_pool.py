@@ -25,7 +25,7 @@ class MeasuredPool(ItemPool, Protocol):
 
     @property
     def stack(self) -> Stack:
-        """The measures."""
+        """The measures of the question, side by side; they are not pickled with pieces of work."""
         ...
 
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
@@ -33,11 +33,12 @@ class MeasuredPool(ItemPool, Protocol):
         ...
 
     def in_first(self, work: Callable[[Stack, Items], B]) -> B:
-        """What it makes of the first shard alone."""
+        """What the work, called with the measures and the items of the first shard, returns; no other shard
+        is read."""
         ...
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
-        """The same with a piece of work for each shard."""
+        """What a list of work returns, one piece for each shard, in the order of the shards."""
         ...
 
     def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
@@ -50,7 +51,8 @@ class MeasuredPool(ItemPool, Protocol):
 
 
 class MeasuredItems(OneShard):
-    """A `MeasuredPool` of items in memory."""
+    """A `MeasuredPool` of items that are all in memory, as a single shard. After a cut it knows the cell of
+    each item."""
 
     def __init__(self, stack: Stack, items: Items) -> None:
         super().__init__(items)
@@ -84,7 +86,8 @@ HELD = 1 << 23      # numbers that are kept until they are added up: more are sl
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Expecting:
-    """What is expected of a pool before any label."""
+    """What is expected of a pool before any label: the weights of the guesses and the slopes of the measures
+    at the expected means. With it the guessed spread of any item's pull can be computed."""
 
     guess_weights: Floats        # (B,) weights of the guesses
     slopes: Floats       # (Q, D) J
@@ -121,7 +124,8 @@ def guessed_spread(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemProfile:
-    """What the two passes find of each item."""
+    """What the two passes over a pool find of each of N items: how far its label may pull, whether it can
+    matter at all, its group, and the score by which the group is cut."""
 
     pull: Floats        # (N,) s
     relevant: Bools     # (N,)
@@ -146,7 +150,9 @@ class Beforehand(Expecting):
         return self.profile_of_all or self.profile(items, *self.pulls(stack, items))
 
     def pulls(self, stack: Stack, items: Items) -> tuple[Floats, Bools]:
-        """Pull (n,), and whether each item is relevant (n,)."""
+        """How far the label of each item may move the measures, (n,): the root of the guessed variances of
+        its pull, weighted over the numbers; and whether the label can matter at all, (n,). Where nothing
+        pulls all are 1 and all matter."""
         pull, relevant = np.ones(len(items)), np.ones(len(items), np.bool_)
         if not self.even:
             for rows, piece in items.chunks(at_once(stack, len(self.guess_weights))):
@@ -156,7 +162,8 @@ class Beforehand(Expecting):
         return pull, relevant
 
     def profile(self, items: Items, pull: Floats, relevant: Bools) -> ItemProfile:
-        """Of some items whose pull is known."""
+        """The profile of items whose pull and relevance are known: with their groups (in rank order where
+        groups are ranked) and the scores inside them."""
         group = self.places.group(items)
         return ItemProfile(
             pull=pull, relevant=relevant, group=group if self.rank is None else self.rank[group],
@@ -298,7 +305,8 @@ Further = Callable[[Stack, Items, Ints, int], Floats]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Summed:
-    """The cells of a pool."""
+    """The cells of a pool with what was added up beside: further sums that some methods ask for, (C, w), the
+    items of each cell in each shard, and the rule that places an item."""
 
     cells: OutcomeCells
     further: Floats     # (C, w) sums beside, of methods that ask for them
@@ -309,7 +317,8 @@ class Summed:
 def summed(
     pool: MeasuredPool, expectation: Expecting, assign: Assign, n_cells: int, further: Further | None = None
 ) -> Summed:
-    """Place all items, and add them up."""
+    """The sums over the items of each cell: all shards are placed and added up in their order, so that the
+    sums have the same bits whoever works on which shard. Raises ValueError for a pool without a shard."""
     work = AddUpItems(
         expectation=Expecting(
             guess_weights=expectation.guess_weights, slopes=expectation.slopes, likely=expectation.likely
@@ -348,7 +357,8 @@ def cells_of_sums(total: "SumsOfItems", expectation: Expecting, stack: Stack, no
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SumsOfItems:
-    """Of the items of some shards, by cell."""
+    """Sums over the items of some shards, cell by cell: sizes, guesses, guessed spreads, known parts and
+    what is predicted. `cells_of_sums` makes the cells of a pool out of them."""
 
     size: Ints          # (C,)
     guess: Floats       # (C, B, D)
@@ -361,7 +371,8 @@ class SumsOfItems:
     heaviest: Floats    # (C,)
 
     def plus(self, following: "SumsOfItems") -> "SumsOfItems":
-        """Of these and then the others."""
+        """The sums of these items and the following ones together, in this order; predictions and heaviest
+        weights are combined by their maximum."""
         return SumsOfItems(
             size=self.size + following.size, guess=self.guess + following.guess,
             spread=self.spread + following.spread,

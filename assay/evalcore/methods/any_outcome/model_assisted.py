@@ -68,7 +68,9 @@ class DrawnState(SampleState):
 
 @dataclass(frozen=True, slots=True)
 class ModelAssisted(Sampled):
-    """A simple random sample, with guesses as regressors."""
+    """The method `model-assisted`: a simple random sample, or one drawn by others with known chances, and
+    the generalised regression estimator on the guesses that judges, probabilities and predictions make of
+    every item of the pool."""
 
     sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023")
     published: ClassVar[bool] = False
@@ -85,12 +87,13 @@ class ModelAssisted(Sampled):
     group_labels: ClassVar[float] = np.inf
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """One cell of everything that matters."""
+        """The pool cut into as few cells as can be: all items whose labels can matter are together, and
+        items that no label can matter to are apart."""
         pool_profile = profile(pool)
         return cut(pool, pool_profile, Together(pool_profile), 1).cells
 
     def share(self, state: SampleState) -> Floats:
-        """Even."""
+        """The same chance for every item: ones, (R, C)."""
         return np.ones(state.by_cell.shape)
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> DrawnState:
@@ -98,14 +101,17 @@ class ModelAssisted(Sampled):
         return DrawnState(**no_rows_yet(measures, cells, repeats))
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """1/π."""
+        """What each labelled item stands for (one repeat): weight 1/π, and (1 − π)/π² as the factor of its
+        squared error, π being its inclusion probability."""
         chance = inclusion_of(state)[0]
         return ItemWeights(
             weight=1 / chance, factor=(1 - chance) / chance**2, group=np.full(state.n, -1, np.int64)
         )
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The estimates by regression on the guesses, with intervals."""
+        """The estimates R̂ = ℓ̄_L + Σ_b β_b (ḡ_b,pool − ḡ_b,L) of all numbers, with intervals. Measures of
+        many classes that are no mean are those of the difference estimator on a mixture of guesses. NaN
+        before the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
@@ -224,7 +230,8 @@ class AssistedNumber:
 
     @staticmethod
     def fitted(state: SampleState, table: LossTable, q: int) -> "AssistedNumber":
-        """Number q of a state with labels."""
+        """One number of a state with labels, fitted: the coefficients β of the guesses are found together
+        with the means R̂ and the slopes there, in a few rounds, from the labelled items weighted by 1/π."""
         stack, cells, n = state.stack, state.cells, state.n
         loss, guess = table.loss[state.item], table.guess[state.item][:, :, : len(cells.first)]
         chance = inclusion_of(state)
@@ -272,7 +279,9 @@ class AssistedNumber:
         )
 
     def share_ends(self, state: SampleState, level: Floats) -> tuple[Floats, Floats]:
-        """Of a share, (R,) each."""
+        """The lower and upper ends of the interval of a share, (R,) each: Wilson's interval of as many
+        random labels as these are worth beside the guesses, with regard to unequal chances and to the
+        finite pool."""
         chance = inclusion_of(state)
         stands = 1 / chance
         # what labels of unequal chances are worth, and the finite pool
@@ -291,7 +300,8 @@ class _Whole:
 
 
 def inclusion_of(state: SampleState) -> Floats:
-    """π (R, n) of the labelled items."""
+    """The inclusion probability π of each labelled item, (R, n): stored where the items were drawn with
+    chances of their own, else the number of labels over the items that matter, at most 1."""
     if isinstance(state, DrawnState) and state.inclusion is not None:
         return state.inclusion
     matter = (state.wanted + state.by_cell * state.relevant).sum(axis=1)

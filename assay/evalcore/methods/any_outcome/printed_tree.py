@@ -62,7 +62,8 @@ _UNTIL_FOUND = 10**6   # draws for each item that a round is to find
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RedrawnState(ClassTreeState):
-    """The draws so far, by labelled item."""
+    """A Dirichlet tree's state with draws with replacement: for each labelled item the sums of the weights w
+    = 1/(N q) of its draws and of their squares, the number of draws, and what fell on undecided items."""
 
     weight: Floats       # (R, n) Σ w of the draws of each labelled item
     squared: Floats      # (R, n) Σ w²
@@ -77,7 +78,7 @@ class RedrawnState(ClassTreeState):
 
     @property
     def done(self) -> Bools:
-        """(R,) whether everything that matters is labelled."""
+        """Whether every item whose label matters is labelled, (R,): the estimate is exact then."""
         return np.asarray(~self.wanted.any(axis=1))
 
     @property
@@ -90,7 +91,8 @@ class RedrawnState(ClassTreeState):
 
 @dataclass(frozen=True, slots=True)
 class PrintedTree(LabelsStay, TreeOfClasses):
-    """The published method with the published draws."""
+    """Algorithm 1 of Marchant & Rubinstein (2021) as printed: items are drawn with replacement from the
+    proposal of Proposition 2, learned anew after every round, with the interval of section 3.3.2."""
 
     name: ClassVar[str] = "dirichlet-tree"
     says: ClassVar[str] = (
@@ -121,7 +123,7 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         return f"{self.name}:printed=true{changed_settings(self)}"
 
     def as_set(self) -> OutcomeMethod:
-        """Itself."""
+        """The method itself, since `printed` already names this class."""
         return self
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -135,7 +137,8 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         return TreeOfClasses.cells(self, pool)
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> RedrawnState:
-        """The prior, with every class told apart from every other."""
+        """The state before any label: the prior of section 5.2, with every class told apart from every
+        other, and no draws."""
         separate = replace(cells, lump=np.arange(measures.kind.width))
         begun = TreeOfClasses.start_from(self, separate, measures, repeats, None)
         begun_fields = {field.name: getattr(begun, field.name) for field in fields(begun)}
@@ -148,11 +151,12 @@ class PrintedTree(LabelsStay, TreeOfClasses):
     def start_from(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
     ) -> ClassTreeState:
-        """Raises BadInput: as printed nothing is known beforehand."""
+        """Nothing: raises BadInput, because the method as printed starts without any earlier labels."""
         return OutcomeMethod.start_from(self, cells, measures, repeats, np.zeros((0, 0)))   # type: ignore[no-any-return]
 
     def even(self, state: ClassTreeState) -> float:
-        """δ of section 3.3.1, where it is asked for."""
+        """The share δ of the proposal that is spread evenly (section 3.3.1): the setting `reuse`, 0 as
+        printed."""
         return self.reuse
 
     def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
@@ -176,7 +180,8 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         )
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """Until `size` items have come up that nobody had labelled."""
+        """The draws of a round with replacement, until `size` items have come up that nobody had labelled.
+        Draws of labelled items are kept too: they cost no label, and count in the estimate."""
         rows = np.ones(state.item.shape, np.int64)
         return with_replacement(cast(DesignOfRows, design), rows, size, rng, _UNTIL_FOUND)
 
@@ -222,7 +227,8 @@ class PrintedTree(LabelsStay, TreeOfClasses):
     def observe(
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> RedrawnState:
-        """Weigh every draw; EM goes on from where it settled."""
+        """The state after a round: every draw enters the sums of weights of its item, undecided draws are
+        counted apart, and EM goes on from where it had settled."""
         before = cast(RedrawnState, state)
         after, b = before.plus(answers), answers.item.shape[1]
         padding = np.zeros((len(answers.item), b))
@@ -248,7 +254,8 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         return replace(counted_state, belief=self.believed(counted_state)).without(answers, excluded)
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """N Σ w/n of the draws of each item."""
+        """What each labelled item stands for (one repeat): N Σ w/n over its draws, with the factor of its
+        squared error; exactly 1 and without error once every label that matters is known."""
         tree = cast(RedrawnState, state)
         per_weight = tree.relevant_items[0] / tree.counted[0]
         n, done = int(tree.made[0]), bool(tree.done[0])
@@ -329,7 +336,8 @@ def _first_only(answered: ClosedDraws) -> ClosedDraws:
 
 @dataclass(frozen=True, slots=True)
 class PrintedFlatTree(PrintedTree):
-    """All leaves directly below the root."""
+    """The published method with the published draws and a flat tree: all leaves lie directly below the root.
+    """
 
     name: ClassVar[str] = "dirichlet-flat"
     flat: ClassVar[bool] = True

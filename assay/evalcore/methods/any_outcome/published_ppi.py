@@ -71,7 +71,7 @@ class LabelsOfMean:
     scale: Floats
 
     def by_stratum(self, values: Floats) -> Floats:
-        """Sums (R, K) over the labelled of values (R, n)."""
+        """Sums by stratum, (R, K), of one value for each labelled item, (R, n)."""
         return sums(self.stratum, values[..., None], self.items.shape[1])[..., 0]
 
 
@@ -131,7 +131,8 @@ def _estimates(
 
 @dataclass(frozen=True, slots=True)
 class StratifiedPpi(StratifiedSample):
-    """PPI++ in strata of the guess."""
+    """The method `stratified-ppi` (Fisch et al. 2024): a proportional sample in strata of equal size along
+    the guess, and prediction-powered inference with a λ tuned in each. It is for means alone."""
 
     sources: ClassVar[tuple[str, ...]] = ("fisch2024", "fogliato2024", "angelopoulos2023")
     strata: int = STRATA_OF_PPI
@@ -164,7 +165,8 @@ class StratifiedPpi(StratifiedSample):
         return StratifiedSample.cells(self, pool)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The published estimate and interval."""
+        """The published estimate θ̂ = Σ_k w_k [λ_k f̃_k + ȳ_k − λ_k f̄_k] of every number, with θ̂ ± z √V̂
+        as its interval. NaN before the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
@@ -174,7 +176,8 @@ class StratifiedPpi(StratifiedSample):
         deviation = np.sqrt(variance)
 
         def quantiles(level: Floats) -> tuple[Floats, Floats]:
-            """θ̂ ± z √V̂."""
+            """The ends θ̂ − z √V̂ and θ̂ + z √V̂ at these confidences (R, Q), each (R, Q); with `student`
+            Student's quantile in place of the normal one."""
             tail = 0.5 + level / 2
             z = scipy.special.stdtrit(df, tail) if self.student else scipy.special.ndtri(tail)
             return value - z * deviation, value + z * deviation
@@ -230,7 +233,8 @@ class PredictThenDebias(PassiveSample):
     )
 
     def as_set(self) -> OutcomeMethod:
-        """Itself.  Raises BadInput for a guarantee."""
+        """The method itself. Raises BadInput where guaranteed intervals are asked for: it has the published
+        one."""
         if self.guaranteed:
             raise BadInput(f"method {self.written!r} has the published interval; leave guaranteed out")
         return self
@@ -241,7 +245,8 @@ class PredictThenDebias(PassiveSample):
         return PassiveSample.cells(self, pool)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The published estimate and interval."""
+        """The published estimate θ̂ = ω γ′ + θ − ω γ of every number (Kluger et al. 2025, algorithm 1), with
+        percentiles of the bootstrap as its interval. NaN before the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
@@ -251,7 +256,8 @@ class PredictThenDebias(PassiveSample):
         resamples = np.stack([column[1] for column in columns], axis=1)     # (R, Q, B)
 
         def quantiles(level: Floats) -> tuple[Floats, Floats]:
-            """Percentiles of the resamples."""
+            """The ends at these confidences (R, Q), each (R, Q): percentiles of the B resamples of every
+            number; with `student` their distance from the estimate is stretched to Student's quantile."""
             lower, upper = np.empty(level.shape), np.empty(level.shape)
             for confidence_level in np.unique(level).tolist():
                 tail = (1 - confidence_level) / 2

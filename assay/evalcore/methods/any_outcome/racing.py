@@ -42,7 +42,9 @@ class View:
 
 
 def views(method: OutcomeMethod, state: SampleState) -> Iterator[View]:
-    """Every repeat, in one view; of a state with labels."""
+    """The repeats in views, one for each system that leads in some of them: the state with the leader's K −
+    1 differences as its numbers, the ranking, and the gaps between the leader and the others. Raises
+    ValueError where no race was asked for."""
     stack, race = state.stack, state.stack.race
     if race is None:
         raise ValueError("nobody asked for the best of several systems")
@@ -60,7 +62,8 @@ def views(method: OutcomeMethod, state: SampleState) -> Iterator[View]:
 
 
 def race_look(method: OutcomeMethod, state: SampleState) -> Ranking:
-    """What is known of all systems, in every repeat."""
+    """What is known of all K systems in every repeat, in the order of the repeats, from a state with labels.
+    """
     rankings = [(view.rows, view.ranking) for view in views(method, state)]
     order = np.argsort(np.concatenate([rows for rows, _ in rankings]), kind="stable")
     value, lowest, spread = (

@@ -19,7 +19,8 @@ MEANT = 2.0    # labels that those meant for a cell count for, beside those it h
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reading:
-    """The labels of a state, read."""
+    """The labels of a state, read: the weights of the guesses, the residuals of the labelled items, the
+    group that each cell is corrected with, and how many items each label stands for."""
 
     weights: Floats      # (R, B, D') of the guesses; zeros where the method has no label model
     modelled: Floats     # (R, D) Σ of m over the pool
@@ -45,7 +46,8 @@ class Reading:
 
     @property
     def correction(self) -> Floats:
-        """(R, D) what the residuals add to the model's mean."""
+        """What the residuals add to the mean of the label model, (R, D): Σ (items that a label stands for) ×
+        residual, divided by the number of items."""
         total = np.einsum("rn,rnd->rd", self.stands, self.residual)
         if self.offset is not None and self.weight is not None:
             total = total + self.offset * self.weight[:, None]
@@ -124,7 +126,8 @@ OF_ALL = 1.0   # labels with the rate of all predictions, that each prediction c
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PostStrataOfPredictions:
-    """Rates by whether a class is predicted."""
+    """Post-strata by what is predicted: for components that are hits or labels of a class, the rate where
+    the class is predicted and where it is not, (R, d) each. Residuals are taken from these rates."""
 
     columns: Ints    # (d,) components that have them,
     known_columns: Ints       # (d,) and where what is predicted of their class stands among what is known

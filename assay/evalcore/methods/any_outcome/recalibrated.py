@@ -119,7 +119,9 @@ FEW_GROUPS = 4   # of predicted classes that are kept apart within an octave
 
 @dataclass(frozen=True, slots=True)
 class Guesses(Sampled):
-    """The difference estimator on a mixture of guesses."""
+    """The method `guesses`: the difference estimator on a mixture of guesses. Probabilities, judges and
+    predictions are weighed by the labels, and items are asked where their outcome is expected to move the
+    measures most."""
 
     sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023")
     published: ClassVar[bool] = False
@@ -267,7 +269,8 @@ class RecalibratedSample(Sampled):
     def start_from(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats
     ) -> SampleState:
-        """Raises BadInput where nothing lies along a score."""
+        """The state before any label of this pool, with pseudo-labels of earlier pools in the score model.
+        Raises BadInput where the question is not one class along a score, so that there is no such model."""
         started: SampleState = self._on(cells).start_from(cells, measures, repeats, evidence)
         return started
 
@@ -285,7 +288,8 @@ class RecalibratedSample(Sampled):
         return np.concatenate(by_axis, axis=1)
 
     def share(self, state: SampleState) -> Floats:
-        """Of one item of each cell."""
+        """How much one item of each cell should be asked for, (R, C) up to a factor, by the method that the
+        question is given to."""
         return self._for(state).share(state)
 
     def allocation(self, state: SampleState, labels: int) -> Floats:
@@ -293,11 +297,13 @@ class RecalibratedSample(Sampled):
         return self._for(state).allocation(state, labels)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """The next round."""
+        """The design of the next round, by the method that the question is given to: the score model,
+        several of them, the strata of hits, or the guesses."""
         return self._for(state).propose(state, size)
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Systematic along the cells, or pivotal over them."""
+        """How many items of each cell are asked, (R, C): systematic along the cells for guesses, pivotal
+        over them where the design comes from a score model."""
         chosen = Guesses(self.one_at_a_time) if design.model is None else self._scored
         return chosen.numbers_drawn(design, rng)
 
@@ -307,22 +313,25 @@ class RecalibratedSample(Sampled):
         return self._for(state).observe(state, design, answers, excluded)
 
     def expects(self, state: SampleState) -> Floats:
-        """(C, D) by the labels so far."""
+        """The loss that the labels so far make one expect of an item of each cell, (C, D) for one repeat."""
         return self._for(state).expects(state)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The estimates, with intervals."""
+        """The estimates of all Q numbers with intervals at this confidence, (R, Q) each, by the method that
+        the question is given to."""
         return self._for(state).estimate(state, confidence)
 
     def numbers(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The estimates, number by number."""
+        """The estimate of each number, in order, as arrays over the repeats; computed item by item where the
+        whole pool is labelled and the measure needs it."""
         return exact_by_items(state, self._for(state).numbers(state, confidence, rng))
 
     @property
     def holds_at_every_look(self) -> bool:
-        """Where it reports its confidence sequence."""
+        """Whether the intervals hold at every look: only with `anytime`, where a confidence sequence is
+        reported."""
         return self.anytime
 
     def audited(self, share: float) -> Self:

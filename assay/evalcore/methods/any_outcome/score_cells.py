@@ -250,7 +250,7 @@ class OfLosses(Quantity):
 
     @property
     def size(self) -> int:
-        """Its numbers."""
+        """How many numbers q the measure has, one for each of its parts."""
         return len(self.measure.parts)
 
     @property
@@ -265,19 +265,22 @@ class OfLosses(Quantity):
         return np.where(np.isfinite(values), values, np.nan)
 
     def slopes(self, positives: Floats, items: Floats) -> Floats:
-        """The pull of a positive less that of another item."""
+        """The derivative of each number by a positive of each group, (R, q, G): the pull of a positive item
+        less the pull of another one, divided by the number of items."""
         pull = self.pulls(positives, items)
         return np.asarray((pull[..., 1] - pull[..., 0]) / items.sum(axis=1)[:, None, None])
 
     def pulls(self, positives: Floats, items: Floats) -> Floats:
-        """J·ℓ; 0 where the measure is undefined."""
+        """How an item of each group and label pulls at each number, J·ℓ, (R, q, G, 2); 0 where the measure
+        is undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = self.measure.gradient(self._risk(positives, items))
         slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)
         return np.asarray(np.einsum("rqd,gyd->rqgy", slope[..., : self.loss.shape[2]], self.loss))
 
     def attainable(self, known_means: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
-        """The measure's range."""
+        """The least and the largest value that the measure can have at all, (R, q) each: no closer bound is
+        computed from the labels here."""
         shape = (len(known_means), self.size)
         return np.full(shape, self.bounds[0]), np.full(shape, self.bounds[1])
 

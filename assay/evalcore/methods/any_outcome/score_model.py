@@ -73,7 +73,8 @@ class ScoreState(SampleState):
     rounds: int
 
     def outcome_of(self, codes: Floats) -> Ints:
-        """1 of the class, 0 of another."""
+        """The outcomes as the score model counts them, 1 for the class that is asked for and 0 for every
+        other, of the shape of the codes."""
         return np.asarray(codes == self.axis.part, np.int64)
 
     def quantities(self, part: slice) -> tuple[Quantity, ...]:
@@ -94,7 +95,8 @@ class ScoreState(SampleState):
 
 @dataclass(frozen=True, slots=True)
 class ScoreModel(PlannedAhead):
-    """The method for one class against the rest."""
+    """The method `recalibrated` where one class against the rest is asked for: a posterior of the class's
+    rate along its score, labels where they tell most, and intervals of posterior and design together."""
 
     rests_on: ClassVar[Trust] = "score"
     name: ClassVar[str] = "recalibrated"
@@ -114,11 +116,11 @@ class ScoreModel(PlannedAhead):
     spread: Share = 0.0
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Along the score."""
+        """The pool cut along the score of the class: cells of neighbouring scores with alike predictions."""
         return score_cells(pool)
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> SampleState:
-        """The prior mixture."""
+        """The state before any label: the prior mixture of the score model, fitted to nothing."""
         return self.start_from(cells, measures, repeats, None)
 
     def start_from(
@@ -141,7 +143,8 @@ class ScoreModel(PlannedAhead):
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """Search and Neyman, planned in virtual steps."""
+        """The design of the next round: search for positives and Neyman allocation, planned in virtual steps
+        under the posterior; a part `spread` of it is even."""
         score_state, left = cast(ScoreState, state), state.left
         plan = next_batch(score_state, score_state.quantities, size, PLANNING_DRAWS, self.spread)
         return Design(
@@ -149,7 +152,8 @@ class ScoreModel(PlannedAhead):
         )
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Pivotal over the cells, or one at a time."""
+        """How many items of each cell are asked, (R, C): a pivotal sample over the cells with their
+        inclusion probabilities, or draws one at a time."""
         if self.one_at_a_time:
             return Sampled.numbers_drawn(self, design, rng)
         return np.minimum(pivotal(design.left * design.unlabelled, rng).astype(np.int64), design.left)
@@ -157,7 +161,8 @@ class ScoreModel(PlannedAhead):
     def observe(
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        """Add the round to the sums, and fit the model."""
+        """The state after a round: its labels are added to the sums of the sequential estimate, and the
+        label model is fitted anew."""
         before = cast(ScoreState, state)
         after = before.plus(heard)
         new = after.labelled - before.labelled
@@ -171,7 +176,8 @@ class ScoreModel(PlannedAhead):
         return after.without(heard, excluded)
 
     def expects(self, state: SampleState) -> Floats:
-        """By the label model."""
+        """The loss that the label model expects of an item of each cell, (C, D) for one repeat: between that
+        of another class and that of the class, by the cell's rate."""
         score_state = cast(ScoreState, state)
         by_label, rate = score_state.loss, _rates(score_state)[0, :, None]
         return np.asarray(by_label[:, 0] + rate * (by_label[:, 1] - by_label[:, 0]))
@@ -179,7 +185,8 @@ class ScoreModel(PlannedAhead):
     def numbers(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The estimates, number by number, by draws from `rng`."""
+        """The estimate of each number, in order, as arrays over the repeats; the posterior's draws come from
+        `rng`."""
         estimates = self.estimate(state, confidence, rng)
         return [estimates.number(q) for q in range(estimates.value.shape[1])]
 
@@ -207,7 +214,9 @@ class ScoreModel(PlannedAhead):
         value, bounds = np.where(settled, settled_value, value), bounds_of(state.stack)
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
-            """At these confidences (R, Q)."""
+            """The lower and upper ends at these confidences (R, Q), each (R, Q): reported anew where the
+            confidence differs from that of the estimate, as far as the measure's slack, inside its range,
+            and wider where clusters ask for it."""
             below, above = lower.copy(), upper.copy()
             for (part, _), by_number in zip(parts, outlooks, strict=True):
                 for q in np.flatnonzero((level[part] != confidence).any(axis=0)).tolist():

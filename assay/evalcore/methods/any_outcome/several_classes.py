@@ -206,7 +206,8 @@ class _Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeveralState(SampleState):
-    """The sample, and what each class makes of it."""
+    """The common sample, and what each of the M named classes makes of it: a state of the score model for
+    each, with the order of the cells along its score and the numbers that are its own."""
 
     classes: tuple[ScoreState, ...]
     order: tuple[Ints, ...]        # (C,) the cells as each class has them
@@ -214,7 +215,8 @@ class SeveralState(SampleState):
     plans: tuple[bool, ...]        # whether a measure of it drives the sampling
 
     def outcome_of(self, codes: Floats) -> Ints:
-        """1 to M of the classes, 0 of any other."""
+        """The outcomes as the models count them, of the shape of the codes: 1 to M for the named classes, 0
+        for any other."""
         outcomes = np.zeros(codes.shape, np.int64)
         for at, state_of_class in enumerate(self.classes):
             outcomes[codes == state_of_class.axis.part] = at + 1
@@ -223,12 +225,14 @@ class SeveralState(SampleState):
 
 @dataclass(frozen=True, slots=True)
 class SeveralClasses(ScoreModel):
-    """The method for a few named classes."""
+    """The method `recalibrated` for a few named classes: a score model for each of them against all others,
+    on one common sample."""
 
     capabilities: ClassVar[Capabilities] = Sampled.capabilities     # each class drives
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Along all scores at once."""
+        """The pool cut along the scores of all named classes at once: an item lies on the score of the class
+        for which it ranks highest."""
         return cells_along_several(pool)
 
     def start_from(
@@ -262,7 +266,8 @@ class SeveralClasses(ScoreModel):
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """The mean of what each class plans for itself."""
+        """The design of the next round: the mean of what each class whose measures drive the sampling plans
+        for itself, adjusted so that it has exactly the size of the round."""
         several_state, open_items, eligible = cast(SeveralState, state), state.left, state.wanted
         expected, first_model = np.zeros(open_items.shape), np.zeros(open_items.shape)
         for state_of_class, order, plans in zip(
@@ -285,7 +290,8 @@ class SeveralClasses(ScoreModel):
     def observe(
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SeveralState:
-        """Every class reads the labels."""
+        """The state after a round: every class reads the same labels, as its own or as another's, and fits
+        its model."""
         before = cast(SeveralState, state)
         after = before.plus(answers)
         new = after.labelled - before.labelled
@@ -297,13 +303,15 @@ class SeveralClasses(ScoreModel):
         ))
 
     def expects(self, state: SampleState) -> Floats:
-        """By the guesses as the labels weigh them."""
+        """The loss that the labels so far make one expect of an item of each cell, (C, D) for one repeat: by
+        the guesses as the labels weigh them, not by the score models."""
         return Sampled.expects(self, state)
 
     def estimate(
         self, state: SampleState, confidence: float, rng: np.random.Generator | None = None
     ) -> OutcomeEstimates:
-        """Class by class."""
+        """The estimates of all numbers, each from the score model of its class, put back into the order of
+        the question."""
         several_state, exact = cast(SeveralState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
@@ -314,11 +322,13 @@ class SeveralClasses(ScoreModel):
         back = np.argsort(np.concatenate(several_state.numbers))
 
         def joined(arrays: Sequence[Floats]) -> Floats:
-            """(R, Q)."""
+            """The arrays of the classes side by side, (R, Q), with the Q numbers in the order of the
+            question."""
             return np.concatenate(arrays, axis=1)[:, back]
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
-            """At these confidences (R, Q)."""
+            """The lower and upper ends at these confidences (R, Q), each (R, Q): every class's own ends, in
+            the order of the question."""
             ends_by_class = [
                 of_class.ends(level[:, several_state.numbers[at]])
                 for at, of_class in enumerate(by_class)

@@ -106,7 +106,8 @@ class HitState(SampleState):
 
 @dataclass(frozen=True, slots=True)
 class ShareOfHits(PlannedAhead):
-    """The method for one share of hits."""
+    """The method `recalibrated` for one share of hits, such as accuracy: nested strata along the chance of a
+    hit on both sides of the most frequent prediction, and the interval of a stratified score test."""
 
     published: ClassVar[bool] = False
     name: ClassVar[str] = "recalibrated"
@@ -135,7 +136,8 @@ class ShareOfHits(PlannedAhead):
         return replace(made.cells, axis=axis.to_array())
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> HitState:
-        """Nothing is labelled."""
+        """The state before any label: the nested strata on both sides, which component of the losses is the
+        hit, and the features that the placing model looks at."""
         axis = Axis.from_array(cast(Floats, cells.axis))
         odds = log_rank_odds(cells.size, axis.score, float(cells.size[axis.prediction == 1].sum()))
         return HitState(
@@ -146,7 +148,8 @@ class ShareOfHits(PlannedAhead):
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """Where both ends are moved most."""
+        """The design of the next round: inclusion probabilities that put labels where they move both ends of
+        the interval most."""
         hit_state = cast(HitState, state)
         inclusion, _ = planned_inclusion(hit_state, [hit_state.share_of_hits], size)
         return Design(
@@ -154,7 +157,8 @@ class ShareOfHits(PlannedAhead):
         )
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The share at the observed rates, with its score interval."""
+        """The share of hits at the observed rates of the strata, (R, 1), with the interval of every share
+        that a stratified score test does not refuse. NaN before the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
@@ -166,7 +170,8 @@ class ShareOfHits(PlannedAhead):
             return score_interval(sample, number, level)
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
-            """At these confidences (R, 1)."""
+            """The lower and upper ends of the score interval at these confidences (R, 1), each (R, 1);
+            computed once for each different confidence."""
             lower, upper = np.empty(level.shape), np.empty(level.shape)
             for confidence_level in np.unique(level).tolist():
                 at_level, rows = interval(confidence_level), level[:, 0] == confidence_level

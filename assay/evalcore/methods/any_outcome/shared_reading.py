@@ -73,7 +73,7 @@ class CellsOfQuestions:
 
     @property
     def size(self) -> Ints:
-        """(C,) items."""
+        """The number of items in each cell, (C,), the same for every question."""
         return self.each[0].size
 
     @property
@@ -83,12 +83,12 @@ class CellsOfQuestions:
 
     @property
     def n_cells(self) -> int:
-        """C."""
+        """The number C of cells that the pool is cut into."""
         return len(self.size)
 
     @property
     def n_items(self) -> int:
-        """N."""
+        """The number N of items in the pool."""
         return int(self.size.sum())
 
 
@@ -198,7 +198,8 @@ class _There:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateOfQuestion(SampleState):
-    """What is known of one question."""
+    """What is known of one question: its labelled items, the labels that the rounds meant for each cell, and
+    how often an item was read without an answer to this question."""
 
     given: Floats            # (R, C) labels that the rounds meant for each cell
     unanswered: int = 0      # items that were asked and did not answer this question
@@ -215,7 +216,7 @@ class StateOfQuestions(LabelledSample):
 
     @property
     def n(self) -> int:
-        """Items that were read, the same number in every repeat."""
+        """The number of items that were read, the same in every repeat."""
         return int(self.labelled[0].sum())
 
     @property
@@ -230,7 +231,8 @@ class StateOfQuestions(LabelledSample):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswersHeard:
-    """What was said of the items of a round."""
+    """What was said of the items of a round: the cells of the items that were read, (R, b), and for each
+    question its answers."""
 
     cell: Ints                          # (R, b) of the items that were read
     each: tuple[RoundOutcomes, ...]     # by question
@@ -250,7 +252,8 @@ class GuessesOfQuestion(Guesses):
 
 @dataclass(frozen=True, slots=True)
 class EvenOfQuestion(PassiveSample):
-    """One question of a simple random sample."""
+    """The reading of one question where items are a simple random sample: labels count as the rounds meant
+    them for each cell, evenly before the first round."""
 
     def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) as the rounds meant them, and of more labels as many times that."""
@@ -270,7 +273,8 @@ def allocation_of_question(state: StateOfQuestion, labels: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SharedReading(Sampled):
-    """The method for several questions about one item."""
+    """The method `questions`: several questions about one item, answered in one reading. Items are drawn
+    where they tell most of all questions together; then each question is an estimate of its own."""
 
     even: bool = False       # a simple random sample
 
@@ -285,7 +289,8 @@ class SharedReading(Sampled):
 
     @property
     def of_one(self) -> Sampled:
-        """The method that reads each question."""
+        """The method that reads each question: the difference estimator on guesses, or with `even` that of a
+        simple random sample."""
         return EvenOfQuestion(self.one_at_a_time) if self.even else GuessesOfQuestion(self.one_at_a_time)
 
     def cells(self, pool: MeasuredPool) -> CellsOfQuestions:    # type: ignore[override]
@@ -321,7 +326,7 @@ class SharedReading(Sampled):
         return Cut(cells=cast(Any, self.cells(pool)), cell=pool.cell)
 
     def start(self, cells: Any, measures: Stack, repeats: int) -> Any:
-        """Nobody was asked."""
+        """The state before any reading: no labels for any question, on the cells that they share."""
         stack_of_questions, nothing = _of(measures), np.zeros((repeats, cells.n_cells))
         return StateOfQuestions(
             cells=cells, stack=stack_of_questions, labelled=np.zeros((repeats, cells.n_cells, 1), np.int64),
@@ -349,7 +354,8 @@ class SharedReading(Sampled):
         return np.asarray((1 - even) * root + even * mean)
 
     def heard(self, state: Any, answered: ClosedDraws) -> Any:
-        """The losses of each question's answers. Raises BadInput."""
+        """The losses of each question's answers, with the cells of all items that were read. Raises BadInput
+        where outcomes or the pool's columns of the items are missing."""
         kind = state.stack.questions
         codes = kind.packing.unpack(answered.code)
         read = is_outcome(answered.code)
@@ -363,7 +369,8 @@ class SharedReading(Sampled):
         ))
 
     def observe(self, state: Any, design: Design, answers: Any, excluded: Ints) -> Any:
-        """Every question hears its answers."""
+        """The state after a round: every question takes its own answers, and the cells count the items that
+        were read, whichever questions were answered."""
         by_question = answers.each if isinstance(answers, AnswersHeard) else (answers,) * len(state.questions)
         flat_cell = np.arange(len(answers.cell))[:, None] * state.cells.n_cells + answers.cell
         count = np.bincount(flat_cell.ravel(), minlength=state.by_cell.size).reshape(state.labelled.shape)
@@ -379,7 +386,7 @@ class SharedReading(Sampled):
     def numbers(
         self, state: Any, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """Question by question."""
+        """The estimate of each number, question by question, as arrays over the repeats."""
         return [
             number
             for question in state.questions
@@ -387,19 +394,22 @@ class SharedReading(Sampled):
         ]
 
     def estimate(self, state: Any, confidence: float) -> OutcomeEstimates:
-        """Raises ValueError: `numbers` has the estimates of each question."""
+        """Nothing: raises ValueError, because each question has estimates of its own, which `numbers`
+        returns."""
         raise ValueError("each of several questions has estimates of its own")
 
     def weights(self, state: Any) -> ItemWeights:
-        """As `estimate`: an item may answer some questions alone."""
+        """Nothing: raises ValueError, because an item may answer some questions alone, so each question has
+        weights of its own."""
         raise ValueError("each of several questions has weights of its own")
 
     def expects(self, state: Any) -> Floats:
-        """As `estimate`."""
+        """Nothing: raises ValueError, because each question expects losses of its own."""
         raise ValueError("each of several questions expects losses of its own")
 
     def spent(self, before: Any, after: Any, size: Ints) -> Ints:
-        """Items that were read."""
+        """The number of items that a round had read, (R,): one reading of an item counts once, however many
+        questions it answers."""
         return np.asarray(after.bought - before.bought)
 
 

@@ -32,13 +32,14 @@ class Axis:
     votes: Floats        # share of further systems and judges that say the class; 0 without any
 
     def to_array(self) -> Floats:
-        """(7, C)."""
+        """The columns as one plain array, (7, C) for C cells, with the code of the class repeated in the
+        first row."""
         rows = [getattr(self, f.name) for f in fields(self)[1:]]
         return np.stack([np.full(len(self.score), self.part), *rows]).astype(np.float64)
 
     @staticmethod
     def from_array(array: Floats) -> "Axis":
-        """The inverse of `to_array`."""
+        """The columns read from an array (7, C), as `to_array` writes it."""
         part, stratum, prediction, *columns = array
         score, probability, density, votes = columns
         return Axis(
@@ -49,7 +50,9 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomeCells:
-    """The cells of one pool, for one question."""
+    """The cells of one pool, for one question: for each of C cells its size, sums of what the guesses
+    expect, the guessed spread of its items' pull, and what the pool tells. All computation per round is
+    on these."""
 
     size: Ints          # (C,) items
     guess: Floats       # (C, B, D) sums of what each guess expects of the losses
@@ -93,22 +96,22 @@ class OutcomeCells:
 
     @property
     def n_cells(self) -> int:
-        """C."""
+        """The number C of cells that the pool is cut into."""
         return len(self.size)
 
     @property
     def n_items(self) -> int:
-        """N."""
+        """The number N of items in the pool."""
         return int(self.size.sum())
 
     def to_arrays(self) -> dict[str, Array]:
-        """Plain arrays, for whoever stores them."""
+        """The columns by name as plain arrays, without those that are None, for whoever stores the cells."""
         columns = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: values for name, values in columns.items() if values is not None}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, Array]) -> "OutcomeCells":
-        """The inverse of `to_arrays`."""
+        """The cells made of stored columns by name, as `to_arrays` gives them."""
         return OutcomeCells(**{name: np.asarray(values) for name, values in arrays.items()})
 
 
@@ -135,7 +138,7 @@ class LossTable:
     columns: Floats | None = None
 
     def plus(self, following: "LossTable") -> "LossTable":
-        """With the rows of another table after these."""
+        """The table with the rows of another one below its own; columns that are None stay None."""
         names = [f.name for f in fields(self) if getattr(self, f.name) is not None]
         return LossTable(**{
             name: np.concatenate([getattr(self, name), getattr(following, name)]) for name in names
@@ -177,7 +180,8 @@ def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
 
 
 def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
-    """The table of items whose outcomes are known: codes (n,)."""
+    """The losses, the guesses and their products of n items whose outcomes are known, one row for each item;
+    the codes of the outcomes are (n,)."""
     truth = stack.kind.phi(codes)
     phi, guess = guessed(stack, items)
     loss = stack.of(items, truth)
@@ -212,7 +216,9 @@ _DECIMALS = 12     # of an exact value
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundOutcomes:
-    """What was said of the items of a round."""
+    """What was said of the items of a round: rows of the loss table and cells of the newly labelled items,
+    (R, b) each, and what was guessed of undecided ones. With replacement also how often each item was
+    drawn."""
 
     item: Ints                 # (R, b) rows of the table: the newly labelled items
     cell: Ints                 # (R, b) their cells
@@ -246,7 +252,7 @@ class SampleState(LabelledSample):
 
     @property
     def n(self) -> int:
-        """Labelled items, the same number in every repeat."""
+        """The number of labelled items, the same in every repeat."""
         return int(self.item.shape[1])
 
     @property
@@ -262,7 +268,8 @@ class SampleState(LabelledSample):
         return self.cells.relevant
 
     def of_repeats(self, rows: Ints) -> Self:
-        """These repeats alone."""
+        """The state of these repeats alone, in the order of the row numbers; cells, measures and the loss
+        table are shared."""
         names = ("item", "cell", "labelled", "excluded", "excluded_guess", "excluded_known")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
@@ -275,7 +282,8 @@ class SampleState(LabelledSample):
         return self.outcome_of(table.code[answers.item])
 
     def plus(self, answers: RoundOutcomes) -> Self:
-        """With the labels of a round."""
+        """The state with the labels of a round: the rows are appended, and the labels counted by cell and,
+        where the method tells outcomes apart, by outcome."""
         table, (repeats, c, k) = answers.table or self.table, self.labelled.shape
         place = np.arange(repeats)[:, None] * c + answers.cell
         if k > 1 and table is not None:
@@ -351,7 +359,9 @@ class OutcomeEstimates:
     notes: Sequence[DiagnosticArrays] | None = None   # of each number, what the method says besides (R = 1)
 
     def number(self, q: int) -> EstimateArrays:
-        """One of the numbers."""
+        """The estimate of number q alone, as arrays over the repeats. Exact values are rounded to get rid of
+        sums' last bits, and a single label that carries more than half of the variance is named among the
+        diagnostics."""
         diagnostics: DiagnosticArrays = {} if self.notes is None else self.notes[q]
         exact = self.exact if self.settled is None else self.exact | self.settled[:, q]
         if self.largest is not None:

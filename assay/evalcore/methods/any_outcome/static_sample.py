@@ -41,7 +41,8 @@ from assay.evalcore.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class StaticSample(ByPull):
-    """The static optimal proposal."""
+    """The method `static-is` for any outcome: items are drawn by how much they are expected to add to the
+    error (Marchant & Rubinstein 2021, Proposition 2), with a proposal that never changes."""
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     name: ClassVar[str] = "static-is"
@@ -64,7 +65,8 @@ class StaticSample(ByPull):
     }
 
     def even_part(self, state: SampleState) -> float:
-        """ε, and the share for other numbers."""
+        """The share of the labels that is drawn evenly: ε, and of the remainder `secondary_mixing` where
+        more than one number is asked for."""
         secondary = self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
         return self.epsilon + (1 - self.epsilon) * secondary
 
@@ -95,7 +97,8 @@ class StaticSample(ByPull):
         return replace(cells, spread=np.maximum(spread, 1e-30))
 
     def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:
-        """(D,) from which losses are counted: their expected mean."""
+        """The expected mean of the losses over the pool, (D,), under the softened probabilities: the R from
+        which losses are counted."""
         return np.asarray(sum(pool.measured(_Expected(expectation, self.trust))) / len(pool))
 
 
@@ -136,7 +139,8 @@ class SquaredPulls(ABC):
 
     @abstractmethod
     def of(self, stack: Stack, items: Items) -> Floats:
-        """(n, Q)."""
+        """The expected square of each item's pull at each number, (n, Q) for n items and Q numbers, counted
+        from `centre`."""
 
     def driving(self, stack: Stack, items: Items) -> Floats:
         """(n,) of the items of a shard, added up as they drive the sampling."""
@@ -146,11 +150,13 @@ class SquaredPulls(ABC):
         return squares
 
     def total(self, stack: Stack, items: Items) -> float:
-        """Their sum over a shard."""
+        """The sum over the items of a shard of their expected squared pulls, over the numbers that drive the
+        sampling."""
         return float(self.driving(stack, items).sum())
 
     def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
-        """(C, Q) sums over the cells."""
+        """Sums of the expected squared pulls over the items of each cell, (C, Q); the cell of each item is
+        (n,)."""
         sums = np.zeros((n_cells, len(self.centre)))
         for rows, piece in items.chunks():
             np.add.at(sums, cell[rows], self.of(stack, piece))

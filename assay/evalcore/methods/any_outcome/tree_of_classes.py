@@ -106,7 +106,8 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     @property
     def interval_note(self) -> str:
-        """What is known of that interval."""
+        """What is known of the coverage of these intervals, for people who must rely on one: it depends on
+        the variance formula that is set."""
         return _SPREAD if self.variance_formula == "corrected" else AS_PRINTED
 
     @abstractmethod
@@ -115,7 +116,7 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     @abstractmethod
     def believed(self, state: ClassTreeState) -> Belief:
-        """Of the label model, from the labels."""
+        """What the tree believes after the labels so far: its joint probabilities of leaf and class."""
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The leaves of the tree; for `reuse` every label matters.  Raises BadInput where outcomes are not
@@ -124,7 +125,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         return replace(cells, relevant=cells.relevant | (self.reuse > 0))
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
-        """The prior, which is the same in every repeat."""
+        """The state before any label: the prior of the tree, which is the same in every repeat."""
         return self.start_from(cells, measures, repeats, None)
 
     def start_from(
@@ -138,7 +139,8 @@ class TreeOfClasses(TreeSettings, Sampled):
     def pseudo_labels(
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
-        """(C, K)."""
+        """Pseudo-labels of items of other pools by cell and class, (C, K), for `start_from`: each earlier
+        label counts with its weight in the leaf that its item falls into."""
         return dirichlet_leaves.evidence_by_leaf(kind, cells, items, code, weight)
 
     def _unlabelled(self, stack: Stack, cells: OutcomeCells, belief: Belief) -> ClassTreeState:
@@ -165,7 +167,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         return even + self.reuse * (1 - even)
 
     def item_proposal(self, state: SampleState) -> tuple[Floats, Floats]:
-        """Proposition 2, with its even share."""
+        """The proposal q of Proposition 2 mixed with its even share: of an unlabelled item of each cell, (R,
+        C), and of each labelled item, (R, n). Over the items whose labels matter they sum to 1."""
         tree = cast(ClassTreeState, state)
         q, even = self.proposed(tree, tree.belief.chances), self.even(tree)
         total = (q.open * tree.wanted).sum(axis=1) + q.labelled.sum(axis=1)
@@ -202,7 +205,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         return Design(left=open_items, unlabelled=inclusion, census=np.zeros(len(open_items), np.bool_))
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """Together, or one at a time."""
+        """The draws of a round without replacement, all together, or one after the other where the method
+        asks for it."""
         if not self.one_at_a_time:
             return Sampled.draw(self, state, design, size, rng)
         return draw_one_at_a_time(design.left, draw_weights(design.unlabelled), size, rng)
@@ -257,7 +261,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         )
 
     def expects(self, state: SampleState) -> Floats:
-        """By the label model."""
+        """The loss that the label model expects of an item of each cell, (C, D) for one repeat: the mean
+        over the classes of the losses that the cell's items would have."""
         tree = cast(ClassTreeState, state)
         chances, size = tree.belief.chances[0], state.stack.size
         expected_loss = tree.by_class.multiply(chances.reshape(-1, 1)).tocsr()[:, :size].toarray()

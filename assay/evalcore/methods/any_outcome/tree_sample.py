@@ -87,17 +87,17 @@ class ClassTreeState(SampleState):
         return replace(after, labelled=self.labelled) if self.anew else after
 
     def outcome_of(self, codes: Floats) -> Ints:
-        """The class."""
+        """The outcomes as the tree counts them, the codes of the classes as integers."""
         return codes.astype(np.int64)
 
     @property
     def relevant_items(self) -> Floats:
-        """(R,) items whose label can matter, without undecided ones."""
+        """The number of items whose label can matter, without undecided ones, (R,)."""
         return np.asarray(((self.cells.size - self.excluded) * self.cells.relevant).sum(axis=1), np.float64)
 
     @property
     def idle_items(self) -> int:
-        """Items whose label cannot matter."""
+        """The number of items whose label cannot matter to any measure, the same in every repeat."""
         return int(self.cells.size[~self.cells.relevant].sum())
 
     @property
@@ -111,7 +111,8 @@ class ClassTreeState(SampleState):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
-    """q, up to a factor."""
+    """The proposal q of a round up to a factor: of one unlabelled item of each cell, (R, C), and of each
+    labelled item, (R, n)."""
 
     open: Floats       # (R, C) of an unlabelled item of each cell; 0 where its label cannot matter
     labelled: Floats   # (R, n) of each labelled item; 0 where items are asked anew
@@ -208,7 +209,8 @@ def tree_proposal(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Weighed:
-    """The labels of a state with their weights."""
+    """The labels of a state with their weights: how many items each stands for, (R, n), the weighted mean of
+    the losses, (R, D′), and what the variance needs."""
 
     stands: Floats       # (R, n) items that each labelled one stands for
     mean: Floats         # (R, D') of the relevant items' losses
@@ -218,7 +220,8 @@ class Weighed:
 
 
 def weighed(state: ClassTreeState) -> Weighed:
-    """The weights of all labels, at least one."""
+    """The weights of all labels of a state with at least one: R̂ = Σ_t a_t R̂_t / Σ_t a_t over the rounds.
+    Once everything that matters is labelled each label stands for its own item alone."""
     which = state.round_of
     alpha = state.alpha
     a = alpha * state.drawn
@@ -258,7 +261,7 @@ def terms(state: ClassTreeState, weighed_labels: Weighed, slopes: Floats) -> Flo
 
 
 def part_of_pool(state: ClassTreeState) -> Floats:
-    """(R, 1) of the pool that is relevant."""
+    """The share of the pool whose labels can matter, (R, 1), without undecided items."""
     items = state.relevant_items
     return np.asarray((items / np.maximum(items + state.idle_items, 1.0))[:, None])
 

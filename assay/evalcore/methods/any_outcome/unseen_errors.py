@@ -54,7 +54,8 @@ FALL = 4             # power with which what they do not tell falls as more diff
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unseen:
-    """What no label has shown, in R repeats."""
+    """What no label has shown, in R repeats: how far one unlabelled item of each of C cells may take each of
+    Q numbers down and up, and how surely such an item would have been drawn. Intervals are widened by it."""
 
     down: Floats         # (R, Q, C) how far one item takes each number down
     up: Floats           # (R, Q, C)

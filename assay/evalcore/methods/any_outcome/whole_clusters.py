@@ -85,7 +85,7 @@ class Drawn:
 
     @property
     def clusters(self) -> Ints:
-        """m (R, 1)."""
+        """The number m of clusters that are open, (R, 1): those of which at least one item has an outcome."""
         return np.asarray(self.open.sum(axis=1, keepdims=True))
 
 
@@ -184,7 +184,8 @@ EVEN = 0.5              # of the chances
 
 
 def too_many(number: str) -> BadInput:
-    """The error for a pool of so many clusters."""
+    """The error, to be raised, for a pool of more than MOST_CLUSTERS clusters; the message has the number as
+    text, and says that intervals are over clusters without this method too."""
     return BadInput(
         f"method {WholeClusters.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
         f"{number}; leave `method` out: intervals are over clusters then too"
@@ -208,7 +209,8 @@ class _ByCluster:
 
 @dataclass(frozen=True, slots=True)
 class WholeClusters(OutcomeMethod):
-    """Clusters as the unit that is drawn."""
+    """The method `whole-clusters`: a cell is a cluster, all its items are asked together, and the estimate
+    is a ratio over clusters with Student's interval."""
 
     sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: ClassVar[str] = "whole-clusters"
@@ -233,19 +235,22 @@ class WholeClusters(OutcomeMethod):
         return summed(pool, pool_profile, _ByCluster(pool_profile, numbers), len(numbers)).cells
 
     def share(self, state: SampleState) -> Floats:
-        """Half even, half by the root of the mean spread."""
+        """How much one item of each cluster should be asked for, (R, C): a share EVEN for all alike, the
+        remainder by the root of the guessed mean spread of the cluster's items."""
         root = np.sqrt(state.cells.spread @ state.stack.weight)
         mean = max(float(root[state.cells.relevant].mean()) if state.cells.relevant.any() else 1.0, 1e-12)
         return np.broadcast_to((1 - EVEN) * root / mean + EVEN, state.by_cell.shape)
 
     def allocation(self, state: SampleState, labels: int) -> Floats:
-        """All items of a cluster, times its chance."""
+        """How many of so many labels are meant for each cluster, (R, C): all its items, times the chance of
+        the cluster to be drawn."""
         items = cluster_sizes(state)
         x = self.share(state) * (items > 0)
         return items * cluster_chances(x, items, np.full(len(items), float(labels)))
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """The rest of the clusters that are open, then others."""
+        """The design of the next round: clusters that are open already are finished for certain, and with
+        the labels that are left others are begun, each with its chance."""
         open_items, eligible = state.left, state.wanted.astype(np.float64)
         going_on = ((state.by_cell + state.excluded) > 0) & (eligible > 0)
         begun = (going_on * eligible).sum(axis=1)
@@ -281,7 +286,8 @@ class WholeClusters(OutcomeMethod):
         return np.concatenate(taken).astype(np.int64)
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """Items of one cluster are not centred."""
+        """What each labelled item stands for (one repeat), with the factor of its squared error by the
+        chance of its cluster. No item shares a group with others, so errors are not centred."""
         drawn = drawn_of(state, self.share(state))
         chance = np.take_along_axis(drawn.chance, state.cell, axis=1)[0]
         return ItemWeights(
@@ -290,14 +296,16 @@ class WholeClusters(OutcomeMethod):
         )
 
     def expects(self, state: SampleState) -> Floats:
-        """By the guesses as the labels weigh them."""
+        """The loss that the guesses, as the labels weigh them, make one expect of an item of each cluster,
+        (C, D) for one repeat."""
         weights = state.cells.first[:, None]
         if state.n:
             weights = fitted(state, drawn_of(state, self.share(state)).stands)[0]
         return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The ratio estimate, with Student's interval over clusters."""
+        """The ratio estimate of every number over the clusters that were drawn, corrected by the guesses,
+        with Student's interval over clusters. NaN before the first label."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)

@@ -32,7 +32,8 @@ _ROOM = 24   # iterations: their labels double
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Iterations:
-    """What each closed iteration said; 0 where there was none."""
+    """What each of T closed iterations of `acis` said of M measures in R repeats: its weight, its estimate
+    and its variance; 0 where there was no such iteration."""
 
     weight: Floats     # (R, T) |W_i|₁
     value: Floats      # (R, T, M) Ĝ_i, NaN where undefined
@@ -40,7 +41,8 @@ class Iterations:
 
     @staticmethod
     def none(repeats: int, measures: int) -> "Iterations":
-        """Before the first iteration."""
+        """The record before the first iteration is closed: all zero, with room for as many iterations as a
+        pool can need."""
         per_iteration, per_measure = np.zeros((repeats, _ROOM)), np.zeros((repeats, _ROOM, measures))
         return Iterations(weight=per_iteration, value=per_measure, variance=per_measure)
 
@@ -126,17 +128,18 @@ class AcisState(MethodState):
 
     @property
     def planned(self) -> Ints:
-        """Labels (R,) of this iteration when it is full."""
+        """The number of labels of the iteration under way when it is full, (R,): 10, 20, 40 and so on, twice
+        those of the one before."""
         return planned_labels(self.iteration)
 
     @property
     def gathered(self) -> Ints:
-        """Labels (R,) of this iteration so far."""
+        """The number of labels that the iteration under way has so far, (R,)."""
         return np.asarray(self.labelled.sum(axis=(1, 2)) - labels_until(self.iteration))
 
     @property
     def settled(self) -> Bools:
-        """Whether (R,) all of the domain is labelled."""
+        """Whether every item of the domain is labelled, (R,): nothing is left to learn there."""
         return np.asarray(~(self.wanted * self.domain).any(axis=1))
 
     def exhausted(self, size: Ints) -> Bools:
@@ -260,7 +263,9 @@ _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 
 @dataclass(frozen=True, slots=True)
 class Acis(CountingMethod):
-    """Active calibration and importance sampling."""
+    """The method `acis` (Poms et al. 2021): iterations of calibrating the scores by the labels and sampling
+    by importance under that calibration, averaged over the iterations. The paper prints no interval; a
+    normal one is reported."""
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     name: str = "acis"
@@ -283,11 +288,13 @@ class Acis(CountingMethod):
     secondary_mixing: Share = 0.1           # drawn evenly when more measures than the first are asked for
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Geometric ranks, cut where the domain of an iteration ends."""
+        """The edges between strata, and the number of strata: geometric steps of rank, cut where the domain
+        of each iteration ends."""
         return iteration_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> AcisState:
-        """The predictions are the calibration, and Ĝ_0 = ½."""
+        """The state before any label: the calibration is that of the predictions, c₀, and the pull of a
+        label is taken at an estimate of ½."""
         strata = Strata.from_cells(cells)
         prior = prior_rates(cells, strata, self.calibration)
         rate = np.repeat(blended(prior, prior[None], np.ones(1), self.epsilon), repeats, axis=0)
@@ -345,7 +352,8 @@ class Acis(CountingMethod):
     def observe(
         self, state: AcisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> AcisState:
-        """Weigh the draws; calibrate anew when the iteration is full."""
+        """The state after a round: each draw of the iteration is weighed by 1/(N q), items that were certain
+        to be asked count apart, and a full iteration is closed and the scores calibrated anew."""
         asked_items = labels.new.sum(axis=(1, 2)) + excluded.sum(axis=1)
         certain = state.exhausted(asked_items) | design.census | (not design.replacement)
         drawn = labels.drawn_new + labels.known_by_seen().sum(axis=2)

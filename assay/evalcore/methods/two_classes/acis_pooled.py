@@ -22,7 +22,9 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IterationSums:
-    """Weighted sums over the closed iterations."""
+    """Sums over the closed iterations of `acis-pooled` for M measures in R repeats, from which estimates and
+    standard errors are averaged: estimates with the weights n_t^recency, errors with n_t^caution, n_t the
+    labels behind iteration t."""
 
     recency: float
     caution: float
@@ -33,7 +35,7 @@ class IterationSums:
 
     @staticmethod
     def none(repeats: int, measures: int, *, recency: float, caution: float) -> "IterationSums":
-        """Before the first iteration is closed."""
+        """The sums before the first iteration is closed, all zero, (R, M) each."""
         nothing = np.zeros((repeats, measures))
         return IterationSums(
             recency=recency, caution=caution, weight=nothing, value=nothing, error_weight=nothing,
@@ -136,7 +138,9 @@ _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
 
 @dataclass(frozen=True, slots=True)
 class AcisPooled(CountingMethod):
-    """Active calibrated importance sampling, with its parts switchable for ablations."""
+    """The method `acis-pooled`, a variant of `acis` (Poms et al. 2021): calibration and sampling in turns,
+    with the labels of all turns reused by their pooled inclusion probabilities. Its parts can be switched
+    off for ablations."""
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     name: str = "acis-pooled"
@@ -166,7 +170,8 @@ class AcisPooled(CountingMethod):
         return top_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PooledState:
-        """The prior is the calibration."""
+        """The state before any label: the supplied probabilities are the calibration inside the domain, and
+        everything below its cut counts as negative."""
         shape = (repeats, cells.n_cells)
         domain = top_cells(cells) if self.top_k else np.ones(cells.n_cells, np.bool_)
         prior = np.where(domain, cells.mean_probability, 0.0)
@@ -219,7 +224,9 @@ class AcisPooled(CountingMethod):
     def observe(
         self, state: PooledState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> PooledState:
-        """Reuse the labels; calibrate anew when the iteration is full."""
+        """The state after a round: the labels are reused across proposals by their chance to have been
+        drawn. Once the labels have doubled since the iteration began, it is closed and the scores are
+        calibrated anew."""
         new = labels.new.sum(axis=(1, 2))
         drawn = (labels.drawn_new + labels.drawn_known).sum(axis=(1, 2))
         certain = state.exhausted(new + excluded.sum(axis=1)) | design.census
@@ -236,7 +243,9 @@ class AcisPooled(CountingMethod):
     def estimate(
         self, state: PooledState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The average of the iterations, the unfinished one included."""
+        """The average of the iterations' estimates of each measure, the unfinished one included, with a
+        normal interval, as arrays over the repeats. Once the domain is exhausted the whole range is
+        reported."""
         certain = np.asarray(np.isneginf(state.missed).all(axis=1))
         return [self._average(state, j, certain, confidence) for j in range(len(state.measures))]
 

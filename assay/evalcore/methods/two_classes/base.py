@@ -46,7 +46,7 @@ class MethodState(LabelledSample):
 
     @property
     def so_far(self) -> LabelledCells:
-        """What a proposal is made from."""
+        """What a proposal is made from: measures, cells, labels by cell and outcome, and unlabelled items."""
         return LabelledCells(
             measures=self.measures, cells=self.cells, labelled=self.labelled, left=self.left
         )
@@ -113,7 +113,8 @@ class CountingMethod(Method):
     def next_round(
         self, state: MethodState, size: Ints, rng: np.random.Generator
     ) -> tuple[CountedDesign, Draws]:
-        """Of exactly `size` draws where the method asks anew."""
+        """The design of the next round and its draws: the last one asks everything that is left. Where the
+        method asks items anew a round has exactly `size` draws, and is never the last."""
         if self.asks_anew:
             design = self.propose(state, size)
             return design, self.draw(state, design, size, rng)
@@ -135,7 +136,8 @@ class CountingMethod(Method):
         return replace(design, unlabelled=planned, stands_for=weights_of_draws), either(draws, census_draws)
 
     def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
-        """The answers counted by cell and label. Raises BadInput."""
+        """The answers of a live round counted by cell and label, 0 or 1. Raises BadInput for a code that is
+        neither 0 nor 1, undecided nor unanswered."""
         return round_labels(state.cells.n_cells, answered)
 
     def with_known(self, state: MethodState, codes: Mapping[tuple[int, int], float]) -> MethodState:
@@ -149,7 +151,8 @@ class CountingMethod(Method):
         return replace(state, labelled=labelled, excluded=excluded)
 
     def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """The measures in order."""
+        """The estimate of each measure, in their order, as arrays over the repeats: exact and without width
+        where no label can change it, and cut to the measure's range."""
         return with_exact_values(state, self.estimate(state, confidence, rng))
 
     def bare_estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
@@ -186,7 +189,8 @@ class CountingMethod(Method):
 # R   repeats;  C   cells
 
 def known_confusion(state: MethodState) -> Floats:
-    """Labelled items by [prediction, label]: (R, 2, 2)."""
+    """The number of labelled items by prediction and label, (R, 2, 2); by their answers in methods that
+    count several of an item."""
     by_prediction = [state.answered[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
     return np.stack(by_prediction, axis=1)
 

@@ -81,7 +81,7 @@ class BernoulliDesign(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """The paper's."""
+        """The kind of interval: the beta interval of the paper (Yilmaz et al. 2021)."""
         return "beta"
 
     @property
@@ -90,7 +90,8 @@ class BernoulliDesign(CountingMethod):
         return self.covered + " " + (_EXACT_SIZE if self.draws == "systematic" else _OF_OTHERS + RANDOM_SIZE)
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Fine strata: the design is meant item by item."""
+        """The edges of fine strata, and the number of strata: the design is meant item by item, so cells are
+        as narrow as can be."""
         return fine_edges(scores)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
@@ -149,16 +150,19 @@ class Bernoulli(BernoulliDesign):
 
     @property
     def interval(self) -> str:
-        """The paper's, or what is made of it."""
+        """The kind of interval: the paper's beta interval, or this one widened by what no label has shown,
+        where `unseen` is set."""
         return widened_kind("beta") if self.unseen else "beta"
 
     @property
     def covered(self) -> str:   # type: ignore[override]
-        """What the interval of these settings was measured to cover."""
+        """What intervals of these settings were measured to cover, in sentences for people who must rely on
+        one."""
         return self._widened if self.unseen else self._printed
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:
-        """The influences under the softened probabilities."""
+        """The state before any label: the influence h of an item of each cell under the softened
+        probabilities, which never changes, and chances of 0."""
         rate = softened(cells, self.trust)
         pull = centred_pull(measures[0], prior_risk(measures[0], cells, rate))
         return BernoulliState(
@@ -174,7 +178,8 @@ class Bernoulli(BernoulliDesign):
         return rising_inclusion(state.inclusion, state.influence, state.left, size)
 
     def propose(self, state: BernoulliState, size: Ints) -> CountedDesign:
-        """As far along μ h as `size` (R,) labels go."""
+        """The design of the next round: the chance b = min(1, μ h) of each item raised along μ until `size`
+        (R,) more labels are expected."""
         return fixed_size_design(
             state, self.chances(state, size), model=state.positive_rate, gradient=state.slope, size=size
         )
@@ -234,7 +239,7 @@ class Bernoulli(BernoulliDesign):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnlineState(MethodState):
-    """The rounds so far, as one weighted table."""
+    """The labels by cell with all rounds so far combined into one weighted confusion table."""
 
     positive_rate: Floats  # (C,) p_a(y = 1)
     influence: Floats      # (C,) h as p_a expects it, for comparing rounds with each other
@@ -244,7 +249,8 @@ class OnlineState(MethodState):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BernoulliOnline(BernoulliDesign):
-    """Rounds over the unlabelled rest, combined without bias."""
+    """The method `bernoulli-online` (Yilmaz et al. 2021): every round is a Bernoulli design over the
+    unlabelled items, with influences from the estimates so far, and the rounds are combined without bias."""
 
     name: str = "bernoulli-online"
     covered: ClassVar[str] = (
@@ -258,7 +264,7 @@ class BernoulliOnline(BernoulliDesign):
     assisted: bool = False         # difference estimator instead of Horvitz-Thompson
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> OnlineState:
-        """No round yet."""
+        """The state before any round: the influences under the softened probabilities, and no totals."""
         rate = softened(cells, self.trust)
         pull = centred_pull(measures[0], prior_risk(measures[0], cells, rate))
         return OnlineState(
@@ -288,13 +294,15 @@ class BernoulliOnline(BernoulliDesign):
         return centred_pull(measure, np.where(inside[:, None], risk, expected))
 
     def heads(self, state: OnlineState, size: Ints) -> Floats:
-        """Water-filling over the unlabelled rest."""
+        """The chance of an unlabelled item of each cell to be in the round, (R, C): in proportion to its
+        influence, cut at 1, so that `size` labels are expected (water-filling)."""
         rate = np.broadcast_to(state.positive_rate, state.left.shape)
         influence = self.influence(self._pull(state), state.cells, rate, state.measures)
         return waterfill(influence, state.left, size)
 
     def propose(self, state: OnlineState, size: Ints) -> CountedDesign:
-        """The chances of the unlabelled rest."""
+        """The design of the next round: the chances of the unlabelled items by their influence at the
+        estimates so far."""
         pull = self._pull(state)
         rate = np.broadcast_to(state.positive_rate, state.left.shape)
         slope = (pull[..., 1] - pull[..., 0])[:, state.cells.prediction]
@@ -327,5 +335,6 @@ class BernoulliOnline(BernoulliDesign):
     def estimate(
         self, state: OnlineState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The measures of the combined table."""
+        """The measures of the weighted confusion table of all rounds, with the paper's beta interval, as
+        arrays over the repeats."""
         return [estimate_of_totals(m, state.totals, confidence, "beta") for m in state.measures]

@@ -74,7 +74,8 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 
 def strata_as_leaves(cells: Cells) -> Leaves:
-    """The strata of a pool of two classes."""
+    """The strata of a pool of two classes as leaves of a Dirichlet tree, with the mean supplied
+    probabilities of both classes."""
     return Leaves(
         slot=cells.stratum, size=cells.size, n_slots=cells.n_slots, lump=np.arange(2),
         chance=np.stack([1 - cells.mean_probability, cells.mean_probability], axis=1),
@@ -83,7 +84,8 @@ def strata_as_leaves(cells: Cells) -> Leaves:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TreeState(MethodState):
-    """The label model and the draws so far."""
+    """The label model with the draws so far: their weighted sums, and the sums of their weights by cell and
+    label, (R, C, 2)."""
 
     belief: Belief
     sums: WeightSums
@@ -112,7 +114,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
 
     @property
     def interval_note(self) -> str:
-        """What the interval of these settings was measured to cover."""
+        """What intervals of these settings were measured to cover, in sentences for people who must rely on
+        one."""
         return self.measured if self.variance_formula == "corrected" else AS_PRINTED
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
@@ -145,7 +148,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         )
 
     def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """With replacement, until `size` new items have come up."""
+        """The draws of a round with replacement, until `size` (R,) new items have come up; draws of labelled
+        items are kept too."""
         return with_replacement(design, state.labelled, size, rng)
 
     def weighed(self, state: TreeState, design: CountedDesign, labels: RoundLabels) -> WeightSums:
@@ -162,7 +166,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     def estimate(
         self, state: TreeState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The importance-weighted estimate of each measure from all draws."""
+        """The importance-weighted estimate of each measure from all draws, with a normal interval, or with
+        `printed` Student's; as arrays over the repeats."""
         last_proposal = self._by_last_proposal(state)
         return [
             estimate_of_draws(
@@ -196,7 +201,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
 
 @dataclass(frozen=True, slots=True)
 class DirichletTreeMethod(LabelsStay, AdaptiveTree):
-    """The published method for labels that do not vary."""
+    """The method `dirichlet-tree` of two classes (Marchant & Rubinstein 2021) for labels that never change:
+    adaptive importance sampling with replacement, by a Dirichlet-tree label model that learns by EM."""
 
     name: str = "dirichlet-tree"
     measured: ClassVar[str] = (
@@ -209,7 +215,8 @@ class DirichletTreeMethod(LabelsStay, AdaptiveTree):
 
     @property
     def sampling_note(self) -> str:
-        """How items are chosen, in sentences for a report."""
+        """How items are chosen, in sentences for a report: adaptive importance sampling, with the chance of
+        every draw stored before anyone is asked."""
         cut_by = "score" if self.feature_tree is None else "features"
         return (
             "Items were drawn by adaptive importance sampling (Marchant and Rubinstein 2021, “Dirichlet "
@@ -286,7 +293,8 @@ class DirichletFlat(DirichletTreeMethod):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StochasticState(TreeState):
-    """The weighted counts behind the model."""
+    """A tree's state with the weighted counts of draws by answer and leaf, (R, 2, L), the answers that
+    labelled items got in shares, and the number of draws that were asked anew."""
 
     counts: Floats       # (R, 2, L) Σ w of the draws, by answer and leaf
     votes: Floats        # (R, C, 2, 2) of the labelled items, by label: Σ share of their answers 0 and 1
@@ -309,7 +317,9 @@ class StochasticState(TreeState):
 
 @dataclass(frozen=True, slots=True)
 class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
-    """The published method for labels that vary."""
+    """The method `dirichlet-tree-stochastic` of two classes (Marchant & Rubinstein 2021, appendix H) for
+    labels that may come out otherwise on another day: a draw tells of its leaf, and the model needs no
+    EM."""
 
     name: str = "dirichlet-tree-stochastic"
     measured: ClassVar[str] = (

@@ -39,7 +39,8 @@ from assay.evalcore.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportanceState(MethodState):
-    """The fixed proposal and the draws so far."""
+    """The fixed proposal, as the relative probability of one item of each cell, (C,), with the weighted sums
+    of the draws so far."""
 
     positive_rate: Floats  # (C,) the p(y = 1) that the proposal believes
     weight: Floats         # (C,) relative probability of one item of each cell
@@ -62,7 +63,8 @@ class StaticImportance(CountingMethod):
 
     @property
     def added_to_squares(self) -> float:
-        """ε, added to every h² of the variance."""
+        """The constant ε that is added to every h² of the variance: 0 unless a subclass has such a setting.
+        """
         return 0.0
 
     def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
@@ -77,15 +79,18 @@ class StaticImportance(CountingMethod):
         return np.asarray((pull[:, 1] - pull[:, 0])[cells.prediction])
 
     def mixing(self, measures: Sequence[Measure]) -> float:
-        """The share of the proposal that is drawn evenly."""
+        """The share of the proposal that is drawn evenly: `secondary_mixing` where more than one measure is
+        asked for, else 0."""
         return self.secondary_mixing if len(measures) > 1 else 0.0
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Fine strata: the proposal is meant item by item."""
+        """The edges of fine strata, and the number of strata: the proposal is meant item by item, so cells
+        are as narrow as can be."""
         return fine_edges(scores)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> ImportanceState:
-        """The proposal is settled before the first draw."""
+        """The state before any label: the proposal is made of the supplied probabilities, softened by
+        `trust`, and never changes."""
         rate = softened(cells, self.trust)
         return ImportanceState(
             **no_labels_yet(cells, measures, repeats),
@@ -109,13 +114,14 @@ class StaticImportance(CountingMethod):
     def draw(
         self, state: ImportanceState, design: CountedDesign, size: Ints, rng: np.random.Generator
     ) -> Draws:
-        """With replacement, until `size` new items have come up."""
+        """The draws of a round with replacement, until `size` (R,) new items have come up; draws of labelled
+        items are kept too."""
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(
         self, state: ImportanceState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> ImportanceState:
-        """Count the labels and weigh the draws."""
+        """The state after a round: labels are counted by cell, and every draw enters the weighted sums."""
         return replace(
             state.with_labels(labels, excluded), sums=state.sums.add(state.cells, design, labels)
         )
@@ -128,7 +134,8 @@ class StaticImportance(CountingMethod):
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The weighted estimate of each measure from all draws."""
+        """The importance-weighted estimate of each measure from all draws, as arrays over the repeats; Σ w
+        ℓ/Σ w where it is self-normalised, else Σ w ℓ/n."""
         return [
             estimate_of_draws(
                 m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind,
@@ -165,12 +172,14 @@ class StaticIS(StaticImportance):
 
     @property
     def interval(self) -> str:
-        """The paper's, or what is made of it."""
+        """The kind of interval: the paper's normal interval, or this one widened by what no label has shown,
+        where `unseen` is set."""
         return widened_kind("ais-normal") if self.unseen else "ais-normal"
 
     @property
     def interval_note(self) -> str:
-        """What the interval of these settings was measured to cover."""
+        """What intervals of these settings were measured to cover, in sentences for people who must rely on
+        one."""
         if not self.unseen:
             return (
                 "The paper's nominal normal interval. " + covered((12, 22, 68, 90), (67, 33, 14, 40))
@@ -233,7 +242,8 @@ class StaticIS(StaticImportance):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimalIS(StaticImportance):
-    """Sawade's proposal for any ratio of sums, under softened probabilities."""
+    """The method `optimal-is` (Yilmaz et al. 2021): importance sampling by the optimal static proposal of
+    Sawade et al. for any ratio of sums, under softened probabilities, with a beta interval."""
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     name: str = "optimal-is"
@@ -251,7 +261,8 @@ class OptimalIS(StaticImportance):
 
     @property
     def added_to_squares(self) -> float:
-        """The setting."""
+        """The constant ε that is added to every h² of the variance: the setting `epsilon` (footnote 3 of the
+        paper)."""
         return self.epsilon
 
 
@@ -269,7 +280,8 @@ _NOMINAL_WIDENED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassiveWithReplacement(StaticImportance):
-    """Uniform sampling with replacement, with normal intervals."""
+    """The method `passive-with-replacement`: uniform draws with replacement, as a baseline, with nominal
+    normal intervals."""
 
     name: str = "passive-with-replacement"
     interval_kind: ClassVar[IntervalKind] = "normal"
@@ -282,12 +294,14 @@ class PassiveWithReplacement(StaticImportance):
 
     @property
     def interval(self) -> str:
-        """The nominal one, or what is made of it."""
+        """The kind of interval: the nominal normal one, or this one widened by what no label has shown,
+        where `unseen` is set."""
         return widened_kind("delta-normal") if self.unseen else "delta-normal"
 
     @property
     def interval_note(self) -> str:
-        """What the interval of these settings was measured to cover."""
+        """What intervals of these settings were measured to cover, in sentences for people who must rely on
+        one."""
         return (
             f"{_NOMINAL_WIDENED if self.unseen else _NOMINAL} "
             + covered((5, 12, 27, 64), (1, 2, 7, 26))
@@ -295,11 +309,11 @@ class PassiveWithReplacement(StaticImportance):
         )
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """One stratum: a uniform sample needs no more."""
+        """No edges, and one stratum: a uniform sample needs no more."""
         return np.empty(0), 1
 
     def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
-        """All alike."""
+        """The relative probability of one item of each cell, (C,): ones, the same for all."""
         return np.ones(cells.n_cells)
 
     def estimate(
@@ -350,7 +364,8 @@ _PRINTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sawade(StaticImportance):
-    """The optimal static proposal if the supplied probabilities were true."""
+    """The method `sawade` (Sawade et al. 2010, as in Poms et al. 2021): importance sampling by the static
+    proposal that would be optimal if the supplied probabilities were true, with Student's interval."""
 
     sources: ClassVar[tuple[str, ...]] = ("sawade2010", "poms2021")
     name: str = "sawade"
@@ -360,18 +375,20 @@ class Sawade(StaticImportance):
 
     @property
     def interval(self) -> str:
-        """Which of the two intervals."""
+        """The kind of interval: Student's with the corrected variance, or Student's as printed, by the
+        setting `variance`."""
         return "student" if self.variance == "corrected" else "student-as-printed"
 
     @property
     def interval_note(self) -> str:
-        """What is known of that interval."""
+        """What is known of the coverage of that interval, for people who must rely on one."""
         return _CORRECTED if self.variance == "corrected" else _PRINTED
 
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The weighted estimate of each measure from all draws."""
+        """The importance-weighted estimate of each measure from all draws, as arrays over the repeats; with
+        `variance=printed` the interval is made as printed."""
         # not super(): in a class with slots it would name the class before slots were added
         corrected = StaticImportance.estimate(self, state, confidence, rng)
         if self.variance == "corrected":

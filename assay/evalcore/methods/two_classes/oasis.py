@@ -41,7 +41,8 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OasisState(MethodState):
-    """Draws by stratum, and the weighted sums."""
+    """The draws so far by stratum and label, (R, K, 2) with repeated draws counted, and their weighted sums.
+    """
 
     stratum: Ints     # (C,) index of each cell's stratum among the occupied ones
     share: Floats     # (K, C) share of each cell in its stratum, 0 elsewhere
@@ -52,7 +53,8 @@ class OasisState(MethodState):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oasis(CountingMethod):
-    """The method with the authors' settings as defaults."""
+    """The method `oasis` (Marchant & Rubinstein 2017): adaptive importance sampling over strata, each with a
+    beta-Bernoulli model of its positive rate. The defaults are the authors' settings."""
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2017",)
     name: str = "oasis"
@@ -73,12 +75,14 @@ class Oasis(CountingMethod):
     self_normalised: bool = True   # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """By default strata of equal √frequency."""
+        """The edges between strata, and the number of strata: by default strata of equal cumulative
+        √frequency of the score."""
         return cut_scores(self.partition, scores, self.strata), self.strata
 
     @property
     def feature_tree(self) -> FeatureTree | None:
-        """The cut by features, where `partition` names one."""
+        """The tree by which the pool is cut along its features, where `partition` names such a cut; None
+        where it is cut by score."""
         return binary_tree(self.partition, self.strata)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> OasisState:
@@ -96,7 +100,8 @@ class Oasis(CountingMethod):
         )
 
     def positive_rate(self, state: OasisState) -> Floats:
-        """π_k (R, K)."""
+        """The model's chance π_k of a positive label in each stratum, (R, K): (γ_k/max(n_k, 1) +
+        k_k)/(prior/max(n_k, 1) + n_k) for n_k draws, k_k of them positive."""
         n = state.drawn.sum(axis=2)
         prior = self.prior_strength / np.maximum(n, 1)
         return np.asarray((prior * state.prior + state.drawn[..., 1]) / (prior + n))
@@ -132,13 +137,15 @@ class Oasis(CountingMethod):
         return centred_pull(measure, np.where(usable[:, None], risk, expected))
 
     def draw(self, state: OasisState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """With replacement, until `size` new items have come up."""
+        """The draws of a round with replacement, until `size` (R,) new items have come up; draws of labelled
+        items are kept too."""
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(
         self, state: OasisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> OasisState:
-        """Count every draw in its stratum, items drawn again included."""
+        """The state after a round: every draw is counted in its stratum by its label, draws of labelled
+        items included, and enters the weighted sums."""
         draws = labels.drawn_new + labels.drawn_known
         member = state.share > 0                                                # (K, C)
         return replace(
@@ -150,7 +157,8 @@ class Oasis(CountingMethod):
     def estimate(
         self, state: OasisState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The estimate of each measure from all draws."""
+        """The importance-weighted estimate of each measure from all draws, with a nominal normal interval,
+        as arrays over the repeats."""
         return [
             estimate_of_draws(m, state.sums, confidence, self_normalised=self.self_normalised)
             for m in state.measures

@@ -44,7 +44,9 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Passive(CountingMethod):
-    """Uniform sampling without replacement, with normal intervals."""
+    """The method `passive` of two classes: a simple random sample without replacement, the baseline that
+    every method is measured against. Shares have the exact interval, other measures a normal one; with
+    `guaranteed` intervals hold for any pool, at every look."""
 
     sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: str = "passive"
@@ -61,12 +63,14 @@ class Passive(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """Guaranteed where it is asked for."""
+        """The kind of interval: guaranteed where that is asked for, else the delta-method normal one,
+        widened by what no label has shown."""
         return GUARANTEED if self.guaranteed else widened_kind("delta-normal")
 
     @property
     def interval_note(self) -> str:
-        """Of this kind."""
+        """What intervals of this kind are, and where they fail, in sentences for people who must rely on
+        one."""
         return GUARANTEE_NOTE if self.guaranteed else (
             "Exact for shares such as accuracy, precision and recall. Of other measures normal intervals of "
             "a simple random sample, as wide as the errors that no label has shown may reach; with no "
@@ -75,11 +79,12 @@ class Passive(CountingMethod):
 
     @property
     def holds_at_every_look(self) -> bool:
-        """Where the interval is guaranteed."""
+        """Whether the intervals hold all together, however often people look: only where they are
+        guaranteed."""
         return self.guaranteed
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """One stratum: a uniform sample needs no more."""
+        """No edges, and one stratum: a uniform sample needs no more."""
         return np.empty(0), 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
@@ -99,19 +104,21 @@ class Passive(CountingMethod):
         return fixed_size_design(state, inclusion, model=rate, gradient=np.zeros(open_items.shape), size=size)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """A simple random sample of the remainder."""
+        """The draws of a round: a simple random sample of all unlabelled items, without replacement."""
         return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
 
     def observe(
         self, state: MethodState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> MethodState:
-        """Count the labels."""
+        """The state after a round: its labels are counted by cell."""
         return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The sample's own value of each measure."""
+        """The sample's own value of each measure, as arrays over the repeats; after non-response the labels
+        are weighted to the pool's shares of predictions. Shares get their exact interval, others one
+        widened by what no label has shown."""
         counts = known_confusion(state)
         weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
         estimates = [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
@@ -126,7 +133,7 @@ class Passive(CountingMethod):
         return estimates if state.gaps else with_exact_shares(state, estimates, counts, confidence)
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
-        """Every cell."""
+        """Whether the items of each cell may be drawn, (C,): all of them, whatever is asked for."""
         return np.ones(cells.n_cells, np.bool_)
 
 

@@ -29,7 +29,8 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlugInState(MethodState):
-    """Labels, and where they are looked for."""
+    """The labels by cell, and the domain in which positives are looked for, (C,); items outside it count as
+    negative."""
 
     domain: Bools  # (C,)
 
@@ -49,11 +50,12 @@ class PlugIn(CountingMethod):
     likelier: bool = False     # True: an item counts as the likelier label
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Geometric ranks from the top."""
+        """The edges between strata, and the number of strata: geometric steps of rank, counted from the
+        highest score."""
         return top_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PlugInState:
-        """Nothing is known."""
+        """The state before any label: the domain is the top of the ranking, or the whole pool."""
         domain = top_cells(cells) if self.top_domain else np.ones(cells.n_cells, np.bool_)
         return PlugInState(**no_labels_yet(cells, measures, repeats), domain=domain)
 
@@ -71,7 +73,8 @@ class PlugIn(CountingMethod):
         return np.asarray(np.where((total < size)[:, None], by_rank, even))
 
     def propose(self, state: PlugInState, size: Ints) -> CountedDesign:
-        """Without replacement, at the chances of the method."""
+        """The design of a round without replacement, at the chances of the method. The fitted rates are
+        recorded in a live evaluation (one repeat) alone."""
         open_items = state.left
         # the fitted model is for the record of a live evaluation; in a replay nobody reads it
         rates = self.rates(state) if len(open_items) == 1 else np.zeros(open_items.shape)
@@ -90,7 +93,7 @@ class PlugIn(CountingMethod):
     def observe(
         self, state: PlugInState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> PlugInState:
-        """Count the labels."""
+        """The state after a round: its labels are counted by cell."""
         return state.with_labels(labels, excluded)
 
     def estimate(
@@ -140,16 +143,18 @@ class TopK(PlugIn):
         return top_edges(scores, positives, ratio=1.005)
 
     def rates(self, state: PlugInState) -> Floats:
-        """0: unlabelled items count as negative."""
+        """The rate of positives among unlabelled items, (R, C): 0 everywhere, as they count as negative."""
         return np.zeros(state.left.shape)
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:
-        """Certain above the round's last stratum, even within it."""
+        """The chance of each unlabelled item to be in the round, (R, C): 1 above the last stratum that the
+        round reaches, even inside that one, and 0 below."""
         counts = from_the_top(state.wanted, size)
         return np.asarray(np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0))
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """The highest scores left."""
+        """The draws of a round: the items of the highest scores that are left, in random order inside a
+        stratum."""
         return without_replacement(from_the_top(state.wanted, size))
 
 
@@ -175,7 +180,8 @@ _TOP = TopK()
 
 @dataclass(frozen=True, slots=True)
 class GaussianMixture(PlugIn):
-    """Two normals, fitted to labelled and unlabelled items alike."""
+    """The method `gmm` (Poms et al. 2021, after Miller et al. 2018): a normal distribution of the scores for
+    each class, fitted to labelled and unlabelled items by EM; the highest scores are labelled."""
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021", "miller2018")
     name: str = "gmm"
@@ -186,7 +192,8 @@ class GaussianMixture(PlugIn):
         return PlugIn.edges(self, scores, positives) if self.top_domain else _TOP.edges(scores, positives)
 
     def rates(self, state: PlugInState) -> Floats:
-        """r of each cell."""
+        """The posterior chance of a positive in each cell, (R, C), from the mixture of two normals fitted by
+        EM; 0 outside the domain."""
         cells, domain = state.cells, state.domain
         score, size = cells.mean_score[domain], cells.size[domain]
         labelled, open_items = state.labelled[:, domain], state.left[:, domain]
@@ -205,7 +212,8 @@ class GaussianMixture(PlugIn):
         return PlugIn.chances(self, state, size) if self.top_domain else _TOP.chances(state, size)
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """The highest scores left."""
+        """The draws of a round: a random sample inside the domain where the domain is the top of the
+        ranking, else the items of the highest scores that are left."""
         if self.top_domain:
             return PlugIn.draw(self, state, design, size, rng)
         return _TOP.draw(state, design, size, rng)
@@ -258,7 +266,8 @@ class Herding(PlugIn):
     def estimate(
         self, state: PlugInState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The measures of the labelled items."""
+        """The measures of the labelled items alone, without an interval; with the Gaussian kernel those of
+        the plugged-in rates. Arrays over the repeats."""
         if self.kernel == "gaussian":
             return PlugIn.estimate(self, state, confidence, rng)
         prediction = state.cells.prediction
@@ -281,7 +290,8 @@ class Herding(PlugIn):
         return np.asarray(np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0))
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """The next `size` picks."""
+        """The draws of a round: the next `size` items that herding picks, at random among those of one cell.
+        """
         return without_replacement(self._counts(state, size))
 
     def _counts(self, state: PlugInState, size: Ints) -> Ints:
@@ -338,7 +348,8 @@ class Isotonic(PlugIn):
     prior_labels: float = 0.0   # that the supplied probabilities are worth; the paper has none
 
     def rates(self, state: PlugInState) -> Floats:
-        """The calibrated rate of each cell."""
+        """The rate of positives in each cell by isotonic regression of the labels on the score, (R, C); with
+        `prior_labels` the supplied probabilities enter as so many labels."""
         cells, domain = state.cells, state.domain
         if self.prior_labels == 0:
             return Strata.from_cells(cells).rates("isotonic", state.labelled)
@@ -361,5 +372,5 @@ class Platt(PlugIn):
     capabilities: ClassVar[Capabilities] = Capabilities(whole_pool_only=True, spreads_evenly=True)
 
     def rates(self, state: PlugInState) -> Floats:
-        """The calibrated rate of each cell."""
+        """The rate of positives in each cell by a logistic curve of the mean score (Platt 1999), (R, C)."""
         return np.stack([platt_rates(state.cells.mean_score, labels) for labels in state.labelled])

@@ -67,7 +67,8 @@ FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecalibratedState(MethodState):
-    """The label model with its fits, and the rounds' sums."""
+    """The label model with its fit to the labels so far, the sums of the rounds for the sequential estimate,
+    and the number of rounds."""
 
     model: LabelModel
     fit: Fit
@@ -76,14 +77,16 @@ class RecalibratedState(MethodState):
 
     @property
     def quantities(self) -> tuple[OfConfusion, ...]:
-        """The measures, as functions of the positives by prediction."""
+        """The measures of the question as functions of the positives by prediction, with which planning and
+        reporting work."""
         return of_predictions(self.measures, self.model.shape.predicted)
 
 
 # Of any state with the score model: one with K = 2 labels by cell, and `model`, `fit`, `sums` and `rounds`.
 
 def evidence_of(state: Any) -> list[tuple[slice, Evidence]]:
-    """All that is known, a few repeats at a time."""
+    """Everything that is known, the label model with its fit, counts by cell and the rounds' sums, in parts
+    of a few repeats each: pairs of the slice of repeats and their evidence."""
     return Evidence(
         model=state.model, fit=state.fit, n=state.by_cell.astype(np.float64),
         k=state.labelled[..., 1].astype(np.float64), left=state.left.astype(np.float64), sums=state.sums,
@@ -138,12 +141,14 @@ class Recalibrated(CountingMethod):
 
     @property
     def interval_note(self) -> str:
-        """What is known of that kind of interval."""
+        """What is known of intervals of that kind, posterior or at every look, and of the guard where it is
+        on; for people who must rely on one."""
         return (ANYTIME_NOTE if self.anytime else POSTERIOR_NOTE) + (GUARD_NOTE if self.guard else "")
 
     @property
     def holds_at_every_look(self) -> bool:
-        """Where it reports its confidence sequence."""
+        """Whether the intervals hold at every look: only with `anytime`, where a confidence sequence is
+        reported."""
         return self.anytime
 
     @property
@@ -161,18 +166,21 @@ class Recalibrated(CountingMethod):
         return edges, len(edges) + 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
-        """The prior mixture."""
+        """The state before any label: the prior mixture of configurations of the label model, fitted to
+        nothing."""
         return _begun(label_model(pool_shape(cells), self.configurations), cells, measures, repeats)
 
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> RecalibratedState:
-        """The same, after pseudo-labels (C, 2) from an earlier pool."""
+        """The state before any label of this pool, with the label model warmed by pseudo-labels of an
+        earlier pool: (C, 2) by cell and label."""
         model = warmed(label_model(pool_shape(cells), self.configurations), evidence)
         return _begun(model, cells, measures, repeats)
 
     def propose(self, state: RecalibratedState, size: Ints) -> CountedDesign:
-        """Inclusion probabilities: search and Neyman, planned in virtual steps."""
+        """The design of the next round: inclusion probabilities from a search for positives and Neyman
+        allocation, planned in virtual steps under the posterior."""
         quantities = state.quantities
         plan = next_batch(state, lambda part: quantities, size, self.planning_draws, self.spread)
         return fixed_size_design(
@@ -189,7 +197,8 @@ class Recalibrated(CountingMethod):
     def observe(
         self, state: RecalibratedState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> RecalibratedState:
-        """Add the round to the sums, and refit."""
+        """The state after a round: the round is added to the sums of the sequential estimate, and the label
+        model is fitted anew."""
         sums = state.sums.add(state.labelled, design, labels, excluded)
         after = replace(
             state,
@@ -201,7 +210,7 @@ class Recalibrated(CountingMethod):
         return self.refit(after)
 
     def refit(self, state: RecalibratedState) -> RecalibratedState:
-        """The label model fitted to the labels the state holds."""
+        """The state with the label model fitted to the labels that it holds."""
         return replace(state, fit=refitted(state))
 
     def estimate(
@@ -228,15 +237,17 @@ class Recalibrated(CountingMethod):
         ])
 
     def evidence(self, state: RecalibratedState) -> Evidence:
-        """The counts and the fit."""
+        """What the label model was fitted to, counts by cell and the rounds' sums, with its fit, for the
+        first repeat."""
         return evidence_of(state)[0][1].rows(slice(0, 1))
 
     def audited(self, share: float) -> Self:
-        """With this share of every batch for the audit."""
+        """The method with this share of every batch drawn evenly: an audit for positives that the score does
+        not show."""
         return replace(self, spread=share)
 
     def for_forecast(self) -> Self:
-        """With fewer draws for a report."""
+        """The method with fewer posterior draws for a report, as a forecast simulates many of them."""
         return replace(self, report_draws=FORECAST_REPORT_DRAWS)
 
 

@@ -46,7 +46,8 @@ _FEW = 5   # labels below which an atom cannot tell its own spread, and gets tha
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecycledState(MethodState):
-    """The labels, and whose samples they are."""
+    """The labels by cell (an atom), what each of S systems predicts of each cell, (S, C) with the parent
+    first, and the groups whose samples the labels are."""
 
     predicted: Ints      # (S, C) what each system calls each cell, the parent first
     groups: Groups
@@ -60,7 +61,9 @@ class RecycledState(MethodState):
 
 @dataclass(frozen=True, slots=True)
 class Recycled(CountingMethod):
-    """Simple random samples without replacement, shared, with finite-pool variances."""
+    """The method `recycle` ("Estimating precisions for multiple binary classifiers under limited samples",
+    2020): simple random samples of the groups of several systems, in which an item that several groups
+    want is asked once."""
 
     sources: ClassVar[tuple[str, ...]] = ("recycled2020",)
     name: str = "recycle"
@@ -73,11 +76,12 @@ class Recycled(CountingMethod):
     capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True, weighting="cells")
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """One stratum: the predictions make the cells."""
+        """No edges, and one stratum: what the systems predict makes the cells, not the score."""
         return np.empty(0), 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecycledState:
-        """Nothing is known."""
+        """The state before any label: what each system predicts of each cell, and the groups that the
+        measures ask samples of."""
         predicted = calls_of_systems(cells)
         negatives = any(m.label_matters()[0].any() for m in measures)
         return RecycledState(
@@ -87,7 +91,9 @@ class Recycled(CountingMethod):
         )
 
     def propose(self, state: RecycledState, size: Ints) -> CountedDesign:
-        """Every unlabelled item of an atom has the same chance."""
+        """The design of a round without replacement: every unlabelled item of an atom has the same chance,
+        and atoms are brought up to the share that their groups want. A single system's two groups get
+        half each."""
         open_items, n_labels = state.left, state.labelled.sum(axis=2)
         model = (state.labelled[:, :, 1] + 1) / (n_labels + 2)
         if len(state.predicted) == 1:
@@ -102,7 +108,8 @@ class Recycled(CountingMethod):
     def draw(
         self, state: RecycledState, design: CountedDesign, size: Ints, rng: np.random.Generator
     ) -> Draws:
-        """Exactly `size` items, as counts per atom."""
+        """The draws of a round: exactly `size` (R,) items, as counts for each atom; systematic where the
+        chances are fractions."""
         if len(state.predicted) == 1:
             return without_replacement(_halves(state.wanted, size))
         return without_replacement(systematic(design.left, design.unlabelled, rng))
@@ -110,13 +117,14 @@ class Recycled(CountingMethod):
     def observe(
         self, state: RecycledState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> RecycledState:
-        """Count the labels."""
+        """The state after a round: its labels are counted by cell."""
         return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: RecycledState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """Each measure of the parent."""
+        """The estimate of each measure for the parent, with delta-method normal intervals, as arrays over
+        the repeats; `further_systems` has the children."""
         return self._of_system(state, 0, confidence)
 
     def further_systems(self, state: RecycledState, confidence: float) -> list[list[EstimateArrays]]:

@@ -46,7 +46,8 @@ class ScoreTestState(MethodState):
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """The measures, as functions of the positives by prediction."""
+        """The measures of the question as functions of the positives by prediction, with which planning and
+        the score test work."""
         return of_predictions(self.measures, self.cells.prediction.astype(np.float64))
 
 
@@ -125,12 +126,13 @@ class StratifiedScoreTest(CountingMethod):
     looks_in_a_row: ClassVar[int] = 1
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Sixteen strata on either side of the decision."""
+        """The edges between strata, and the number of strata: up to sixteen of the score on either side of
+        the decision."""
         edges = two_sided_edges(scores, positives)
         return edges, len(edges) + 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> ScoreTestState:
-        """Nothing is known."""
+        """The state before any label, without pseudo-labels of earlier pools."""
         return self.start_from(cells, measures, repeats, np.zeros((cells.n_cells, 2)))
 
     def start_from(
@@ -144,7 +146,8 @@ class StratifiedScoreTest(CountingMethod):
         )
 
     def propose(self, state: ScoreTestState, size: Ints) -> CountedDesign:
-        """Where both ends are moved most."""
+        """The design of the next round: inclusion probabilities that put labels where they move both ends of
+        the interval most."""
         inclusion, rate = planned_inclusion(state, state.quantities, size)
         return fixed_size_design(
             state, inclusion, model=rate, gradient=_pull_of_a_positive(state, rate), size=size
@@ -157,13 +160,14 @@ class StratifiedScoreTest(CountingMethod):
     def observe(
         self, state: ScoreTestState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> ScoreTestState:
-        """Count the labels."""
+        """The state after a round: its labels are counted by cell."""
         return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: ScoreTestState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The measures at the observed rates, with their score intervals."""
+        """The measures at the observed rates of the strata, with the interval of every value that a
+        stratified score test does not reject; as arrays over the repeats."""
         sample = sample_of(state, state.strata.level(int(state.bought.max())))
         return [
             _estimated(sample, number, confidence)

@@ -59,7 +59,9 @@ PLANNED_AHEAD = 25   # labels, of the interval that is expected: before the firs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratified(CountingMethod):
-    """Stratified sampling with one of three allocations."""
+    """The methods `stratified`, `stratified-neyman` and `stratified-online` of two classes: cells of stratum
+    and prediction are sampled separately, with a proportional, a Neyman, or a Neyman allocation that is
+    renewed from the labels (Cochran 1977, chapters 5 and 5A)."""
 
     sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: str = "stratified"
@@ -81,26 +83,30 @@ class Stratified(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """Guaranteed where it is asked for."""
+        """The kind of interval: guaranteed where that is asked for, else that of the stratified estimate."""
         return GUARANTEED if self.guaranteed else "stratified"
 
     @property
     def interval_note(self) -> str:
-        """Of this kind."""
+        """What intervals of this kind were measured to cover, in sentences for people who must rely on one.
+        """
         return GUARANTEE_NOTE if self.guaranteed else self._note
 
     @property
     def holds_at_every_look(self) -> bool:
-        """Where the interval is guaranteed."""
+        """Whether the intervals hold all together, however often people look: only where they are
+        guaranteed."""
         return self.guaranteed
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """By default strata of equal √frequency."""
+        """The edges between strata, and the number of strata: by default strata of equal cumulative
+        √frequency of the score."""
         return cut_scores(self.partition, scores, self._strata), self._strata
 
     @property
     def feature_tree(self) -> FeatureTree | None:
-        """The cut by features, where `partition` names one."""
+        """The tree by which the pool is cut along its features, where `partition` names such a cut; None
+        where it is cut by score."""
         return binary_tree(self.partition, self._strata)
 
     @property
@@ -167,19 +173,21 @@ class Stratified(CountingMethod):
         return fixed_size_design(state, inclusion, model=rate, gradient=slope, size=size)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """Exactly `size` items, as counts per cell."""
+        """The draws of a round: exactly `size` (R,) items, as counts for each cell, systematic along the
+        inclusion probabilities."""
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
         self, state: MethodState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> MethodState:
-        """Count the labels."""
+        """The state after a round: its labels are counted by cell."""
         return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The measures of the stratified table."""
+        """The measures of the stratified confusion table, as arrays over the repeats, with Student's
+        interval or, where that is asked for, guaranteed ends."""
         allocated = self._target(state, self._share(state)[0], state.labelled.sum(axis=(1, 2)))
         strata = StrataOfLabels.from_state(state, allocated)
         estimates = [strata.estimate(measure, confidence) for measure in state.measures]
@@ -193,7 +201,9 @@ class Stratified(CountingMethod):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratifiedNeyman(Stratified):
-    """With the Neyman allocation by the supplied probabilities."""
+    """The method `stratified-neyman`: labels are allocated in proportion to N_c √(p_c (1 − p_c)) times the
+    size of g_c, with p_c the supplied probability and g_c the pull of a positive label on the first
+    measure, mixed with a part spread by the size of g_c alone."""
 
     name: str = "stratified-neyman"
     allocation: Allocation = "neyman"
@@ -208,7 +218,8 @@ class StratifiedNeyman(Stratified):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratifiedOnline(Stratified):
-    """With an allocation that is renewed from the labels."""
+    """The method `stratified-online`: a Neyman allocation that is renewed in every round from the cell's own
+    labels and the supplied probability."""
 
     name: str = "stratified-online"
     allocation: Allocation = "online"

@@ -41,7 +41,8 @@ TWO_SIDED = 0.025   # of the interval that is expected of a plan
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StrataOfLabels:
-    """Labels counted by stratum, in groups of neighbouring strata."""
+    """The labels of a state counted by stratum, with neighbouring strata of one prediction joined into G
+    groups of about LEAST labels: rates, variances, and what each label stands for."""
 
     state: MethodState
     left: Floats         # (R, C) unlabelled items
@@ -71,7 +72,7 @@ class StrataOfLabels:
         weight = np.where(n > 0, np.maximum(open_items, 1e-9) / np.maximum(given_labels, 1e-9), 0.0)
 
         def total(values: Floats) -> Floats:
-            """(R, G) sums over the cells of each group."""
+            """Sums over the cells of each group, (R, G), of values by cell, (R, C)."""
             flat = (np.arange(len(n))[:, None] * groups + group_of).ravel()
             sums = np.bincount(flat, values.ravel(), len(n) * groups)
             return np.asarray(sums.reshape(len(n), groups), np.float64)
@@ -104,7 +105,8 @@ class StrataOfLabels:
 
     @property
     def table(self) -> Floats:
-        """The estimated items (R, 2, 2) by [prediction, label]."""
+        """The estimated numbers of items by prediction and label, (R, 2, 2): the labels themselves, and the
+        unlabelled items of each cell at the rate of its group."""
         state = self.state
         by_cell = state.labelled + self.left[..., None] * np.stack([1 - self.rate, self.rate], axis=-1)
         return np.stack([by_cell[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)

@@ -28,12 +28,14 @@ def judge_names(kind: str, names: Collection[str]) -> dict[str, str]:
 
 
 def plain_name(name: str) -> str:
-    """A name of letters, digits and underscores, in lower case."""
+    """The name in lower case, made of letters, digits and underscores alone, `unnamed` where nothing is
+    left: fit to name a column."""
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_") or "unnamed"
 
 
 def unlike(columns: Mapping[str, str], taken: Collection[str] = ()) -> dict[str, str]:
-    """The same, with a number after names that are taken."""
+    """The same names with their columns, where a column that is taken already, in whichever case, gets the
+    first free number from 2 on behind it."""
     used = {name.lower() for name in taken}
     result = {}
     for name, column in columns.items():
@@ -46,7 +48,8 @@ def unlike(columns: Mapping[str, str], taken: Collection[str] = ()) -> dict[str,
 
 
 def type_of(values: Sequence[Plain]) -> pa.DataType:
-    """Of the values of a column; of mixed ones text."""
+    """The type of a column with these values: boolean, 64-bit integer or 64-bit float where all values are
+    such, integers among floats being floats; text otherwise, also where all are missing."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         return pa.bool_()
@@ -56,7 +59,8 @@ def type_of(values: Sequence[Plain]) -> pa.DataType:
 
 
 def fitting(value: Plain, type: pa.DataType) -> Plain:
-    """A value as a column of this type takes it."""
+    """The value in the form that a column of this type takes; None for a missing one, for a float that is
+    not finite, and for one that an integer column cannot hold."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
     if pa.types.is_string(type):
@@ -69,7 +73,8 @@ def fitting(value: Plain, type: pa.DataType) -> Plain:
 
 
 def divides(values: Sequence[Plain]) -> bool:
-    """Whether a column splits the pool into a few segments."""
+    """Whether a column splits the pool into a few segments of some size: it has at least 2 and at most FEW
+    different values, many rows for each, and no fractions."""
     different = set(values) - {None}
     few = 2 <= len(different) <= FEW and len(values) > _ITEMS_PER_VALUE * len(different)
     return few and not any(isinstance(v, float) and not v.is_integer() for v in different)
@@ -101,7 +106,8 @@ class Ids:
         self._times: Counter[str] = Counter()
 
     def next_id(self, item: LoggedResponse) -> str:
-        """An id that was not given before."""
+        """An id for the next item that no item had before: the parts by which items differ, joined by
+        slashes, with a number behind where they come again."""
         record = item.record
         parts = (
             record.task if self._task else "", record.question_id, record.system if self._system else "",
@@ -140,7 +146,8 @@ class Draft:
         return replace(self, pool=pool, comments=(*self.comments, because))
 
     def spec_text(self, source: str, rows: int) -> str:
-        """YAML that loads as it stands."""
+        """A whole spec as YAML, with comments, that loads as it stands. The desk is a folder, or simulated
+        where people labelled every item; the budget is at most the number of rows."""
         labelled = self.label is not None
         desk: JsonObject = {"kind": "simulated", "labels": source, "label": self.label} if labelled else {
             "kind": "folder", "path": "./labelling"}

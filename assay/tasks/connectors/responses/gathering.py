@@ -54,7 +54,7 @@ class Spool:
         return place
 
     def at(self, place: int) -> dict[str, str]:
-        """The texts that were kept there."""
+        """The texts of one response, by name, that `add` kept at this place of the temporary file."""
         self._file.seek(place)
         texts: dict[str, str] = json.loads(self._file.readline())
         return texts
@@ -93,22 +93,22 @@ class GatheredResponses:
 
     @cached_property
     def tasks(self) -> list[str]:
-        """In the order in which they came up."""
+        """The names of the tasks, in the order in which they came up."""
         return list(dict.fromkeys(item.record.task for item in self.items))
 
     @cached_property
     def systems(self) -> list[str]:
-        """In the order in which they came up."""
+        """The names of the systems, in the order in which they came up."""
         return list(dict.fromkeys(item.record.system for item in self.items))
 
     @cached_property
     def texts(self) -> Counter[str]:
-        """In how many items each of TEXTS stands."""
+        """The number of items that have each of the texts in TEXTS, such as `question` or `reference`."""
         return Counter(name for item in self.items for name in item.texts)
 
     @cached_property
     def several_repeats(self) -> bool:
-        """Whether a question was asked several times."""
+        """Whether some question was put more than once to a system within one run."""
         return any(item.repeat > 1 for item in self.items)
 
     @cached_property
@@ -124,7 +124,7 @@ class GatheredResponses:
 
     @cached_property
     def everywhere(self) -> list[str]:
-        """The scorers that speak of every task."""
+        """The scorers that speak of at least one response of every task, in their order."""
         tasks: defaultdict[str, set[str]] = defaultdict(set)
         for item in self.items:
             for name in item.judged:
@@ -140,13 +140,14 @@ class GatheredResponses:
 
     @cached_property
     def questions(self) -> Counter[tuple[str, str, int]]:
-        """How many systems answered each question."""
+        """The number of systems that answered each question; a question is a task, its id and the number of
+        the repeat."""
         pairs = {(item.asked, item.record.system) for item in self.items}
         return Counter(asked for asked, _ in pairs)
 
     @cached_property
     def shared(self) -> int:
-        """Questions to which every system has a response."""
+        """The number of questions to which every system has a response."""
         return sum(count == len(self.systems) for count in self.questions.values())
 
 

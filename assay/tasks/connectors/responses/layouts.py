@@ -152,7 +152,8 @@ class Rows(ABC):
 
     @abstractmethod
     def drafts(self) -> Sequence[Draft]:
-        """Specs to start from, the one that uses most first."""
+        """Drafts of a spec to start from: the one that uses most of the columns first, then ones that leave
+        some out."""
 
     def __init__(self, gathering: GatheredResponses) -> None:
         self._all, self.cluster = gathering, cluster_column(gathering)
@@ -186,7 +187,7 @@ class Rows(ABC):
         return pa.schema([(column.name, column.type) for column in self.columns])
 
     def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
-        """The rows of the pool, in order."""
+        """The rows of the pool, in order, as values by column; the long texts are read from the spool."""
         for items in self.grouped():
             texts = [spool.at(item.place) for item in items]
             yield {column.name: column.value(items, texts) for column in self.columns}
@@ -406,7 +407,8 @@ class ByQuestion(Rows):
         return f"response_{self._systems[items[first < second].record.system]}"
 
     def drafts(self) -> Sequence[Draft]:
-        """Systems by their choices, or a preference."""
+        """Three drafts of a spec, each leaving more out than the one before. Systems are compared by the
+        choices they made, or two of them by which response people prefer."""
         texts, everything = self._all.texts, self._all
         clusters: JsonObject = {"cluster": self.cluster} if self.cluster else {}
         because = (_OF_CLUSTERS,) if self.cluster else ()

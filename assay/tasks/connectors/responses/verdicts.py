@@ -63,7 +63,8 @@ _STARS = re.compile("([★⭐]*)(☆*)")
 
 
 def reading_of(value: Any) -> VerdictReading:
-    """A verdict of JSON, whichever way a tool writes it."""
+    """A verdict of JSON read whichever way a tool writes it: as truth, mark, letter, number, name, or a gap
+    where it says nothing."""
     if isinstance(value, bool):
         return VerdictReading("truth", value)
     if isinstance(value, int | float):
@@ -114,7 +115,7 @@ class Scale:
 
     @property
     def names(self) -> list[str]:
-        """Of its classes; none of grades and numbers."""
+        """The names of the classes on this scale; none of grades and numbers."""
         return [str(name) for name in self.labels.get("classes") or ()]  # type: ignore[union-attr]
 
     def rank(self, verdict: str | float) -> float | None:
@@ -136,7 +137,8 @@ class Verdicts:
 
     @property
     def gaps_in_words(self) -> str:
-        """How many, and the commonest of them."""
+        """How many gaps there are, with up to three of the commonest texts that stand in them, for a
+        message."""
         commonest = Counter(self.gaps).most_common(3)
         values = ", ".join(repr(text[:40]) if text else "nothing" for text, _ in commonest)
         return f"{sum(self.gaps.values()):,} ({values}{', ...' if len(self.gaps) > len(commonest) else ''})"

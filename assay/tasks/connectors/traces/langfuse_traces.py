@@ -29,7 +29,8 @@ _ABOUT_TRACES = frozenset((
 
 
 class LangfuseTraces(TraceImporter):
-    """Traces of Langfuse."""
+    """The importer of traces, observations and scores of Langfuse. Scores that people gave are votes, all
+    others verdicts of judges."""
 
     name = "langfuse"
     reads = "traces, observations or scores of Langfuse (.json, .jsonl or .csv)"

@@ -44,7 +44,8 @@ class LangsmithRuns(TraceImporter):
     )
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
-        """A run, and those inside it."""
+        """The spans of a run and of all runs inside it, the outer ones first; those inside take trace and
+        parent from it where they name none."""
         kind_name = text_at(value, self.shape.kind)
         kind = _KINDS.get(kind_name, "other")
         span = span_of(

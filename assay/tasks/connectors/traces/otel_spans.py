@@ -47,14 +47,15 @@ _EVALUATION = Scores(at="results", name="gen_ai.evaluation.name", value=(
 
 
 class OpenTelemetrySpans(TraceImporter):
-    """Spans as OpenTelemetry writes them."""
+    """The importer of spans as OpenTelemetry writes them, by the GenAI or the OpenInference conventions:
+    OTLP as JSON, or the console exporter's output."""
 
     name = "otel"
     reads = "spans of OpenTelemetry, GenAI or OpenInference (OTLP as JSON, or of the console exporter)"
     marks = ("resourceSpans", "resource_spans", "context:trace_id kind")
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
-        """Every span of an export, or the span."""
+        """Every span of an OTLP export, or the one span that the object is."""
         resources = value.get("resourceSpans", value.get("resource_spans"))
         if resources is None:
             yield _span(value, notes)
@@ -64,7 +65,8 @@ class OpenTelemetrySpans(TraceImporter):
 
 
 class PhoenixSpans(TraceImporter):
-    """Spans as Arize Phoenix exports them."""
+    """The importer of spans as Arize Phoenix exports them: the frame of its client, or the list of its
+    server."""
 
     name = "phoenix"
     reads = ("spans of Arize Phoenix (get_spans_dataframe as .json, .jsonl, .csv or .parquet; spans of its "
@@ -72,7 +74,7 @@ class PhoenixSpans(TraceImporter):
     marks = ("context.span_id", "context:span_id span_kind")
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
-        """The span of a row."""
+        """The one span that a row of an export of Phoenix is."""
         yield _span(value, notes)
 
 

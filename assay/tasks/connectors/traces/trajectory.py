@@ -62,7 +62,8 @@ class TraceImporter(LogImporter):
         """The spans that an object, or a row, of a file holds."""
 
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        """Of every trace of one place that has a response."""
+        """The response of every trace of one place that has one; traces without, or that ended in an error,
+        are counted in the notes. The spans are held in memory."""
         yield from self._of_places([place], notes)
 
     def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:

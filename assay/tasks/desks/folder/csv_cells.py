@@ -49,7 +49,9 @@ class AnswerRow:
 
 
 def to_cell(text: str) -> str:
-    """The text as it is written into a file."""
+    """The text as it is written into a cell of a CSV file. An apostrophe goes before what a spreadsheet
+    would run as a formula or rewrite (00123, a date, blanks at an end); `from_cell` gives back exactly
+    the text."""
     if text.startswith(_RUNS) or _rewritten(text) or _INNER_RUNS.search(text):
         return "'" + _INNER_RUNS.sub(r"\1'", text)
     return text
@@ -61,7 +63,8 @@ def from_cell(cell: str) -> str:
 
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """A file with a heading line; every cell through `to_cell`."""
+    """The bytes of a CSV file for spreadsheets: a heading line and the rows, every cell through `to_cell`,
+    lines that end in CR LF, in UTF-8 with a byte-order mark."""
     cells = [[to_cell(cell) for cell in row] for row in rows]
     return write_csv([to_cell(column) for column in columns], cells, "\r\n").encode("utf-8-sig")
 

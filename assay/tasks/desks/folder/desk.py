@@ -67,7 +67,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A file of answers as it was read."""
+    """One file of answers as it was read: its path, its bytes, when it was last changed, and whether that
+    was so lately (less than `WRITING_SECONDS` ago) that it may not be whole yet."""
 
     path: Path
     blob: bytes
@@ -247,11 +248,14 @@ class FolderDesk:
                 replace_with(instructions, self._instructions().encode())
 
     def place(self) -> str:
-        """The evaluation's folder."""
+        """The path of the evaluation's own folder, `<desk.path>/<evaluation>`, as text. Nothing is read, so
+        the folder need not exist yet."""
         return str(self._folder)
 
     def missing(self, batch: Batch) -> list[Item]:
-        """The items of the batch that no batch file lists."""
+        """The items of the batch that no batch file of its round lists, in the order of the batch, by a
+        fresh read of these files. Raises DeskRefused for a file that cannot be read as CSV and for a
+        folder of another evaluation."""
         listed = self._listed(batch)
         return [item for item in batch.items if item.item_id not in listed]
 

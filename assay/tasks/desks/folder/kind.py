@@ -12,7 +12,8 @@ from assay.tasks.schema import FilePath
 
 
 class FolderKind(DeskKind):
-    """People label in CSV files: batches out, answers in."""
+    """The desk without a server, as a spec declares it: people label in CSV files of a folder, into which
+    batches go and from which answers are read. In a monitor `path` may hold {date} and the like."""
 
     example: ClassVar[str] = "{kind: folder, path: ./labelling, annotators_per_item: 1}"
     by_window: ClassVar[tuple[str, ...]] = ("path",)

@@ -114,7 +114,8 @@ class LabelStudioApi:
         return _read_steadily(lambda: self._all_tasks(project, conditions))
 
     def count(self, project: int, *conditions: Condition) -> int:
-        """How many tasks of the project meet all conditions."""
+        """The number of tasks of the project that meet all conditions, as Label Studio counts them: one
+        request for a page of a single task. Raises DeskRefused or DeskUnreachable."""
         return self._task_page(project, list(conditions), "task_only", 1)[1]
 
     def projects(self, title: str | None = None) -> list[Listed]:
@@ -122,7 +123,8 @@ class LabelStudioApi:
         return _read_steadily(lambda: self._all_projects(title))
 
     def webhooks(self, project: int) -> list[Listed]:
-        """The webhooks of a project."""
+        """Every webhook that Label Studio has registered for the project, as the plain JSON objects of its
+        reply. Raises DeskRefused for a reply of another shape, and DeskUnreachable."""
         path = "api/webhooks/"
         return self._listed(path, self.read(path, {"project": project}))
 

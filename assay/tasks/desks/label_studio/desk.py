@@ -73,7 +73,8 @@ class LabelStudioDesk:
         )
 
     def prepare(self) -> None:
-        """Sign in and find the evaluation's project, or create it."""
+        """Sign in, and find the evaluation's project by its mark or create it; once more changes nothing.
+        Raises DeskRefused, for a wrong token for instance, or DeskUnreachable."""
         self._project.ensure()
 
     def place(self) -> str:
@@ -251,7 +252,9 @@ _KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", 
 def annotation(
     item_id: str, raw: Mapping[str, Any], control: Control, asking: int = 1
 ) -> Annotation:
-    """One annotation as Label Studio lists it, translated."""
+    """One annotation that Label Studio lists, in our terms: what it means (a label, a skip or invalid), who
+    gave it and when, and the raw fields that are kept. Its id joins Label Studio's, used again after
+    deletions, with the time of creation."""
     person = _number(raw.get("updated_by")) or _number(raw.get("completed_by"))
     kind, label = _meaning(raw, control) if person else ("invalid", None)
     people = {name: _number(raw[name]) for name in ("completed_by", "updated_by") if name in raw}
@@ -269,7 +272,8 @@ def annotation(
 
 
 def touched(task: Mapping[str, Any]) -> bool:
-    """Whether anybody answered this task, skipped it or began to."""
+    """Whether anybody has answered this task, skipped it or begun to (a draft). A copy of an item is removed
+    only while nobody has touched it."""
     return bool(
         task.get("annotations") or task.get("drafts") or task.get("draft_exists")
         or task.get("total_annotations") or task.get("cancelled_annotations")

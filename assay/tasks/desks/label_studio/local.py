@@ -296,7 +296,8 @@ class LocalLabelStudio:
         self.url, self._process = start_on_a_free_port(self._venv, self._folder, self.token)
 
     def stop(self) -> None:
-        """Stop the server and remove its data."""
+        """Stop the server and remove its temporary folder with all its data. The environment and the
+        template in the cache stay for the next server."""
         stop_server(self._process)
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.stop)
@@ -366,7 +367,8 @@ class CannotRecognise(AssayError):
 
 
 class SimulatedPerson:
-    """Answers the items of one evaluation."""
+    """Somebody who labels in a real Label Studio, for demos and tests: knows the class of every item of one
+    evaluation, recognises items by the fields that the page shows, and submits answers through the API."""
 
     def __init__(self, api: LabelStudioApi, evaluation: str, truth: Mapping[str, str]) -> None:
         """evaluation: its name, which is its project's title. truth: item id -> class name."""

@@ -45,7 +45,8 @@ class EvaluationProject:
         self._known: list[int] | None = None
 
     def ensure(self) -> None:
-        """Find the project or create it."""
+        """Find the evaluation's projects by their mark, or create one, and keep their ids. Raises
+        DeskUnreachable where Label Studio does not list the project just created, and DeskRefused."""
         self._known = self._find() or [self._create()]
 
     def ids(self) -> list[int]:

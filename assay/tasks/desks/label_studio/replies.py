@@ -25,7 +25,8 @@ class NotThere(DeskRefused):
 
 
 class Busy(DeskUnreachable):
-    """The server asks to be left alone for a while."""
+    """The server did not do a read that may succeed later; nothing was lost. `seconds` is the pause that it
+    asked for (Retry-After), at most a minute, or 0."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -33,7 +34,8 @@ class Busy(DeskUnreachable):
 
 
 class Replies:
-    """The replies of one server."""
+    """Turns the replies of one server into their JSON or into one of our errors, with words that people can
+    act on. It knows the token only to leave it out of messages, in every spelling."""
 
     def __init__(self, url: str, token: str) -> None:
         """`token` is only here to be left out of what is said, in every form in which it may be written."""
@@ -61,7 +63,8 @@ class Replies:
         return body
 
     def busy(self, response: httpx.Response) -> Busy:
-        """The error for a read that may be tried again."""
+        """The error for a read that may be tried again: it tells the status and the server's own short
+        words, and holds the pause in seconds that the reply asks for (0 without one)."""
         return Busy(
             f"Label Studio at {self._url} answered {response.status_code}{self._said(_body(response))}; "
             "nothing was lost: try again later",
@@ -69,7 +72,9 @@ class Replies:
         )
 
     def refusal(self, status: int, body: Any) -> DeskRefused:
-        """The error for a status of 400 or more."""
+        """The error for a status of 400 or more, for the caller to raise: something between is to blame
+        (407, or 401 and 403 without an object of JSON), the token (401, 403), a missing object (NotThere,
+        of 404), else the request was refused."""
         said = self._said(body)
         if status == 407 or (status in (401, 403) and not isinstance(body, dict)):
             return DeskRefused(
@@ -94,7 +99,8 @@ class Replies:
         )
 
     def unreachable(self, error: Exception) -> DeskUnreachable:
-        """The error for a request that got no reply."""
+        """The error for a request that got no reply: it names the address, the reason without the token, and
+        the proxy on the way where the environment sets one."""
         return DeskUnreachable(
             f"Label Studio at {self._url} could not be reached "
             f"({self._masked(str(error)) or type(error).__name__}){self._proxy()}; "
@@ -102,7 +108,8 @@ class Replies:
         )
 
     def ambiguous(self, what: str) -> AmbiguousPost:
-        """The error for a write whose fate is unknown."""
+        """The error for a write that may or may not have happened, because its reply was lost. `what` says
+        what went wrong; the desk is looked at before anything is sent twice."""
         return AmbiguousPost(
             f"Label Studio at {self._url}: {what}, so what was sent may or may not have happened; "
             "it is looked at again before anything is sent twice"

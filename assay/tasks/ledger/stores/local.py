@@ -137,7 +137,8 @@ class LocalStore:
             self._sweep()
 
     def open(self, key: str) -> BinaryIO:
-        """The value as an ordinary read-only file, or KeyMissing."""
+        """The value as an ordinary file, open for reading bytes; the caller closes it. Raises KeyMissing
+        where there is none."""
         path = self._path(key)
         with self._explained("read", key):
             return _open_file(path)

@@ -152,19 +152,21 @@ class RangeReader(io.RawIOBase):
         self._held = b""
 
     def readable(self) -> bool:
-        """Always."""
+        """True: a value of a store can always be read."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
+        """True: reading may always go on at any byte."""
         return True
 
     def tell(self) -> int:
-        """Bytes from the start."""
+        """The position of the next byte that is read, counted from the start of the value."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a byte; no request is made."""
+        """The new position, in bytes from the start of the value; it may lie behind its end, and no request
+        is made. Raises ValueError for a position before the start, and for another `whence` than 0, 1 or
+        2."""
         origins = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}
         if whence not in origins:
             raise ValueError(f"whence is {whence}, not 0, 1 or 2")
@@ -185,7 +187,7 @@ class RangeReader(io.RawIOBase):
         return blob
 
     def readall(self) -> bytes:
-        """The rest of the value."""
+        """The bytes from the present position to the end of the value."""
         return self.read()
 
     def readinto(self, buffer: Any) -> int:

@@ -75,7 +75,8 @@ class Conflict(StoreError):
 
 
 class OutOfRange(StoreError):
-    """416: the range starts after the end of the value."""
+    """The server answered 416: the range that was asked for starts after the end of the value. A read of
+    such a range is no bytes."""
 
 
 class BrokenReply(StoreUnreachable):

@@ -20,11 +20,12 @@ class StoreError(AssayError):
 
 
 class StoreUnreachable(StoreError, Unreachable):
-    """The store could not be reached, or refused the credentials."""
+    """The store could not be reached, or it refused the credentials. Nothing is known to be wrong with what
+    it holds, so effects try again."""
 
 
 class KeyMissing(StoreError):
-    """There is nothing under this key."""
+    """There is nothing under this key: it was never put or, of an index, it was removed."""
 
 
 class BadKey(BadInput):
@@ -36,7 +37,8 @@ class BadKey(BadInput):
 
 @runtime_checkable
 class Store(Protocol):
-    """Keys are relative POSIX paths; values are bytes."""
+    """A write-once store of values, which are bytes, under keys, which are relative POSIX paths. The first
+    writer of a key wins; a folder, a bucket of S3 and memory look the same behind it."""
 
     url: str  # as given: file:///path, ./path or s3://bucket/prefix
 
@@ -45,7 +47,7 @@ class Store(Protocol):
         ...
 
     def get(self, key: str) -> bytes:
-        """The bytes under key, or KeyMissing."""
+        """All bytes under a key. Raises KeyMissing where nothing is there."""
         ...
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
@@ -53,15 +55,16 @@ class Store(Protocol):
         ...
 
     def size(self, key: str) -> int:
-        """The number of bytes under key, or KeyMissing."""
+        """The number of bytes under a key. Raises KeyMissing where nothing is there."""
         ...
 
     def exists(self, key: str) -> bool:
-        """Whether key was ever put."""
+        """Whether there is something under the key: whether it was ever put and, of an index, not removed
+        since."""
         ...
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Every key that starts with prefix, sorted by code point."""
+        """Every key that starts with the prefix, sorted by code point; every key for the empty prefix."""
         ...
 
     def folders(self, prefix: str = "") -> Iterator[str]:
@@ -120,7 +123,7 @@ def check_folder(prefix: str) -> str:
 
 
 def is_discardable(key: str) -> bool:
-    """Whether a key is no evidence, and may be removed."""
+    """Whether a key is an index and no evidence (`index/...`), so that it may be removed and made again."""
     return key.startswith(DISCARDABLE)
 
 
@@ -228,7 +231,7 @@ class MemoryStore:
             self._values.pop(key, None)
 
     def check(self) -> None:
-        """Memory is always there."""
+        """Do nothing: memory can always be read and written."""
 
     def _refuse_clash(self, key: str) -> None:
         if self._counted != len(self._values):      # keys were discarded
@@ -283,7 +286,8 @@ class ReadOnly:
         raise StoreError(f"{key!r} is not removed: the store is only looked at")
 
     def check(self) -> None:
-        """That it can be listed."""
+        """Raise what the inner store raises unless its keys can be listed. Whether it can be written to is
+        not asked, because nothing is."""
         next(iter(self.inner.keys("index/")), None)
 
 
@@ -297,7 +301,9 @@ LARGEST = 1 << 20   # bytes of a value that is remembered
 
 
 class Remembering:
-    """A Store of the same values as `inner`."""
+    """A store of the same values as `inner` that reads each key of the evidence once: it remembers values of
+    up to 1 MiB that it read or put, and listings that it was told to make. It is made for one call of
+    `advance`."""
 
     def __init__(self, inner: Store, known: Mapping[str, bytes] | None = None) -> None:
         self.url = inner.url
@@ -311,7 +317,8 @@ class Remembering:
             self._listed[prefix] = set(self.inner.keys(prefix))
 
     def forget_listings(self) -> None:
-        """From now on everything is listed anew."""
+        """Forget which keys there were: they are listed and looked for anew from now on. Values stay
+        remembered, since evidence never changes."""
         self._listed.clear()
 
     def put(self, key: str, blob: bytes) -> bytes:

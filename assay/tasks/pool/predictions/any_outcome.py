@@ -50,7 +50,8 @@ class OutcomePredictions(Predictions):
 
     @property
     def source_columns(self) -> Sequence[str]:
-        """The prediction, the probabilities and the judges there are."""
+        """The columns of the source that are read: prediction, probabilities, judges, what is beside them,
+        and features, as far as the spec names them; each once."""
         pool = self._spec.pool
         single = [pool.prediction, pool.probability_column]
         said = [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
@@ -70,7 +71,7 @@ class OutcomePredictions(Predictions):
 
     @property
     def method(self) -> str:
-        """The spec's."""
+        """The method that the spec asks for, by the name that it has for any kind of outcome."""
         return outcome_method(self._spec.method).written
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
@@ -89,10 +90,12 @@ class OutcomePredictions(Predictions):
 
     @abstractmethod
     def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
-        """The codes (n,) of a column of predictions."""
+        """The codes (n,) of a column of predictions, as the kind of labels reads it. Raises BadInput for
+        values that are no answer."""
 
     def judged(self, rows: PredictionReader, name: str) -> Array:
-        """The codes (n,) of a column of a judge."""
+        """The codes (n,) of what one judge says, read as predictions are; a kind of labels may allow a judge
+        more."""
         return self.predicted_codes(rows, name)
 
     def judges(self, rows: PredictionReader) -> Floats:
@@ -108,7 +111,8 @@ class OutcomePredictions(Predictions):
         return np.stack(told, axis=1)
 
     def beside(self, rows: PredictionReader) -> Floats:
-        """(n, X) the covariates, then the spread."""
+        """The columns beside the guesses, (n, X), X columns: the covariates, and last the spread of the
+        prediction, where there is one. Raises BadInput for a spread that is not above 0."""
         pool = self._spec.pool
         found = [rows.numbers(name) for name in pool.beside]
         if pool.spread is not None:
@@ -117,7 +121,8 @@ class OutcomePredictions(Predictions):
         return np.stack(found, axis=1)
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
-        """(n, K), of the columns that the spec names."""
+        """The probabilities (n, K), K classes or tags, from the columns that the spec names, each within [0,
+        1]."""
         columns = self._columns or []
         return np.stack([probability_in(rows, name) for name in columns], axis=1).astype(np.float32)
 

@@ -59,17 +59,17 @@ class PackedColumn:
         self._file = TemporaryFile()   # noqa: SIM115
 
     def add(self, table: pa.Table) -> None:
-        """Take the rows of a part."""
+        """Take the rows of a part: their packed bytes are written to the temporary file."""
         for chunk in table.column(self.name).chunks:
             self._file.write(packed_bytes(chunk))
 
     def table(self, rows: int) -> Array:
-        """(rows, width) all values, as a memory map."""
+        """All values, (rows, width), as a memory map of the temporary file; `rows` is how many were taken."""
         self._file.flush()
         return np.memmap(self._file, self._dtype, "r", shape=(rows, self._width))
 
     def close(self) -> None:
-        """Remove the file."""
+        """Close the temporary file, which removes it."""
         self._file.close()
 
 
@@ -84,7 +84,7 @@ def packed(table: Array, dtype: str) -> Array:
 # The clusters of the rows read so far, for methods that draw whole ones.
 
 def are_needed(spec: Spec) -> bool:
-    """Whether the pool is cut by cluster."""
+    """Whether the pool is cut by cluster: it has a column of clusters, and the method draws whole ones."""
     return spec.pool.cluster is not None and outcome_method(spec.method).capabilities.needs_clusters
 
 
@@ -129,7 +129,7 @@ class GatheredClusters:
         self._found: list[Array] = []
 
     def add(self, table: pa.Table) -> None:
-        """Take the rows of a part."""
+        """Take the clusters of the rows of a part. A cluster that is new gets the next number."""
         for name in self.columns:
             coded = table.column(name).combine_chunks().dictionary_encode()
             names = coded.dictionary.to_pylist()
@@ -137,12 +137,13 @@ class GatheredClusters:
             self._found.append(np.array(numbers, np.int64)[numbers_of(coded.indices)])
 
     def table(self) -> Floats | None:
-        """(N, 1); None where none are gathered."""
+        """The number of each item's cluster, (N, 1), N items; None where the method needs no clusters."""
         return np.concatenate(self._found).astype(np.float64)[:, None] if self._found else None
 
 
 class GatheredNumbers:
-    """Weights, ranks and features of items, of whichever there are."""
+    """Weights, ranks, strata, contenders and features of the rows read so far, of whichever the spec names.
+    """
 
     def __init__(self, spec: Spec) -> None:
         pool = spec.pool
@@ -153,11 +154,11 @@ class GatheredNumbers:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are taken."""
+        """The columns of a part that are taken."""
         return list(self._found)
 
     def add(self, table: pa.Table | pa.RecordBatch) -> None:
-        """Take some rows."""
+        """Take these columns of some rows, as 64-bit floats."""
         for name, found in self._found.items():
             found.append(numbers_of(table.column(name)).astype(np.float64))    # not the part
 
@@ -175,7 +176,8 @@ PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8", BESIDE: "<f8"}   # what is kept o
 
 
 def outcome_kind_of(spec: Spec) -> OutcomeKind:
-    """What people answer."""
+    """The kind of outcome that people answer, for the spec's labels. Raises ValueError for a positive and a
+    negative class, which have statistics of their own."""
     kind = spec.labels.outcome
     if kind is None:
         raise ValueError("a positive and a negative class have measures of their own")
@@ -240,7 +242,8 @@ def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomeCut:
-    """A pool in cells, for any kind of outcome."""
+    """A pool cut into cells, for any kind of outcome: the cells, the pool's scores in bands by class where a
+    measure needs them, and the sums of its weights."""
 
     cells: OutcomeCells
     grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
@@ -249,7 +252,8 @@ class OutcomeCut:
     expected_by_segment: Mapping[str, Floats] = field(default_factory=dict)
 
     def to_json(self) -> JsonObject:
-        """Nested lists; floats keep every bit through JSON's shortest form."""
+        """The cut as nested lists for JSON; floats keep every bit through JSON's shortest form. Keys for
+        grids and weights are there only where the cut has them."""
         cells = {name: values.tolist() for name, values in self.cells.to_arrays().items()}
         grids = {str(part): {"edges": list(g.edges), "tied": list(g.tied)} for part, g in self.grids.items()}
         weights = {} if self.weights is None else {"weights": asdict(self.weights)}
@@ -260,7 +264,8 @@ class OutcomeCut:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
-        """The inverse of `to_json`."""
+        """The cut that `to_json` wrote. Raises KeyError, TypeError or ValueError where the values are no
+        cut."""
         cells = OutcomeCells.from_arrays({
             name: np.asarray(data[name], type) for name, type in _TYPES.items() if name in data
         })
@@ -322,7 +327,8 @@ class RowsSoFar:
         return said or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
-        """Take the next rows of the pool."""
+        """Take the predictions, probabilities, judges, scores, clusters and numbers of the next rows of the
+        pool."""
         self._rows += table.num_rows
         if self._predicts:
             self._codes.append(numbers_of(table.column("prediction")).copy())    # not the part
@@ -334,7 +340,8 @@ class RowsSoFar:
             self._scores.append(numbers_of(table.column("score")).copy())
 
     def items(self) -> Items:
-        """The items of all rows that were taken."""
+        """The items of all rows taken so far, as arrays with one row for each item; wide columns are memory
+        maps of temporary files."""
         prediction: Array = np.zeros((self._rows, 0))
         if self._codes:
             prediction = np.concatenate(self._codes).astype(np.float64)[:, None]

@@ -29,7 +29,8 @@ from assay.tasks.spec.pool import System, columns_by_class
 
 
 class SeveralClassPredictions(OutcomePredictions):
-    """The class that is predicted, and the probability of each."""
+    """Predictions of one of several classes: the code of the predicted class in 16 bits, and the probability
+    of each class."""
 
     type = pa.int16()
 
@@ -53,7 +54,8 @@ class SeveralClassPredictions(OutcomePredictions):
         return np.asarray(np.interp(values, grades, np.arange(len(grades))))
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
-        """(n, K) that sum to 1."""
+        """The probabilities (n, K), K classes, each row with sum 1: from a column for each class, or from
+        one confidence in the predicted class, whose rest the others share."""
         if self._columns is not None:
             return table_of_classes(rows, self._columns)
         if predicted is None:
@@ -70,7 +72,8 @@ def no_class_among(names: Sequence[str]) -> tuple[str, str]:
 
 
 def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:
-    """(n, K) the supplied probabilities, made to sum to 1."""
+    """The supplied probabilities (n, K), K classes, divided by their sums. Raises BadInput, which lists
+    rows, where a sum is not 1 as far as the numbers are rounded."""
     for k, name in enumerate(columns):
         supplied = probability_in(rows, name)
         if not k:
@@ -96,14 +99,16 @@ def table_of_confidence(supplied: Array, code: Array, k: int) -> Array:
 # threshold; or CONFIDENCE for what it predicts.
 
 class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
-    """The same of each of several systems."""
+    """Predictions of one of several classes by each of several systems, with what each system gives each
+    class."""
 
     type = pa.int16()
     column = PREDICTIONS
 
     @property
     def told(self) -> bool:
-        """True."""
+        """Always True: what a system gives each class is known, at least as a fixed confidence in what it
+        predicts."""
         return True
 
     def predicted(self, rows: PredictionReader, system: System) -> Array:
@@ -139,7 +144,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
 # Numbers: a predicted number lies within the bounds of the labels, what a judge says is any number.
 
 class NumberPredictions(OutcomePredictions):
-    """The number that is predicted."""
+    """Predictions of a number, a float of 64 bits, within the bounds of the labels."""
 
     type = pa.float64()
 
@@ -159,17 +164,17 @@ class NumberPredictions(OutcomePredictions):
 # Systems that predict a number.
 
 class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
-    """The number that each of several systems predicts."""
+    """Predictions of a number by each of several systems; they come without probabilities."""
 
     def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
-        """Numbers have no probability."""
+        """An empty table, (n, 0), as numbers have no probabilities."""
         return np.zeros((len(code), 0))
 
 
 # Tags: several tags joined by bars or listed, none where a row has no value; a probability of each tag.
 
 class TagPredictions(OutcomePredictions):
-    """The tags that are predicted, and the probability of each."""
+    """Predictions of tags: a mask of 64 bits, 0 where a row has no tag, and the probability of each tag."""
 
     type = pa.int64()
 
@@ -195,11 +200,13 @@ class TagPredictions(OutcomePredictions):
 # kept of it where no system has probabilities.
 
 class TagsOfSystems(PredictionsOfSystems, TagPredictions):
-    """The same of each of several systems."""
+    """Predictions of tags by each of several systems, with what each gives each tag where any system has
+    probabilities."""
 
     @property
     def told(self) -> bool:
-        """Whether one of the systems has probabilities."""
+        """Whether at least one of the systems has probabilities of tags; nothing of them is kept otherwise.
+        """
         return any(system.probability is not None for system in self._systems.values())
 
     def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
@@ -221,13 +228,15 @@ class OneClassPredictions(TwoClassPredictions):
 
     @property
     def source_columns(self) -> Sequence[str]:
-        """The prediction, the probability, features and further systems."""
+        """The columns of the source that are read: the prediction, the column of the class's probability or
+        of the confidence, features, and further systems."""
         pool = self._spec.pool
         roles = [pool.prediction, self._column, *(pool.features or ()), *self._systems]
         return [name for name in roles if name is not None]
 
     def code_of(self, value: str) -> int:
-        """1 of the class, 0 of all others."""
+        """The code of a class name: 1 for the class that is asked for, 0 for all others, -1 for a text that
+        is no class."""
         labels = self._spec.labels
         name = ClassReader(labels.answers.choices).read(value)
         return -1 if name is None else labels.codes[name]

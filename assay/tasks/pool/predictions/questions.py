@@ -63,20 +63,23 @@ class QuestionsCut:
     weights: PoolWeights | None = None
 
     def to_json(self) -> JsonObject:
-        """As `OutcomeCut.to_json`, question by question."""
+        """The cut as JSON values: the cells of each question in the form of `OutcomeCut.to_json`, and the
+        sums of weights where there are any."""
         each = [OutcomeCut(cells=one).to_json() for one in self.cells.each]
         return {"questions": each} | ({} if self.weights is None else {"weights": asdict(self.weights)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "QuestionsCut":
-        """The inverse of `to_json`."""
+        """The cut that `to_json` wrote. Raises KeyError, TypeError or ValueError where the values are none.
+        """
         each = tuple(OutcomeCut.from_json(one).cells for one in data["questions"])
         weights = PoolWeights(**data["weights"]) if "weights" in data else None
         return QuestionsCut(cells=CellsOfQuestions(each=each), weights=weights)
 
 
 class QuestionPredictions(Predictions):
-    """The columns of all questions."""
+    """The predictions for several questions, side by side: codes of all questions in one packed column,
+    their probabilities in another, their judges in a third."""
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
@@ -84,18 +87,20 @@ class QuestionPredictions(Predictions):
 
     @property
     def source_columns(self) -> Sequence[str]:
-        """Of every question, and what is beside all of them."""
+        """The columns of the source that are read for any of the questions, and those beside the guesses;
+        each once."""
         found = [name for one in self._each for name in one.source_columns]
         return list(dict.fromkeys([*found, *self._spec.pool.beside]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """What is kept, as fixed bytes."""
+        """The packed columns of a part, each of fixed bytes an item: codes, probabilities, judges and what
+        is beside them, of those that there are."""
         return [(name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self.packed()]
 
     @property
     def method(self) -> str:
-        """The spec's, as it is called of several questions."""
+        """The method that the spec asks for, by the name that it has for several questions."""
         return outcome_method(method_of_questions(self._spec.method)).written
 
     def arrays(self, rows: PredictionReader) -> list[Array]:

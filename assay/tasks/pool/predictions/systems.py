@@ -46,13 +46,13 @@ KEPT = {PREDICTIONS: "<i2", PREDICTED_NUMBERS: "<f8"}   # how codes of predictio
 
 
 def of_probabilities(spec: Spec) -> bool:
-    """Whether a measure needs what each system gives each class."""
+    """Whether a measure of the spec needs the probabilities that each system gives each class."""
     kind = outcome_kind_of(spec)
     return any(needs_probability(kind, choice.name) for choice in spec.measure)
 
 
 def codes_by_system(rows: pa.RecordBatch, systems: int) -> Array:
-    """(n, S) what each system predicts in checked rows."""
+    """The codes (n, S) of what each of S systems predicts in checked rows, the baseline's first."""
     [name] = [name for name in KEPT if name in rows.schema.names]
     return np.frombuffer(packed_bytes(rows.column(name)), KEPT[name]).reshape(-1, systems)
 
@@ -117,12 +117,12 @@ class PredictionsOfSystems(OutcomePredictions):
         return cut_gathered(self._spec, method, pool, gather)
 
     def predicted(self, rows: PredictionReader, system: System) -> Array:
-        """(n,) codes of what a system predicts."""
+        """The codes (n,) of what one system predicts, from its own column."""
         return self.predicted_codes(rows, str(system.prediction))
 
     @property
     def told(self) -> bool:
-        """Whether systems say how probable each class or tag is."""
+        """Whether the systems say how probable each class or tag is; here they do not."""
         return False
 
     @abstractmethod
@@ -166,7 +166,7 @@ class SystemsSoFar:
         return [*self._wide, *self._clusters.columns, *self._numbers.columns] or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
-        """Take the next rows of the pool."""
+        """Take the predictions, probabilities, judges, clusters and numbers of the next rows of the pool."""
         self._rows += table.num_rows
         self._clusters.add(table)
         self._numbers.add(table)
@@ -174,7 +174,8 @@ class SystemsSoFar:
             column.add(table)
 
     def items(self) -> Items:
-        """The items of all rows that were taken."""
+        """The items of all rows taken so far, with a column of codes for each system; wide columns are
+        memory maps of temporary files."""
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
         return Items(
             prediction=wide.get(self._codes, np.zeros((self._rows, 0))),

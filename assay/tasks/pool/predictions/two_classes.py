@@ -65,19 +65,22 @@ class TwoClassPredictions(Predictions):
 
     @property
     def source_columns(self) -> Sequence[str]:
-        """Score, probability, prediction, features and further systems."""
+        """The columns of the source that are read: score, probability, prediction, features and further
+        systems, as far as the spec names them."""
         pool = self._spec.pool
         roles = [pool.score, pool.probability_column, pool.prediction, *(pool.features or ()), *self._systems]
         return [name for name in roles if name is not None]
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """Score, probability and prediction."""
+        """The columns of a part: score and probability as 64-bit floats, and the prediction, 1 where it is
+        positive."""
         return [("score", pa.float64()), ("probability", pa.float64()), ("prediction", pa.int8())]
 
     @property
     def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """Features and further systems."""
+        """The columns that decide cells and nothing later: the features, and the predictions of further
+        systems, one byte each."""
         systems = system_columns(self._spec.pool.systems)
         return [*super().cut_fields, *((name, pa.int8()) for name in systems)]
 
@@ -89,7 +92,7 @@ class TwoClassPredictions(Predictions):
 
     @property
     def method(self) -> str:
-        """The spec's."""
+        """The name of the method that the spec chose for two classes."""
         return self._spec.chosen_method.name
 
     def method_for(self, predicted: tuple[int, ...]) -> str:
@@ -98,7 +101,8 @@ class TwoClassPredictions(Predictions):
 
     @property
     def ranked(self) -> str | None:
-        """The score, where it decides the cells of all rows."""
+        """The column `score`, where it alone decides the cells of all rows; None where features, further
+        systems or known outcomes decide too."""
         by_score = find(self.method).feature_tree is None and not self._systems
         return "score" if by_score and self._spec.outcomes is None else None
 
@@ -123,7 +127,8 @@ class TwoClassPredictions(Predictions):
         )
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
-        """Items whose outcome is known are in no cell."""
+        """The pool cut for this method, by features, by the predictions of systems, or by score, and the
+        rows of its cells. Items whose outcome is known are in no cell."""
         chosen, asked = find(method), self._spec.pool
         if chosen.feature_tree is not None:
             return cut_by_features(chosen, pool, cut_columns(self._spec))
@@ -196,7 +201,8 @@ class WatchedScores(Watching):
 
 
 class TalliedScores(Tallying):
-    """The scores of a shard, tallied."""
+    """The tally of a large window of two classes, shard by shard: counts of scores between edges, and the
+    moments of probability and prediction from which the expected measure follows."""
 
     column, bins = "score", SCORE_BINS
 
@@ -232,12 +238,12 @@ class ScoredPredictions(TwoClassPredictions):
 
     @property
     def method(self) -> str:
-        """The spec's."""
+        """The method that the spec asks for, by the name that it has for any kind of outcome."""
         return outcome_method(self._spec.method).written
 
     @property
     def ranked(self) -> str | None:
-        """Nothing: the cut is that of any kind of labels."""
+        """Always None: the cut is that of any kind of outcome, which asks for no ranks of all rows."""
         return None
 
     def arrays(self, rows: PredictionReader) -> list[Array]:

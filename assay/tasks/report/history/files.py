@@ -114,7 +114,8 @@ class PlaceLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitLine:
-    """One limit, and the evidence against it."""
+    """One limit of a place as texts: what the measure must keep, the evidence against it as a factor, and
+    the factor that makes a breach."""
 
     segment: str
     limit: str
@@ -124,7 +125,8 @@ class LimitLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalLine:
-    """A signal of a window, as the page prints it."""
+    """One signal of a window as the page prints it: its name and value, how often chance alone would give
+    such a value, whether it is raised, and why."""
 
     name: str
     value: str
@@ -135,7 +137,7 @@ class SignalLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierVerdict:
-    """One that no longer counts."""
+    """An earlier verdict on the same window, which a newer one has replaced: its number and its headline."""
 
     number: int
     headline: str

@@ -56,7 +56,8 @@ class PlaceCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowLine:
-    """One window of the table."""
+    """One line of the table of windows: a window, or several in a row without data, with its estimate, the
+    mean over the last windows, labels, state, signals, and how often it was judged again."""
 
     window: str
     link: str            # to its page; nothing before it is judged
@@ -72,7 +73,8 @@ class WindowLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeLine:
-    """A further version of the spec."""
+    """A version of the monitor's spec after the first, as texts: the first window it applies to, what
+    changed, what that does to the evidence, and why."""
 
     version: int
     first: str
@@ -83,7 +85,7 @@ class ChangeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLine:
-    """A segment in breach, as the page prints it."""
+    """A segment in breach in one window, with the cells that the page prints for it."""
 
     window: str
     segment: str
@@ -102,7 +104,8 @@ class QuestionPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewestVerdict:
-    """The newest window that is judged."""
+    """The newest window with a verdict, as the head of the page prints it: what the verdict is about, its
+    state and headline, a link to the window's page, and the estimate in cells."""
 
     window: str
     name: str            # of what is told: the measure, and the segment if only segments are in breach
@@ -116,7 +119,8 @@ class NewestVerdict:
 
 
 def history_html(history: MonitorHistory) -> bytes:
-    """The page. Everything from outside is escaped."""
+    """The history of a monitor as one HTML page in UTF-8, with every window and a link to the page of each
+    judged one. Everything from outside is escaped."""
     return render("history.html.j2", **history_values(history, history.rows, page_of))
 
 
@@ -244,7 +248,9 @@ _MOST_TICKS = 12      # a phone has half of them
 
 
 def windows_figure(history: MonitorHistory) -> Picture:
-    """Every window of a history, in order."""
+    """A figure of the measure over the windows of a history, in order: estimates with intervals coloured by
+    verdict, the interval of each window with the windows before it, what probabilities expect, limits,
+    and gaps without data."""
     rows = history.rows
     runs = runs_without_data(rows)
     in_words = " ".join(f"{windows_in_words(run)}: {_in_short(run[0])}, {run[0].state}." for run in runs)

@@ -29,7 +29,8 @@ from assay.tasks.report import wording
 
 
 class AmendmentJson(TypedDict):
-    """A version of the monitor's spec after the first."""
+    """A version of the monitor's spec after the first: the first window it applies to, the keys that
+    changed, and the limits whose evidence begins anew with it."""
 
     version: int                     # from 2
     first: str                       # the first window that it applies to
@@ -42,7 +43,8 @@ class AmendmentJson(TypedDict):
 
 
 class MuteJson(TypedDict):
-    """A change of what is muted."""
+    """A change of what is muted: when and why, and until when alerts are held back; `until` is null where
+    the mute ended."""
 
     at: str
     reason: str
@@ -50,7 +52,8 @@ class MuteJson(TypedDict):
 
 
 class LimitJson(TypedDict):
-    """A limit of a place, with the evidence against it."""
+    """One limit of a place with the evidence against it: the natural logarithm of a factor, over the life
+    since the last breach."""
 
     name: str                        # floor, ceiling, reference or previous
     side: Side
@@ -91,7 +94,8 @@ class WrongJson(TypedDict):
 
 
 class WindowJson(PlaceJson):
-    """One window."""
+    """One window of a monitor: its state and verdict, the estimate of the pool with limits and evidence, the
+    labels bought and why so many, the signals of its predictions, and its segments."""
 
     window: str
     state: str                       # ok, breach, inconclusive, waiting, or what keeps it from a verdict
@@ -150,7 +154,8 @@ class HistoryRow:
 
     @property
     def state(self) -> str:
-        """ok, breach, inconclusive, waiting, or a state of `tasks.ledger.monitors`."""
+        """The state of the window: its verdict (ok, breach or inconclusive), else what keeps it from one (a
+        state of `tasks.ledger.monitors`), else `waiting` for labels or `unlabelled`."""
         if self.verdict is not None:
             return self.verdict.verdict
         if self.wrong is not None:
@@ -164,12 +169,13 @@ class HistoryRow:
 
     @property
     def overall(self) -> PlaceVerdict | None:
-        """The verdict on the whole pool."""
+        """The verdict on the whole pool of the window; None before it is judged."""
         return self.verdict.overall if self.verdict else None
 
     @property
     def segments(self) -> tuple[PlaceVerdict, ...]:
-        """The verdicts on its segments."""
+        """The verdicts on the segments of the window, or on its further questions; none before it is judged.
+        """
         return self.verdict.segments if self.verdict else ()
 
     @property
@@ -178,13 +184,14 @@ class HistoryRow:
         return self.recent_of(None)
 
     def recent_of(self, segment: str | None) -> RecentMean | None:
-        """The mean of a place over the last windows."""
+        """The mean of the whole pool (None) or of one segment over the last windows, from the newest
+        verdict; None where there is none."""
         found = self.verdict.recent if self.verdict else ()
         return next((mean for mean in found if mean.segment == segment), None)
 
     @property
     def bought(self) -> int:
-        """Labels paid for."""
+        """The labels paid for in the evaluation that the verdict rests on; 0 before the window is judged."""
         return 0 if self.verdict is None else self.verdict.rests_on.bought
 
     @property
@@ -195,28 +202,31 @@ class HistoryRow:
 
     @property
     def reissued(self) -> int:
-        """How often it was judged again."""
+        """How often the window was judged again after its first verdict; 0 before it is judged."""
         return 0 if self.verdict is None else self.verdict.reissue
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """What was measured of its predictions before anybody labelled anything."""
+        """The signals measured on the window's predictions before anybody labelled anything; none where it
+        was not opened."""
         return self.openings[0].signals if self.openings else ()
 
     @property
     def expected(self) -> float | None:
-        """The measure as the probabilities of its predictions have it."""
+        """The value of the measure that the probabilities of the predictions let expect, before any label;
+        None where that is not known."""
         return next((o.profile.expected for o in self.openings if o.profile is not None), None)
 
     @property
     def raised(self) -> tuple[Signal, ...]:
-        """The signals that were raised."""
+        """Those signals of the window that were raised, in order."""
         return tuple(signal for signal in self.signals if signal.raised)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorHistory:
-    """All windows of a monitor, in order of time."""
+    """A monitor with all its windows in order of time: what it measures, its error rate and test, every
+    verdict in the order given, and changes of its spec, its mutes, and what people did about incidents."""
 
     monitor: str
     measure: str
@@ -233,7 +243,7 @@ class MonitorHistory:
 
     @property
     def bought(self) -> int:
-        """Labels paid for, in all windows."""
+        """The labels paid for in the evaluations that verdicts rest on, summed over all windows."""
         return sum(row.bought for row in self.rows)
 
     @property
@@ -254,7 +264,8 @@ class MonitorHistory:
         return expectation(row.expected, told[-FURTHEST:])
 
     def to_json(self) -> HistoryJson:
-        """What `assay history --json` prints."""
+        """The object that `assay history --json` prints: the monitor with its promise of few false breaches,
+        and one entry for each window."""
         return {
             "monitor": self.monitor,
             "measure": self.measure,
@@ -326,7 +337,8 @@ def runs_without_data(rows: Sequence[HistoryRow]) -> list[list[HistoryRow]]:
 
 
 def consequence_of(amendment: Amendment) -> str:
-    """What an amendment does to the evidence, in a sentence."""
+    """One sentence on what a new version of the spec does to the evidence: it goes on, begins anew for some
+    limits, or all begins anew with a new model."""
     if amendment.new_model:
         return f"A new model: reference ({amendment.reference}), evidence and label model begin anew."
     if amendment.anew:

@@ -47,7 +47,8 @@ class PlaceRow:
 
 
 def place_rows(history: MonitorHistory) -> list[PlaceRow]:
-    """By window; its segments after its pool."""
+    """One row for each window and place, in order of windows: the whole pool first, where a window without a
+    verdict has a row too, then its segments."""
     return [
         _place_row(history, row, place)
         for row in history.rows for place in (row.overall, *row.segments)
@@ -86,7 +87,7 @@ def _place_row(history: MonitorHistory, row: HistoryRow, place: PlaceVerdict | N
 
 
 def history_parquet(history: MonitorHistory) -> bytes:
-    """`place_rows` as Parquet."""
+    """The rows of `place_rows` as a Parquet file, in bytes, with the number of the format in its metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -154,7 +155,8 @@ def joined_windows(mean: RecentMean) -> str:
 
 
 def place_value(place: PlaceVerdict | None) -> str:
-    """The estimate of a place; nothing where there is none."""
+    """The estimate of a place, to the decimals that its interval calls for; the empty text where there is
+    none."""
     m = place.measured if place else None
     return "" if m is None or m.value is None else wording.estimate_text(m.value, m.lower, m.upper)
 
@@ -241,7 +243,8 @@ def _all_ends(place: PlaceVerdict) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeOfJudge:
-    """One figure of one judge."""
+    """One figure of one judge in the newest judged window beside the windows before, as texts: both values,
+    the change with its interval, and whether it is beyond chance."""
 
     judge: str
     figure: str
@@ -253,12 +256,13 @@ class ChangeOfJudge:
 
 
 def changes_of_judges(history: MonitorHistory) -> list[ChangeOfJudge]:
-    """A line for each figure."""
+    """A line of texts for each figure of each judge that was compared with the windows before."""
     return [_line(one) for one in history.judges]
 
 
 def compared_windows(history: MonitorHistory) -> str:
-    """Which windows are compared; nothing where none are."""
+    """Sentences that say which windows the judges are compared over, and that of many intervals some leave
+    out 0 by chance alone; the empty text where nothing is compared."""
     if not history.judges:
         return ""
     widest = max(history.judges, key=lambda one: len(one.windows_before))

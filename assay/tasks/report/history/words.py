@@ -77,7 +77,7 @@ class PlaceNews:
 
     @property
     def recovers(self) -> bool:
-        """Whether it ends a breach."""
+        """Whether this verdict ends a breach: it is ok, and windows before it stood in breach."""
         return self.place.verdict == "ok" and bool(self.breached)
 
     @property
@@ -106,7 +106,7 @@ class PlaceNews:
 
     @property
     def name(self) -> str:
-        """`F1`, `F1 in region=north`."""
+        """The measure and, of a segment, where: `F1` or `F1 in region=north`."""
         segment = own_segment(self.place)
         of = f" in {segment}" if segment else ""
         return wording.measure_name(self.place.measure or self.verdict.measure) + of
@@ -202,7 +202,8 @@ def _how_far(place: PlaceVerdict) -> float:
 
 
 def windows_in_words(rows: Sequence[HistoryRow]) -> str:
-    """`2026-11-10 to 2026-11-22`, or the one window."""
+    """The names of the first and the last of consecutive windows, `2026-11-10 to 2026-11-22`, or the name of
+    the only one. There has to be one at least."""
     first, last = rows[0].window, rows[-1].window
     return first if first == last else f"{first} to {last}"
 
@@ -228,14 +229,16 @@ def again_in_words(row: HistoryRow) -> str:
 
 
 def false_breaches(history: MonitorHistory) -> str:
-    """How often a breach is called although there is none."""
+    """A sentence on how often a breach is called although there is none, by the error rate and the test of
+    this monitor."""
     return promise_in_words(
         Promise(error_rate=history.error_rate, test=history.test, horizon=history.horizon)
     )
 
 
 def promise_in_words(promise: Promise) -> str:
-    """How often a breach is called although there is none."""
+    """A sentence on how often a breach is called although there is none: in each window (cusum), ever
+    between two real ones (e-process), else within the horizon, with the error rate as its chance."""
     chance = wording.percent(promise.error_rate)
     when = {
         "cusum": "in each window",
@@ -309,7 +312,8 @@ def closed_in_words(news: PlaceNews) -> str:
 
 
 def what_moved(news: PlaceNews) -> str:
-    """What moved: the window before, and signals."""
+    """Sentences on what moved in a window: the value in it and in the window before, and the signals that
+    were raised before anyone labelled."""
     said = f"{news.name} is {_value(news.place.measured)} in window {news.verdict.window}."
     if news.before is not None:
         window, place = news.before
@@ -439,7 +443,7 @@ def beyond_in_words(place: PlaceVerdict) -> str:
 
 
 def as_factor(log_evidence: float) -> str:
-    """Evidence as a factor: `0.4`, `3.2`, `25`, `over 1,000,000`."""
+    """The evidence as a factor, exp(log_evidence), in words: `0.4`, `3.2`, `25`, or `over 1,000,000`."""
     factor = exp(min(log_evidence, 20.0))
     if factor > _MOST:
         return f"over {wording.grouped_digits(_MOST)}"
@@ -452,7 +456,7 @@ def limits_in_words(place: PlaceVerdict) -> str:
 
 
 def limit_in_words(limit: WatchedLimit) -> str:
-    """`at least 0.8 (floor)`."""
+    """A limit in words with where it comes from: `at least 0.8 (floor)`."""
     return f"{_MUST[limit.side]} {wording.limit_number(limit.value)} ({limit.name})"
 
 
@@ -463,20 +467,22 @@ def limit_in_question(place: PlaceVerdict) -> WatchedLimit | None:
 
 
 def value_in_words(m: Measured) -> str:
-    """`0.712 (0.662 to 0.762)`, `0.9 exactly`, `undefined`."""
+    """A measured value with its interval, `0.712 (0.662 to 0.762)`; `0.9 exactly` where every label is
+    known, and `undefined` without a value."""
     if m.exact and m.value is not None:
         return f"{_value(m)} exactly"
     return wording.value_and_interval(m.value, m.lower, m.upper)
 
 
 def signal_in_words(signal: Signal) -> str:
-    """`distribution of scores (PSI) 0.25`."""
+    """A signal with its value, where it has one: `distribution of scores (PSI) 0.25`."""
     shown = "" if signal.value is None else f" {wording.number(signal.value, 3)}"
     return SIGNALS.get(signal.name, signal.name) + shown
 
 
 def response_in_words(one: IncidentResponse) -> str:
-    """`breach: acknowledged by ada on 2026-11-27 09:12 UTC (rolled back)`."""
+    """What a person did about an incident, in one line: `breach: acknowledged by ada on 2026-11-27 09:12 UTC
+    (rolled back)`, and which signals count as ordinary from then on."""
     done = {
         "acknowledge": "acknowledged", "assign": f"assigned to {one.to}",
         "snooze": f"snoozed until {one.until:%Y-%m-%d %H:%M} UTC" if one.until is not None else "snoozed",

@@ -41,7 +41,8 @@ class ServedStandingJson(StandingJson):
 
 
 class ServedMonitorJson(OwnershipJson):
-    """A monitor in a list of many."""
+    """A monitor in the list of everything: its newest window and its newest verdict with the estimate, the
+    labels of this month against its budget, and how many windows are in each state."""
 
     store: str
     monitor: str
@@ -64,7 +65,7 @@ class ServedMonitorJson(OwnershipJson):
 
 
 class DamagedJson(TypedDict):
-    """One that cannot be read."""
+    """An evaluation or monitor that cannot be read: the alias of its store, its name, and why."""
 
     store: str
     name: str
@@ -72,7 +73,8 @@ class DamagedJson(TypedDict):
 
 
 class HomeJson(TypedDict):
-    """A page of everything in the stores that are served."""
+    """One page of the list of everything in the stores that are served: evaluations, monitors and damaged
+    entries, with the number of lines and pages in all."""
 
     stores: list[str]                # aliases
     total: int                       # lines that were asked for
@@ -85,7 +87,8 @@ class HomeJson(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionFigure:
-    """The first measure of one of several questions."""
+    """The first measure of one of several questions: its name, and its value with the ends of its interval.
+    """
 
     question: str
     measure: str
@@ -94,7 +97,8 @@ class QuestionFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeEntry:
-    """One line."""
+    """One line of the home page: an evaluation or a monitor, by its first measure, with its state in words,
+    estimate, limits, labels against budget, and when it changed. `printed` makes its JSON."""
 
     store: str                        # alias
     kind: EntryKind
@@ -132,51 +136,55 @@ class HomeEntry:
 
     @property
     def path(self) -> str:
-        """Of its page."""
+        """The address of its page within the service, such as `/evaluations/STORE/NAME`."""
         return f"/{self.kind}s/{self.store}/{self.name}"
 
     @property
     def title(self) -> str:
-        """Of its first measure."""
+        """The title of its first measure, with the class or question it is of; the empty text before there
+        is one."""
         name = wording.measure_name(self.measure) if self.measure else ""
         return f"{name} of {self.part}" if name and self.part else name
 
     @property
     def must_be(self) -> str:
-        """`at least 0.8`; nothing without a limit."""
+        """Its limit in words, such as `at least 0.8`; the empty text without a limit."""
         return wording.allowed(*self.limits) or ""
 
     @property
     def estimate(self) -> str:
-        """`0.891`; why it is undefined; nothing before the first."""
+        """The estimate to the decimals its interval calls for, such as `0.891`, or why it is undefined; the
+        empty text before there is one."""
         if self.known[0] is None:
             return f"undefined: {self.undefined}" if self.undefined else ""
         return wording.estimate_text(*self.known)
 
     @property
     def ends(self) -> str:
-        """`0.842 to 0.932`, `exact`; nothing without an interval."""
+        """The ends of the interval, `0.842 to 0.932`, or `exact`; the empty text without an interval."""
         if self.known[0] is None or self.known[1] is None or self.known[2] is None:
             return ""
         return "exact" if self.exact else wording.ends_in_words(*self.known)
 
     @property
     def bar(self) -> IntervalBar | None:
-        """The interval drawn."""
+        """The estimate, its interval and its limits drawn as a bar on the scale of the measure; None without
+        a value."""
         if self.known[0] is None:
             return None
         return plain_bar(self.known, self._scale(), self.limits)
 
     @property
     def spent(self) -> str:
-        """`96 of 300`, of a monitor by month."""
+        """The labels against the budget, `96 of 300`; of a monitor those of this month, which is said."""
         used = wording.grouped_digits(self.labels)
         of = "" if self.budget is None else f" of {wording.grouped_digits(self.budget)}"
         return f"{used}{of}" + (" this month" if self.kind == "monitor" else "")
 
     @property
     def day(self) -> str:
-        """`2026-11-22 16:49`."""
+        """The moment of its last change in UTC, `2026-11-22 16:49`; the empty text where that is not known.
+        """
         return "" if self.changed is None else f"{self.changed.astimezone(UTC):%Y-%m-%d %H:%M}"
 
     def holds(self, words: Sequence[str]) -> bool:
@@ -201,7 +209,8 @@ class HomeEntry:
 
 
 def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -> HomeEntry:
-    """The line of an evaluation."""
+    """The line of an evaluation from its standing. A verdict is shown once it has finished; labels that were
+    known before count as labels and not as bought."""
     first = standing.known.estimates[0] if standing.known else None
     waiting = standing.waiting_for
     stopped = STOPPED[standing.stopped_by] if standing.stopped_by else ""
@@ -264,7 +273,8 @@ def _standing_json(store: str, standing: Standing, changed: datetime | None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSums:
-    """What a monitor's line says beside its newest windows."""
+    """Sums over all windows of a monitor that its line shows beside its newest windows: windows by state,
+    labels bought in all and this month, the monthly budget, and until when it is muted."""
 
     monitor: str
     measure: str
@@ -326,7 +336,7 @@ def monitor_entry(
 
 
 def damaged_entry(store: str, kind: EntryKind, name: str, why: str) -> HomeEntry:
-    """The line of one that cannot be read."""
+    """The line of an evaluation or monitor that cannot be read, with the reason in words."""
     return HomeEntry(store=store, kind=kind, name=name, state="damaged", said=f"cannot be read: {why}")
 
 
@@ -400,7 +410,8 @@ class ListQuery:
 def home_json(
     stores: Sequence[str], entries: Sequence[HomeEntry], total: int, page: int, pages: int
 ) -> HomeJson:
-    """A page of the list."""
+    """One page of the list as JSON: its entries sorted into evaluations, monitors and damaged ones, with the
+    numbers of lines and pages."""
     of_evaluations: list[ServedStandingJson] = []
     of_monitors: list[ServedMonitorJson] = []
     damaged: list[DamagedJson] = []

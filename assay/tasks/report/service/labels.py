@@ -12,7 +12,7 @@ NO_TEAM = "no team named"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsBought:
-    """Labels of one evaluation or monitor in one month."""
+    """The labels that one evaluation or monitor bought in one month, with whose it is."""
 
     store: str
     kind: str
@@ -23,14 +23,15 @@ class LabelsBought:
 
     @property
     def cost(self) -> float | None:
-        """None without a price."""
+        """The labels times the owner's price for a label; None where no price is known."""
         price = self.ownership.price_per_label
         return None if price is None else price * self.labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentRow:
-    """Labels of several of them together."""
+    """The labels that several evaluations or monitors bought together: by month, in all, how many of them
+    have a price, and what these cost."""
 
     of: str
     months: tuple[int, ...]        # by month, in the order of the table
@@ -42,7 +43,8 @@ class SpentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentTables:
-    """The page."""
+    """The tables of the page of bought labels: by team and by monitor or evaluation, with a column for each
+    of the newest twelve months, and totals over all months."""
 
     rows: Sequence[LabelsBought]
     months: tuple[str, ...]        # the newest first
@@ -52,7 +54,8 @@ class SpentTables:
 
 
 class BoughtJson(OwnershipJson):
-    """Labels of one evaluation or monitor in one month."""
+    """The labels that one evaluation or monitor bought in one month, whose it is, and their cost, null
+    without a price for a label."""
 
     store: str
     kind: str                      # evaluation or monitor
@@ -63,7 +66,8 @@ class BoughtJson(OwnershipJson):
 
 
 class LabelsBoughtJson(TypedDict):
-    """The labels that were bought."""
+    """Every label that was bought in the stores that are served: the total, and one entry for each
+    evaluation or monitor and month."""
 
     labels: int
     bought: list[BoughtJson]
@@ -91,7 +95,8 @@ def bought_by_month(found: Sequence[LabelsBought]) -> SpentTables:
 
 
 def labels_json(told: SpentTables) -> LabelsBoughtJson:
-    """The same for programs."""
+    """The labels that were bought as JSON: the total, and one entry for each row that the tables are made
+    of."""
     return {"labels": told.total.labels, "bought": [
         {"store": one.store, "kind": one.kind, "name": one.name, "month": one.month or None,
          "labels": one.labels, "cost": one.cost, **ownership_json(one.ownership)}

@@ -38,7 +38,8 @@ MOST_SPENDERS = 200  # monitors and evaluations on the page of labels
 
 @cache
 def beside_files() -> Mapping[str, tuple[bytes, str]]:
-    """File name -> bytes and type."""
+    """The stylesheet and the script of the service by file name, each with its bytes and its content type.
+    The names hold a digest of the content, so a browser may keep them."""
     folder = files("assay.tasks.report") / "templates"
     style = (folder / "style.css").read_bytes() + (folder / "service" / "service.css").read_bytes()
     script = (folder / "service" / "live.js").read_bytes()
@@ -61,7 +62,8 @@ def _page(template: str, title: str, here: str, **values: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeList:
-    """A page of the list of everything."""
+    """One page of the list of everything: its entries, all entries of the visible stores for the counts, the
+    search, and where the page stands among all."""
 
     stores: Sequence[str]
     entries: Sequence[HomeEntry]     # of this page
@@ -74,7 +76,8 @@ class HomeList:
 
 
 def home_html(told: HomeList) -> bytes:
-    """The home page."""
+    """The home page in HTML: one page of the list, with counts over all entries, the search form, and links
+    to the other pages."""
     every = told.every
     return _page(
         "home", "Evaluations and monitors", "home", told=told,
@@ -91,12 +94,13 @@ def home_html(told: HomeList) -> bytes:
 
 
 def labels_html(told: SpentTables) -> bytes:
-    """The labels that were bought."""
+    """The page of bought labels in HTML: tables by team and by monitor or evaluation."""
     return _page("labels", "Labels bought", "labels", told=told, most=MOST_SPENDERS)
 
 
 def compare_choice_html(entries: Sequence[HomeEntry]) -> bytes:
-    """A form to choose what is compared."""
+    """A page with a form to choose which evaluations are compared: the first 500 of those that have an
+    estimate."""
     return _page(
         "choice", "Compare", "compare",
         entries=[one for one in entries if one.kind == "evaluation" and one.known[0] is not None][:500],
@@ -143,7 +147,7 @@ class EvaluationAbout:
 
     @property
     def spec_file(self) -> str:
-        """What the spec is called where it is kept."""
+        """The file name for the spec of the evaluation: its name with the ending `.yaml`."""
         return f"{self.standing.evaluation}.yaml"
 
 
@@ -174,7 +178,8 @@ def prefect_runs(prefect: str, name: str, flow_run: str, did: str) -> list[tuple
 
 
 def several_html_of(several: Sequence[ReportData], links: Sequence[str]) -> bytes:
-    """Evaluations side by side; links: to the report of each."""
+    """A page in HTML with evaluations side by side, each with a link to its report; one link for each
+    evaluation, in order."""
     return _page("several", f"{len(several)} evaluations", "compare", **several_values(several, links))
 
 
@@ -194,7 +199,7 @@ def systems_html(data: ReportData, link: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertLine:
-    """One alert."""
+    """One alert of a monitor as the page prints it: subject, key, severity, and who was told, in words."""
 
     subject: str
     key: str
@@ -204,7 +209,8 @@ class AlertLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorAbout:
-    """The history of a monitor, a page of its windows."""
+    """One page of a monitor's history with what stands beside it: which rows of the history are shown (those
+    from the first index to before the last), a mute in force, alerts, and links to runs in Prefect."""
 
     store: str
     history: MonitorHistory
@@ -237,7 +243,8 @@ def _evidence(history: MonitorHistory, row: HistoryRow) -> list[LimitLine]:
 
 
 def served_window_html(store: str, history: MonitorHistory, row: HistoryRow) -> bytes:
-    """One judged window. Raises ValueError for one without a verdict."""
+    """The page of one judged window in HTML, with a link to the report of its evaluation. Raises ValueError
+    for a window without a verdict."""
     path = f"/monitors/{store}/{history.monitor}"
     evaluation = row.verdict.rests_on.evaluation if row.verdict else ""
     return _page(
@@ -247,14 +254,15 @@ def served_window_html(store: str, history: MonitorHistory, row: HistoryRow) -> 
 
 
 def window_json_bytes(row: HistoryRow) -> bytes:
-    """One window, as a history has it."""
+    """One window as JSON in bytes, in the form that a history has it, without the record of earlier
+    expectations."""
     return json_file(window_json(row))
 
 
 # What went wrong.
 
 def problem_html(status: int, said: str) -> bytes:
-    """A page that says why there is no other."""
+    """A page in HTML that says why there is no other one: a heading for the HTTP status, and the reason."""
     words = {400: "That cannot be asked", 401: "Who are you?", 404: "There is nothing here",
              405: "Only looking is possible", 421: "Not this server", 503: "Not now"}
     return _page("problem", words.get(status, "Something is wrong"), "", status=status, said=said)

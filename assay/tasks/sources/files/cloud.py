@@ -48,7 +48,8 @@ SCHEMES: Mapping[str, _Storage] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudFile:
-    """An object of a storage that fsspec reads."""
+    """An object in Google Cloud Storage or Azure Blob Storage, read with fsspec: its address, its size in
+    bytes, and the version that changes when it is written again."""
 
     path: str                    # scheme://bucket/key
     size: int
@@ -70,7 +71,7 @@ class CloudFile:
         return open_ranges(self.size, self._fetch, buffer)
 
     def check_unchanged(self) -> None:
-        """Compare the version with the one that was listed."""
+        """Raise BadInput where the object is no longer the version that was listed."""
         if CloudFile.at(self.path) != self:
             raise changed_while_read(self.path)
 

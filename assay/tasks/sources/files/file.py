@@ -18,20 +18,21 @@ from assay.tasks.table_address import is_table
 
 
 class NoFile(BadInput):
-    """Nothing is where a source says: no file matches it."""
+    """Raised where nothing is where a source says: no file matches it."""
 
 
 class SourceFile(Protocol):
-    """One file of predictions."""
+    """One file of predictions, wherever it is: its path, its size in bytes and its version, and its bytes as
+    a seekable stream."""
 
     @property
     def path(self) -> str:
-        """As people write it: a local path or scheme://bucket/key."""
+        """The path as people write it: of this machine, or scheme://bucket/key."""
         ...
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size of the file in bytes, as it was listed."""
         ...
 
     @property
@@ -172,7 +173,7 @@ def no_predictions(path: str) -> str | None:
 
 
 def supported_formats() -> str:
-    """What a source may be, for messages."""
+    """Half a sentence for messages: which formats a source may have, and where it may be."""
     return (
         f"give a file, a folder or a glob of {', '.join(_FORMATS)}, "
         "local or s3://bucket/key, gs://bucket/key, az://container/key; or a query or a table "
@@ -181,14 +182,15 @@ def supported_formats() -> str:
 
 
 def format_of(path: str) -> Format | None:
-    """The format a name promises, or None."""
+    """The format that a file's name promises by its ending, such as `parquet` or `csv`; None for any other
+    ending."""
     if is_table(path):
         return "table"
     return _FORMATS.get(_suffix(path))
 
 
 def is_compressed(path: str) -> bool:
-    """Whether the name says gzip."""
+    """Whether the name says that the file is compressed with gzip (`.gz`)."""
     return path.lower().endswith(".gz")
 
 
@@ -200,12 +202,13 @@ def glob_pattern(path: str) -> re.Pattern[str]:
 
 
 def is_glob(path: str) -> bool:
-    """Whether the path has a wildcard."""
+    """Whether the path has a wildcard: an asterisk, a question mark or an opening bracket."""
     return any(sign in path for sign in "*?[")
 
 
 def fixed_part(path: str) -> str:
-    """The folder, slash included, above the first wildcard."""
+    """The folder above the first wildcard of a path, with its last slash; the empty text where there is
+    none."""
     return "".join(re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[:2])
 
 

@@ -80,7 +80,7 @@ def _explained(path: str, operation: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3File:
-    """An object on S3."""
+    """An object on S3: its address, its size in bytes, and the ETag on condition of which it is read."""
 
     path: str
     size: int
@@ -102,7 +102,8 @@ class S3File:
         """Nothing to do: every read was made on condition of the ETag."""
 
     def fetch(self, start: int, length: int) -> bytes:
-        """One ranged read, made again where it breaks off half-way."""
+        """The bytes of one ranged read, `length` of them from `start` on. A read that breaks off is made
+        again; raises BrokenReply where it breaks off every time."""
         return retrying(BrokenReply, _ATTEMPTS)(self._fetch_once, start, length)
 
     def _fetch_once(self, start: int, length: int) -> bytes:

@@ -10,7 +10,9 @@ from assay.tasks.schema import Part
 
 
 class LabelsForm(Part):
-    """What people answer: the section `labels` of a spec."""
+    """What people answer, the section `labels` of a spec. Each subclass is one form of labels and declares
+    its names and codes, what may be answered, the outcome that the statistics see, and how files spell
+    it."""
 
     task: ClassVar[str]                   # what `pool.task` says of it
     shares: ClassVar[bool] = True         # measures have no unit: none spans more than from -1 to 1
@@ -41,16 +43,17 @@ class LabelsForm(Part):
     @property
     @abstractmethod
     def in_words(self) -> str:
-        """What people answer, in a few words."""
+        """What people answer, in a few words for messages, as in `one of 3 classes`."""
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The names in the order in which people see them."""
+        """The names of classes or tags in the order in which people see them: that of their codes, unless a
+        form says otherwise."""
         return self.names
 
     @property
     def codes(self) -> dict[str, int]:
-        """Class name -> code."""
+        """Name of a class or tag -> its code, 0 to K − 1 in the order of `names`; empty for numbers."""
         return {name: code for code, name in enumerate(self.names)}
 
     @property
@@ -60,7 +63,7 @@ class LabelsForm(Part):
 
     @property
     def positive_name(self) -> str | None:
-        """The class that measures count; None where all stand equal."""
+        """The class that measures count; None, unless a form says otherwise, because all stand equal."""
         return None
 
     @property

@@ -63,7 +63,8 @@ def several(least: int, most: int) -> AfterValidator:
 
 
 def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses names that nobody could tell apart."""
+    """The names as they are, where people can tell all of them apart. Raises an error of the spec, which
+    names both, for two that differ only in what cannot be seen, such as spaces."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(as_seen(name), name)
@@ -79,18 +80,20 @@ MOST_CLASSES = 1000
 
 
 class ClassLabels(LabelsForm):
-    """One class of several."""
+    """Labels that are one class of several: what two classes, lists of classes and grades have in common.
+    `level` is the level of measurement at which agreement between people is measured."""
 
     level: ClassVar[Level] = "nominal"    # at which agreement between people is measured
 
     @property
     def in_words(self) -> str:
-        """How many classes."""
+        """How many classes people choose from, in words: `one of 3 classes`."""
         return f"one of {len(self.names)} classes"
 
     @property
     def answers(self) -> ClassAnswers:
-        """The classes."""
+        """What people may answer, one of the classes: with their codes, their level, their order on the
+        page, and how files may spell them."""
         return ClassAnswers(
             codes=self.codes, level=self.level, offered=self.offered, spellings=self.spellings
         )
@@ -122,22 +125,23 @@ class TwoClasses(ClassLabels):
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The positive class first."""
+        """The two classes as people see them, the positive one first; codes count the other way round."""
         return self.positive, self.negative
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """1/0 and true/false."""
+        """What a column may hold besides the names -> the class that it means: 1/0 and true/false, as far as
+        the names of the classes leave them a meaning."""
         return two_class_values(self.positive, self.negative)
 
     @property
     def positive_name(self) -> str | None:
-        """The positive class."""
+        """The positive class: the one that measures count."""
         return self.positive
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """None."""
+        """None: a positive and a negative class have statistics of their own."""
         return None
 
 
@@ -148,12 +152,14 @@ class ComparedClasses(TwoClasses):
 
     @property
     def positive_name(self) -> str | None:
-        """None: the statistics are those of any classes."""
+        """None, though a positive class is named: the statistics of compared systems are those of any
+        classes, and `outcome` says which one measures count."""
         return None
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """Two classes of which measures count one."""
+        """The outcome that the statistics see: two classes with codes 0 (negative) and 1 (positive), of
+        which measures count the positive one."""
         return Classes(names=self.names, positive=self.positive)
 
 
@@ -164,7 +170,8 @@ class ScoredClasses(ComparedClasses):
 
 
 class ClassList(ClassLabels):
-    """Classes of equal standing."""
+    """Labels that are one of 2 to 1,000 listed classes of equal standing, as in `{classes: [cat, dog,
+    bird]}`."""
 
     task: ClassVar[str] = "multiclass"
 
@@ -174,17 +181,19 @@ class ClassList(ClassLabels):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """As they are listed."""
+        """The names of the classes in the order of the list, which is that of their codes."""
         return self.classes
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """Classes."""
+        """The outcome that the statistics see: the classes by name, none of them positive and none with a
+        value."""
         return Classes(names=self.names)
 
 
 class Grades(ClassLabels):
-    """Classes in order, each a number."""
+    """Labels that are grades, as in `{grades: [1, 2, 3]}`: classes in order, the lowest first, each with its
+    number as its value. Grades that look the same with six digits are refused."""
 
     task: ClassVar[str] = "multiclass"
     level: ClassVar[Level] = "ordinal"
@@ -196,7 +205,7 @@ class Grades(ClassLabels):
 
     @property
     def in_words(self) -> str:
-        """How many grades."""
+        """How many grades people choose from, in words: `with one of 5 grades`."""
         return f"with one of {len(self.names)} grades"
 
     @model_validator(mode="after")
@@ -209,17 +218,20 @@ class Grades(ClassLabels):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The numbers in their shortest form."""
+        """The grades as text with up to six digits, such as `1` and `2.5`, the lowest first: the names of
+        the classes."""
         return tuple(f"{grade:g}" for grade in self.grades)
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """The numbers with all their digits."""
+        """A grade with all its digits, such as `1.0` -> its name, `1`: what a column of numbers may hold
+        besides the names."""
         return {repr(float(grade)): name for grade, name in zip(self.grades, self.names, strict=True)}
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """Classes with values."""
+        """The outcome that the statistics see: classes whose values are the grades, so that they have means
+        and distances."""
         return Classes(names=self.names, values=self.grades)
 
 
@@ -233,7 +245,8 @@ TIE = "tie"
 
 
 class PreferenceLabels(LabelsForm):
-    """The first answer, the second, or a tie."""
+    """Labels that say which of two answers is better, as in `{prefer: [old, new]}`: the first, the second
+    or, where `tie` allows it, neither. Outcomes are named after the columns of the two answers."""
 
     task: ClassVar[str] = "preference"
     one_system: ClassVar[str | None] = (
@@ -254,28 +267,32 @@ class PreferenceLabels(LabelsForm):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The first, the second, and the tie."""
+        """The outcomes in the order of their codes: the first answer, the second and, where there are ties,
+        the tie."""
         return (*self.prefer, TIE) if self.tie else self.prefer
 
     @property
     def in_words(self) -> str:
-        """The two."""
+        """Which two answers people compare, in words: `which is better, 'old' or 'new'`."""
         return f"which is better, {self.prefer[0]!r} or {self.prefer[1]!r}"
 
     @property
     def answers(self) -> ClassAnswers:
-        """One of these."""
+        """What people may answer: the first, the second or, where there are ties, a tie, each with its code.
+        """
         return ClassAnswers(codes=self.codes)
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """A win, a loss or a tie of the first."""
+        """The outcome that the statistics see: a win of the first answer is worth 1, a loss 0 and, where
+        there are ties, a tie ½."""
         first, second = self.prefer
         return preferences(first, second, TIE if self.tie else None)
 
     @property
     def two_answers(self) -> tuple[str, str] | None:
-        """The two columns."""
+        """The columns of the first and the second answer, which people compare without being told which is
+        which."""
         first, second = self.prefer
         return first, second
 
@@ -286,7 +303,8 @@ class PreferenceLabels(LabelsForm):
 # So the rest of an evaluation is that of a positive and a negative class.
 
 class OneOfSeveral(ClassList):
-    """The class that measures are of, against the rest."""
+    """Labels of several classes where every measure is of one of them. People choose among all classes; the
+    label is whether they chose that class (code 1) or any other (code 0)."""
 
     task: ClassVar[str] = "one class"
 
@@ -295,43 +313,48 @@ class OneOfSeveral(ClassList):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The rest has code 0, the class code 1."""
+        """The two outcomes in the order of their codes: what all other classes are called together (0), and
+        the class that measures are of (1)."""
         return self.rest, self.counted
 
     @property
     def rest(self) -> str:
-        """What all other classes are called together."""
+        """What all other classes are called together: `not cat`, or `any class but cat` where `not cat` is a
+        class itself."""
         plain = f"not {self.counted}"
         return plain if plain not in self.classes else f"any class but {self.counted}"
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The class first."""
+        """The class that measures are of, then the rest. What people choose among is every class, as
+        `answers` has it."""
         return self.counted, self.rest
 
     @property
     def codes(self) -> dict[str, int]:
-        """Every class, and the rest by its name."""
+        """Name -> its code, of every class and of the rest: 1 for the class that measures are of, 0 for all
+        others."""
         return {name: int(name == self.counted) for name in (*self.classes, self.rest)}
 
     @property
     def in_words(self) -> str:
-        """How many classes."""
+        """How many classes people choose from, the rest not counted, in words: `one of 3 classes`."""
         return f"one of {len(self.classes)} classes"
 
     @property
     def answers(self) -> ClassAnswers:
-        """Every class is offered."""
+        """What people may answer: any of the classes, each of which is offered. The label of an answer is
+        the class that measures are of, or the rest."""
         return ClassOrRest(codes=self.codes, offered=self.classes, counted=self.counted, rest=self.rest)
 
     @property
     def positive_name(self) -> str | None:
-        """The class."""
+        """The class that measures are of, which counts as the positive one."""
         return self.counted
 
     @property
     def one_class(self) -> str | None:
-        """The class."""
+        """The class that all measures are of, asked for against the rest."""
         return self.counted
 
     @property

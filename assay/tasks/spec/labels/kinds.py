@@ -73,7 +73,8 @@ def _form_of_keys(data: Mapping[Any, Any]) -> str:
 
 
 def task_of(data: Any) -> str:
-    """What `pool.task` is with these labels, as they are written."""
+    """What `pool.task` is with these labels, such as `binary` or `number`. The argument is the section
+    `labels` as it is written, before it is checked."""
     return LABEL_FORMS[_form(data)].task
 
 

@@ -13,7 +13,8 @@ from assay.tasks.spec.labels.base import LabelsForm
 
 
 class Bounds(Part):
-    """The least and the largest number."""
+    """The least and the largest number that people may answer, each None where it is left open. Bounds with
+    no number between them are refused."""
 
     min: Finite | None = Field(default=None, description="the least number that people may answer")
     max: Finite | None = Field(default=None, description="the largest")
@@ -27,12 +28,12 @@ class Bounds(Part):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Infinite where there is no bound."""
+        """(low, high): the two bounds as numbers, −∞ and ∞ where there is none."""
         return (-inf if self.min is None else self.min), (inf if self.max is None else self.max)
 
 
 class NumberLabels(LabelsForm):
-    """A number."""
+    """Labels that are numbers, between bounds where they are given, as in `{number: {min: 0, max: 100}}`."""
 
     task: ClassVar[str] = "number"
     shares: ClassVar[bool] = False
@@ -42,21 +43,21 @@ class NumberLabels(LabelsForm):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """None."""
+        """Empty: numbers have no names, and neither codes of classes."""
         return ()
 
     @property
     def in_words(self) -> str:
-        """With the bounds."""
+        """What people answer, in a few words: a number, with its bounds where there are any."""
         return self.answers.wanted
 
     @property
     def answers(self) -> NumberAnswers:
-        """Numbers within the bounds."""
+        """What people may answer: numbers within the bounds, which may be infinite."""
         low, high = self.number.ends
         return NumberAnswers(low=low, high=high)
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """Numbers within the bounds."""
+        """The outcome that the statistics see: numbers within the bounds, which may be infinite."""
         return Numbers(*self.number.ends)

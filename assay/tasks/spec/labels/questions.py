@@ -58,7 +58,9 @@ def _named(name: str) -> str:
 
 
 class QuestionEntry(Part):
-    """One of several questions."""
+    """One of several questions about an item, as a spec lists it: its name, what people are asked and may
+    answer, the pool's columns of it (prediction, score, probability, judge), and a limit and a drop in a
+    monitor."""
 
     name: Annotated[str, AfterValidator(_named)] = Field(description="what its column is called: coherence")
     question: str | None = Field(
@@ -112,7 +114,8 @@ class QuestionEntry(Part):
 
     @property
     def system(self) -> System | None:
-        """Of two classes, what predicts; None where nothing does."""
+        """What predicts the answer to a question of two classes: its prediction, score, probability and
+        threshold, as far as they are given. None where nothing is, and for a question of another form."""
         said = {
             key: getattr(self, key) for key in ("prediction", "score", "probability", "threshold")
             if getattr(self, key) is not None
@@ -122,31 +125,34 @@ class QuestionEntry(Part):
 
     @property
     def watched(self) -> bool:
-        """Whether a monitor watches it."""
+        """Whether a monitor watches the question: whether it has a limit or a drop."""
         return self.limit is not None or self.drop is not None
 
     @property
     def predicts(self) -> bool:
-        """Whether the pool has a prediction."""
+        """Whether the pool has a prediction of the answer: a column of predictions, or a threshold of a
+        score or probability."""
         return self.prediction is not None or self.threshold is not None
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The columns of judges, in order."""
+        """The columns of the judges of this question, in order; empty without any."""
         if self.judge is None:
             return ()
         return (self.judge,) if isinstance(self.judge, str) else self.judge
 
     @property
     def of_pool(self) -> dict[str, Any]:
-        """What `pool` says where this is the only question."""
+        """Key of `pool` -> what it would hold if this were the only question, None where nothing is given:
+        prediction, score, probability, threshold and judge."""
         return {
             key: getattr(self, key) for key in ("prediction", "score", "probability", "threshold", "judge")
         }
 
     @property
     def outcome(self) -> OneQuestion:
-        """As the statistics take it."""
+        """The question as the statistics see it: its name, the kind of its outcome, whether it is predicted,
+        how many judges it has, and whether there are probabilities."""
         kind = self.answer.outcome
         if kind is None:
             raise ValueError("every form of a question has an outcome of its own")
@@ -157,7 +163,8 @@ class QuestionEntry(Part):
 
 
 class QuestionList(LabelsForm):
-    """Several questions about each item."""
+    """Labels that are answers to several questions about each item, which people give in one reading on one
+    page. Every question has labels of one form, columns of the pool, and measures of its own."""
 
     task: ClassVar[str] = "questions"
     shares: ClassVar[bool] = False
@@ -187,17 +194,18 @@ class QuestionList(LabelsForm):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """None in common."""
+        """Empty: several questions have no names of classes in common."""
         return ()
 
     @property
     def in_words(self) -> str:
-        """The names."""
+        """How many questions there are, and their names, in words: `2 questions: coherence, faithful`."""
         return f"{len(self.questions)} questions: {', '.join(one.name for one in self.questions)}"
 
     @property
     def answers(self) -> QuestionAnswers:
-        """Of all questions."""
+        """What people may answer: to every question what its own form of labels allows, with the wording
+        that people see where it is given. The answers to all are packed into one code."""
         kind = self.outcome
         return QuestionAnswers(
             each={one.name: one.answer.answers for one in self.questions}, packing=kind.packing,
@@ -206,12 +214,12 @@ class QuestionList(LabelsForm):
 
     @property
     def outcome(self) -> SeveralQuestions:
-        """Answers to all."""
+        """The outcome that the statistics see: an answer to each question, in the order of the list."""
         return SeveralQuestions(tuple(one.outcome for one in self.questions))
 
     @property
     def asked(self) -> Mapping[str, QuestionEntry]:
-        """By name."""
+        """Name of a question -> its entry, in the order of the list."""
         return {one.name: one for one in self.questions}
 
 

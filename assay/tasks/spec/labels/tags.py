@@ -31,7 +31,8 @@ def _can_be_joined(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class TagLabels(LabelsForm):
-    """Any of these tags, or none."""
+    """Labels that are sets of tags, as in `{tags: [politics, sport]}`: any number of the listed tags, or
+    none of them."""
 
     task: ClassVar[str] = "tags"
     column_holds: ClassVar[str] = "tags joined by |"
@@ -43,20 +44,20 @@ class TagLabels(LabelsForm):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """As they are listed."""
+        """The names of the tags, in the order of the list."""
         return self.tags
 
     @property
     def in_words(self) -> str:
-        """How many tags."""
+        """How many tags people choose from, in words: `any of 3 tags`."""
         return f"any of {len(self.names)} tags"
 
     @property
     def answers(self) -> TagAnswers:
-        """Sets of these tags."""
+        """What people may answer: any set of these tags, the empty one among them."""
         return TagAnswers(names=self.tags)
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """Sets of these tags."""
+        """The outcome that the statistics see: sets of these tags."""
         return Tags(names=self.tags)

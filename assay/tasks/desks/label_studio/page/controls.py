@@ -79,7 +79,9 @@ class Control:
         return "A key in brackets chooses. Ctrl+Enter (Mac: ⌘+Enter) submits."
 
     def lines(self, about: str) -> list[str]:
-        """Lines of XML; about: the name of a shown field."""
+        """The lines of XML that show the control on a labelling page: buttons, a list, boxes or a number
+        field, always with `can't tell` beside. `about` is the name of the shown field that answers are
+        attached to."""
         to = f"toName={quoteattr(about)}"
         text = quoteattr(self._cannot_tell)
         cannot_tell = f'  <Choice value={text} alias="{_ALIAS}"{self._key(_CANNOT_TELL_KEY)}/>'
@@ -152,7 +154,8 @@ class Control:
         return [_ALIAS] in apart or within == [[_ALIAS]]
 
     def is_empty(self, results: Any) -> bool:
-        """Whether nothing in the results is of this control."""
+        """Whether the results of an annotation hold no entry of this control, so that its question was left
+        alone. Results that are no list count as empty."""
         ours = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
         return not any(one.get("from_name") in (self._name, self._apart) for one in ours)
 
@@ -246,7 +249,8 @@ def to_page(text: str) -> str:
 
 
 def from_page(text: str) -> str:
-    """The text behind a value as Label Studio reports it."""
+    """The text behind a value as Label Studio reports it: the inverse of `to_page`, which writes an
+    invisible sign behind each dollar sign, but for signs that XML cannot hold and that are gone."""
     return text.replace("$" + _GUARD, "$")
 
 
@@ -256,13 +260,15 @@ def from_page(text: str) -> str:
 # skips the item.  Keys are those that Label Studio gives, one after the other over the whole page.
 
 def control_of(answers: AnswerKind) -> Control:
-    """The control of these answers."""
+    """The control with which people give answers of this kind: one that holds a control for each question
+    where several are asked, else a single one."""
     return ControlsOfQuestions(answers) if isinstance(answers, QuestionAnswers) else Control(answers)
 
 
 @dataclass(frozen=True, slots=True)
 class ControlsOfQuestions(Control):
-    """The controls of several questions."""
+    """The part of a labelling page that asks several questions about one item: a `Control` for each below a
+    heading of its own. Their results are read together, as one answer to all of them."""
 
     @property
     def _asked(self) -> QuestionAnswers:
@@ -282,11 +288,13 @@ class ControlsOfQuestions(Control):
 
     @property
     def hint(self) -> str:
-        """How to answer."""
+        """How to answer a page of several questions, in the words that people who label read there; the same
+        whatever the questions are."""
         return "Choose can't tell where you cannot say. Ctrl+Enter (Mac: ⌘+Enter) submits."
 
     def lines(self, about: str) -> list[str]:
-        """A block for each question."""
+        """The lines of XML for all questions in their order: a block for each, with its wording as a heading
+        and the lines of its control. `about` is the name of the shown field that answers are attached to."""
         found: list[str] = []
         for name, control in self._each:
             asked = self._asked.asks.get(name) or f"{name}: {control.question}"
@@ -297,7 +305,8 @@ class ControlsOfQuestions(Control):
         return found
 
     def cannot_tell(self, results: Any) -> bool:
-        """Whether the results say that no question can be answered."""
+        """Whether somebody chose `can't tell` at every one of the questions, so that the item counts as
+        skipped. Where one of them is answered, the others are gaps."""
         return self.meaning(results) is None and all(one.cannot_tell(results) for _, one in self._each)
 
     def meaning(self, results: Any) -> str | None:

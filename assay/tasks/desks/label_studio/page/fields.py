@@ -56,7 +56,8 @@ def marked(left: str, right: str) -> tuple[str, str]:
 
 
 def unmarked(html: str) -> str:
-    """The text that `marked` was given."""
+    """The text that `marked` was given: its HTML without the marks around differing words, unescaped. It
+    tells whether a task still shows what was posted."""
     return unescape(_MARKS.sub("", html))
 
 

@@ -34,7 +34,9 @@ _REMEDY = (
 
 
 class PictureCheck:
-    """Checks the columns that people see, batch by batch."""
+    """Finds values of display columns that a labelling page cannot show as pictures, batch by batch of the
+    pool. It remembers of each column whether its first picture was in the value itself, since a column
+    must be written in one way."""
 
     def __init__(self, show_as: Mapping[str, str]) -> None:
         """show_as: as in the spec."""
