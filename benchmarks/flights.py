@@ -88,7 +88,7 @@ def windows(method: str, floor: float, run: int) -> tuple[list[HistoryRow], list
         store = MemoryStore()
         register(store, MonitorSpec.from_data(data, origin="the benchmark"))
         for w in range(1, WEEKS + 1):
-            tick(store, data["name"], now=after(w))
+            tick(store, data["name"], moment=after(w))
         return list(read_monitor_history(store, data["name"]).rows), truth
 
 

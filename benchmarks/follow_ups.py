@@ -85,7 +85,7 @@ def windows(method: str, follow_ups: int, seed: int) -> Iterator[AtTheLimit]:
         del data["target"]
         store = MemoryStore()
         register(store, MonitorSpec.from_data(data, origin="the benchmark"))
-        tick(store, data["name"], now=after(DAYS))
+        tick(store, data["name"], moment=after(DAYS))
         history = read_monitor_history(store, data["name"])
     for row in history.rows[1::2]:
         first = next(one for one in history.verdicts if one.window == row.window)

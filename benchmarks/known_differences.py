@@ -32,7 +32,7 @@ def main() -> None:
         folder, store = Path(made), MemoryStore()
         write_systems(folder, WINDOWS)
         register(store, a_monitor_of_systems(folder, budget={"labels": 200}, batch_size=20))
-        tick(store, "models", now=after(WINDOWS))
+        tick(store, "models", moment=after(WINDOWS))
         print("| window | differ | labels | reported | truth |\n| --- | --- | --- | --- | --- |")
         for row in read_monitor_history(store, "models").rows:
             truth = {one["item_id"]: one["label"] for one in rows_of(folder / f"labels-{row.window}.csv")}

@@ -30,16 +30,16 @@ def main() -> None:
         data = monitor_data(folder, monthly_labels=500, follow_ups=2, quiet_labels=25, sizing="decide")
         register(store, MonitorSpec.from_data(data, origin="the benchmark"))
         for day in range(1, BEFORE + 1):
-            tick(store, data["name"], now=after(day))
+            tick(store, data["name"], moment=after(day))
         look(store, data["name"], after(BEFORE + OUTAGE))
         for day in range(1, LATER):
-            tick(store, data["name"], now=after(BEFORE + OUTAGE + day))
+            tick(store, data["name"], moment=after(BEFORE + OUTAGE + day))
         look(store, data["name"], after(BEFORE + OUTAGE + LATER))
 
 
 def look(store: MemoryStore, name: str, now: datetime) -> None:
     """One look at the monitor, told."""
-    done = tick(store, name, now=now)
+    done = tick(store, name, moment=now)
     click.echo(f"{now:%Y-%m-%d}: {done.summary()}")
     _print_history(read_monitor_history(store, name, lambda: now))
 

@@ -76,8 +76,8 @@ class Evaluation:
 
     def row(self, waiting: WaitingItem) -> dict[str, Any]:
         """All that this object may know of an item: its row of the frame, else its id and shown columns."""
-        known = self._source.row(waiting.item.item_id) if self._source else {}
-        return known or {ROW: self.own_id(waiting.item.item_id), **waiting.item.shown}
+        frame_row = self._source.row(waiting.item.item_id) if self._source else {}
+        return frame_row or {ROW: self.own_id(waiting.item.item_id), **waiting.item.shown}
 
     def own_id(self, item_id: str) -> Any:
         """An id of the record as the frame or file has it: the label of its index, a whole number, text."""
@@ -92,8 +92,8 @@ class Evaluation:
         """
         items = self.waiting()
         shown = list(items[0].item.shown if items else self._asked.pool.display)
-        columns: dict[str, list[Any]] = {ROW: [self.own_id(one.item.item_id) for one in items]}
-        columns |= {name: [one.item.shown[name] for one in items] for name in shown}
+        columns: dict[str, list[Any]] = {ROW: [self.own_id(item.item.item_id) for item in items]}
+        columns |= {name: [item.item.shown[name] for item in items] for name in shown}
         return frame_of(columns, self._backend)
 
     def waiting(self, annotator: str | None = None) -> list[WaitingItem]:
@@ -130,10 +130,10 @@ class Evaluation:
         """
         spec, text_of = self._asked, self._source.text_of if self._source else str
         questions = spec.labels.asked if isinstance(spec.labels, QuestionList) else {}
-        said = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
+        labels = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
         spelled = {
             text_of(item): _spelled_each(label) if questions else _spelled(label)
-            for item, label in said.items()
+            for item, label in labels.items()
         }
         pair = spec.labelling.pair
         if pair is not None:
@@ -367,17 +367,17 @@ def begin(
         >>> evaluation.tell({0: "spam", 1: "spam", 2: "ham", 3: "ham"}).value
         1.0
     """
-    asked = dict(locals())
-    del asked["data"]
+    arguments = dict(locals())
+    del arguments["data"]
     written = _spec(data)
     if written is not None:
-        _refuse_beside_a_spec(asked)
-        where = open_store(store or written.store or Settings().store)
-        return Evaluation(where, begin_spec(where, written).name)
-    data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
+        _refuse_beside_a_spec(arguments)
+        spec_store = open_store(store or written.store or Settings().store)
+        return Evaluation(spec_store, begin_spec(spec_store, written).name)
+    data, columns = with_columns(data, {name: arguments[name] for name in COLUMNS})
     source = as_source(data, columns["id"], keep=store is not None)
     check_frame_columns(source, columns)
-    spec = spec_of(source, asked | columns)
+    spec = spec_of(source, arguments | columns)
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):
         return Evaluation(place, begin_spec(place, spec).name, source)
@@ -413,8 +413,8 @@ def _of_frame(source: FrameSource) -> Iterator[None]:
     except (NameTaken, MissingExtra):
         raise
     except BadInput as error:
-        said = in_python(str(error))
-        raise BadInput(said if source.table is None else said.replace(source.path, "the frame")) from None
+        text = in_python(str(error))
+        raise BadInput(text if source.table is None else text.replace(source.path, "the frame")) from None
 
 
 def _spec(data: Any) -> Spec | None:
@@ -426,10 +426,10 @@ def _spec(data: Any) -> Spec | None:
     return None
 
 
-def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
+def _refuse_beside_a_spec(arguments: Mapping[str, Any]) -> None:
     """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
-    for name, one in signature(begin).parameters.items():
-        if name not in ("data", "store") and asked[name] is not one.default:
+    for name, parameter in signature(begin).parameters.items():
+        if name not in ("data", "store") and arguments[name] is not parameter.default:
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
@@ -447,7 +447,7 @@ def _spelled_each(label: Any) -> Any:
     """Answers to several questions as the desk takes them."""
     if not isinstance(label, Mapping):
         return _spelled(label)
-    return {name: _spelled(one) for name, one in label.items()}
+    return {name: _spelled(answer) for name, answer in label.items()}
 
 
 def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
@@ -461,13 +461,13 @@ def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
         raise BadInput(
             f"answers: a {type(answers).__name__} is neither a frame with item_id and label nor a mapping"
         ) from None
-    wanted = (ROW, *questions) if questions else (ROW, "label")
-    for column in wanted:
+    columns = (ROW, *questions) if questions else (ROW, "label")
+    for column in columns:
         if column not in frame.columns:
-            raise BadInput(f"answers: there is no column {column!r}; give a frame with {', '.join(wanted)}")
+            raise BadInput(f"answers: there is no column {column!r}; give a frame with {', '.join(columns)}")
     if questions:
-        told, _ = table_of(frame.select(*questions).to_native())
-        return dict(zip(frame[ROW].to_list(), told.to_pylist(), strict=True))
+        table, _ = table_of(frame.select(*questions).to_native())
+        return dict(zip(frame[ROW].to_list(), table.to_pylist(), strict=True))
     labels, _ = table_of(frame.select("label").to_native())
     return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 

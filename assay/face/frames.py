@@ -69,14 +69,14 @@ class FrameSource:
         place = self.places.get(item_id)
         return item_id if place is None else self.ids[place]
 
-    def text_of(self, given: Any) -> str:
+    def text_of(self, item_id: Any) -> str:
         """The id of an item as the ledger has it, a text, from an id in the frame's own type; 337 and 337.0
         are the same. An id that is in no row becomes its plain text."""
         try:
-            place = self._own.get(given)       # 337, 337.0 and numpy's 337 are one key
+            place = self._own.get(item_id)       # 337, 337.0 and numpy's 337 are one key
         except TypeError:
             place = None
-        return str(given) if place is None else self._texts[place]
+        return str(item_id) if place is None else self._texts[place]
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -88,11 +88,11 @@ class FrameSource:
         if self.table is None:
             return []
         texts = as_text(self.table.column(self.id).combine_chunks())
-        return ["" if one is None else one for one in texts.to_pylist()]
+        return ["" if text is None else text for text in texts.to_pylist()]
 
     @cached_property
     def _own(self) -> dict[Any, int]:
-        return {own: place for place, own in enumerate(self.ids)}
+        return {key: place for place, key in enumerate(self.ids)}
 
     @cached_property
     def _of_file(self) -> Callable[[str], Any]:
@@ -111,10 +111,10 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     cannot name items.
     """
     if isinstance(data, str | Path):
-        named = id or _id_of_file(str(data))
+        id_column = id or _id_of_file(str(data))
         return FrameSource(
-            path=str(data), id=named, backend=default_backend(), numbered=named == ROW_NUMBER,
-            index=_index_of_file(str(data)) if named == ROW_NUMBER else None,
+            path=str(data), id=id_column, backend=default_backend(), numbered=id_column == ROW_NUMBER,
+            index=_index_of_file(str(data)) if id_column == ROW_NUMBER else None,
         )
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
@@ -125,8 +125,8 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     if id is not None or ROW in columns:
         ids = table.column(id or ROW).to_pylist()
     else:
-        ids, named = _named_rows(index, len(table))
-        table = table.append_column(ROW, named)
+        ids, id_column = _named_rows(index, len(table))
+        table = table.append_column(ROW, id_column)
     path, folder = _written(table, keep)
     return FrameSource(
         path=path, id=id or ROW, columns=columns, backend=backend, table=table, ids=ids, index=index,
@@ -170,10 +170,10 @@ def _refuse_twice(columns: Sequence[str]) -> None:
         raise BadInput(f"the frame has two columns that are called {twice!r}; rename or drop one")
 
 
-def no_column(holder: str, column: str, there: Sequence[str]) -> BadInput:
+def no_column(holder: str, column: str, columns: Sequence[str]) -> BadInput:
     """What is raised where `holder`, such as `id: the frame`, lacks a column that was named."""
-    meant = did_you_mean(column, there)
-    return BadInput(f"{holder} has no column {column!r}; {meant}it has {', '.join(there)}")
+    hint = did_you_mean(column, columns)
+    return BadInput(f"{holder} has no column {column!r}; {hint}it has {', '.join(columns)}")
 
 
 def as_frame(data: Any) -> "nw.DataFrame[Any]":
@@ -247,10 +247,10 @@ def index_of(data: Any) -> Any:
     if not isinstance(data, pa.Table):
         return nw.maybe_get_index(as_frame(data))
     names, numbers = _index_columns(data.schema)
-    kept = [name for name in names if name in data.column_names]
-    if not find_spec("pandas") or not (kept or (numbers and _still_holds(numbers[0], len(data)))):
+    columns = [name for name in names if name in data.column_names]
+    if not find_spec("pandas") or not (columns or (numbers and _still_holds(numbers[0], len(data)))):
         return None
-    return data.select(kept).to_pandas().index if kept else data.select([]).to_pandas().index
+    return data.select(columns).to_pandas().index if columns else data.select([]).to_pandas().index
 
 
 def _index_of_file(path: str) -> Any:
@@ -292,13 +292,13 @@ def _id_of_file(path: str) -> str:
     """
     source = open_source(path)
     columns = column_names(source)
-    found = next((name for name in (ROW, PANDAS_INDEX) if name in columns), None)
-    if found is None and len(source.files) > 1:
+    column = next((name for name in (ROW, PANDAS_INDEX) if name in columns), None)
+    if column is None and len(source.files) > 1:
         raise BadInput(
             f"id: {path} means several files without a column {ROW!r}, and row numbers are those of one "
             f"file; name the column that names each item, out of {', '.join(columns)}"
         )
-    return found or ROW_NUMBER
+    return column or ROW_NUMBER
 
 
 def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
@@ -310,9 +310,9 @@ def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
     if not index.is_unique:
         twice = index[index.duplicated()].tolist()[0]
         raise BadInput(f"the frame's index has {twice!r} more than once, so it cannot name items; {remedy}")
-    if any(one is None or one != one for one in ids):
+    if any(row_id is None or row_id != row_id for row_id in ids):
         raise BadInput(f"the frame's index has missing values, so it cannot name items; {remedy}")
-    if all(type(one) is int and abs(one) < 2**63 for one in ids):
+    if all(type(row_id) is int and abs(row_id) < 2**63 for row_id in ids):
         return ids, pa.array(ids, pa.int64())
     texts = list(map(str, ids))
     if len(set(texts)) < len(texts):
@@ -350,20 +350,20 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, TemporaryFolder | None]:
 _LISTS = ("judge", "earlier", "covariates", "show", "segments", "contenders", "features")
 
 
-def with_columns(data: Any, asked: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def with_columns(data: Any, arguments: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A frame that has the columns that were given themselves, and the arguments with their names.
 
-    data    a frame, a path, or None where all columns are given
-    asked   argument -> a column's name; or its values: an array, a Series, a list; or a list (judge,
-            earlier, show, segments) or mapping (probability, systems) of these
+    data        a frame, a path, or None where all columns are given
+    arguments   argument -> a column's name; or its values: an array, a Series, a list; or a list (judge,
+                earlier, show, segments) or mapping (probability, systems) of these
 
     Raises BadInput naming the argument whose values do not fit.
     """
     columns = _Columns(data)
-    named = {argument: columns.named(argument, value) for argument, value in asked.items()}
+    names = {argument: columns.named(argument, value) for argument, value in arguments.items()}
     if data is None and not columns.values:
         raise BadInput("data: give a frame, a path, or the columns themselves: prediction=..., score=...")
-    return columns.frame(), named
+    return columns.frame(), names
 
 
 class _Columns:
@@ -376,16 +376,16 @@ class _Columns:
     def named(self, argument: str, value: Any) -> Any:
         """The argument with names for what it holds."""
         if isinstance(value, Mapping):
-            return {key: self._named_in(argument, str(key), one) for key, one in value.items()}
+            return {key: self._named_in(argument, str(key), part) for key, part in value.items()}
         if argument in _LISTS and isinstance(value, list | tuple):
-            return [self._one(argument, f"{argument}_{at}", one) for at, one in enumerate(value, 1)]
+            return [self._one(argument, f"{argument}_{at}", part) for at, part in enumerate(value, 1)]
         return self._one(argument, argument, value)
 
     def _named_in(self, argument: str, key: str, value: Any) -> Any:
         """Of a mapping: a class's probability, a system's predictions, or its columns."""
         if isinstance(value, Mapping):
             return {
-                role: self._one(f"{argument}[{key!r}]", f"{key}_{role}", one) for role, one in value.items()
+                role: self._one(f"{argument}[{key!r}]", f"{key}_{role}", part) for role, part in value.items()
             }
         return self._one(f"{argument}[{key!r}]", key if argument == "systems" else f"{argument}_{key}", value)
 
@@ -413,9 +413,9 @@ class _Columns:
         if self._data is not None:
             rows.add(len(self._data))
         if len(rows) > 1:
-            told = [f"{argument} has {len(value):,}" for argument, value in self.values.values()]
-            told += [] if self._data is None else [f"the frame has {len(self._data):,} rows"]
-            raise BadInput(f"{', '.join(told)}; give as many values each")
+            lengths = [f"{argument} has {len(value):,}" for argument, value in self.values.values()]
+            lengths += [] if self._data is None else [f"the frame has {len(self._data):,} rows"]
+            raise BadInput(f"{', '.join(lengths)}; give as many values each")
         aligned = self._aligned()
         library = "" if self._data is None else type(self._data).__module__.partition(".")[0]
         if self._index is None or library not in ("", "pandas"):
@@ -437,22 +437,22 @@ class _Columns:
         """
         index = None if self._data is None else index_of(self._data)
         ordered = self._data is not None and index is None
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for column, (argument, value) in self.values.items():
-            own = index_of_series(value)
-            if own is not None and ordered:
-                refuse_own_order(argument, own)
-            index = own if index is None and not ordered else index
-            if own is not None and index is not None and not own.equals(index):
-                if len(own.difference(index)) or not own.is_unique:
+            own_index = index_of_series(value)
+            if own_index is not None and ordered:
+                refuse_own_order(argument, own_index)
+            index = own_index if index is None and not ordered else index
+            if own_index is not None and index is not None and not own_index.equals(index):
+                if len(own_index.difference(index)) or not own_index.is_unique:
                     raise BadInput(
                         f"{argument}: the Series has another index than the other columns; give "
                         "series.to_numpy() if its order is theirs"
                     )
                 value = value.reindex(index)
-            found[column] = value.to_numpy() if own is not None else value
+            columns[column] = value.to_numpy() if own_index is not None else value
         self._index = index
-        return found
+        return columns
 
     def _of_any(self, aligned: Mapping[str, Any]) -> Any:
         plain = {column: values_of(value) for column, value in aligned.items()}
@@ -466,8 +466,8 @@ class _Columns:
 
             frame = as_frame(self._data)
             library: Any = frame.implementation
-            more = [nw.new_series(name, value, backend=library) for name, value in plain.items()]
-            return frame.with_columns(more).to_native()
+            series = [nw.new_series(name, value, backend=library) for name, value in plain.items()]
+            return frame.with_columns(series).to_native()
         libraries = (type(value).__module__.partition(".")[0] for _, value in self.values.values())
         return frame_of(plain, "polars" if "polars" in libraries else default_backend())
 

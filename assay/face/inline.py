@@ -191,11 +191,11 @@ def evaluate(
 
     evaluation = begin(**question_asked)
     label = _label_of(oracle, evaluation)
-    with counting(evaluation) as told:
+    with counting(evaluation) as progress:
         items = evaluation.waiting()
         while items:
             result = evaluation.tell(_awaited(_asked(evaluation, label, items)))
-            told(result)
+            progress(result)
             items = _further_items(evaluation, result)
     return evaluation.result
 
@@ -279,24 +279,24 @@ def _awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        found = asyncio.run(of_all())
+        answers = asyncio.run(of_all())
     else:       # as in a notebook, whose own loop runs this
         with ThreadPoolExecutor(1) as thread:
-            found = thread.submit(asyncio.run, of_all()).result()
-    return {**labels, **dict(zip(pending, found, strict=True))}
+            answers = thread.submit(asyncio.run, of_all()).result()
+    return {**labels, **dict(zip(pending, answers, strict=True))}
 
 
 def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     """What gives the label of an item. Raises BadInput for what cannot."""
     source = evaluation.source
     if callable(oracle) and not hasattr(oracle, "__len__"):
-        return lambda one: oracle(evaluation.row(one))
+        return lambda item: oracle(evaluation.row(item))
     if isinstance(oracle, str):
         return _of_column(oracle, evaluation)
     if isinstance(oracle, Mapping):
         if source is not None and source.table is None and source.numbered and 0 in oracle:
             raise BadInput("oracle: the rows of a file are numbered from 1, and this mapping has an item 0")
-        return lambda one: _looked_up(oracle, evaluation, one)
+        return lambda item: _looked_up(oracle, evaluation, item)
     by_index = index_of_series(oracle)
     if by_index is not None:
         _refuse_gaps(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
@@ -312,7 +312,7 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     if len(labels) != len(source.ids):
         raise BadInput(f"oracle: has {len(labels):,} labels, and the frame has {len(source.ids):,} rows")
     _refuse_gaps(dict(enumerate(labels, 1)), "row", evaluation)
-    return lambda one: labels[source.places[one.item.item_id]]
+    return lambda item: labels[source.places[item.item.item_id]]
 
 
 def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -> None:
@@ -335,14 +335,14 @@ def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -
 _MOST_LISTED = 5
 
 
-def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", one: WaitingItem) -> Any:
-    own = evaluation.own_id(one.item.item_id)
-    for key in (own, one.item.item_id):
+def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", item: WaitingItem) -> Any:
+    own_id = evaluation.own_id(item.item.item_id)
+    for key in (own_id, item.item.item_id):
         if key in labels:
             if labels[key] is not None:
-                _refuse_gaps({own: labels[key]}, "item", evaluation)
+                _refuse_gaps({own_id: labels[key]}, "item", evaluation)
             return labels[key]
-    raise BadInput(f"oracle: there is no label for item {own!r}; give one for every item")
+    raise BadInput(f"oracle: there is no label for item {own_id!r}; give one for every item")
 
 
 def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
@@ -361,24 +361,24 @@ def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
         return lambda waiting: _looked_up(by_row, evaluation, waiting)
     if source is not None and source.numbered:
         refuse_own_order("oracle", index)
-        first = 0 if source.table is not None else 1
+        first_row = 0 if source.table is not None else 1
         if source.table is not None and len(values) != len(source.ids):
             raise BadInput(f"oracle: has {len(values):,} labels, and the frame has {len(source.ids):,} rows")
-        by_number = dict(enumerate(values, first))
-        return lambda one: _looked_up(by_number, evaluation, one)
+        by_number = dict(enumerate(values, first_row))
+        return lambda item: _looked_up(by_number, evaluation, item)
     labels = dict(zip(index.tolist(), values, strict=True))
     if source is None or source.index is None or list(source.index) == list(source.ids):
-        return lambda one: _looked_up(labels, evaluation, one)
+        return lambda item: _looked_up(labels, evaluation, item)
     of_rows = source.index.tolist()
-    aligned, named = all(one in labels for one in of_rows), all(one in labels for one in source.ids)
-    if aligned and named:
+    aligned, has_ids = all(key in labels for key in of_rows), all(key in labels for key in source.ids)
+    if aligned and has_ids:
         raise BadInput(
             f"oracle: the Series' index could be the frame's index or the column {source.id!r}; give "
             "series.to_dict() if it has the items' ids, or the name of a column"
         )
     if not aligned:
-        return lambda one: _looked_up(labels, evaluation, one)
-    return lambda one: labels[of_rows[source.places[one.item.item_id]]]
+        return lambda item: _looked_up(labels, evaluation, item)
+    return lambda item: labels[of_rows[source.places[item.item.item_id]]]
 
 
 def _of_column(column: str, evaluation: "Evaluation") -> _Label:
@@ -386,13 +386,13 @@ def _of_column(column: str, evaluation: "Evaluation") -> _Label:
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
         _refuse_gaps(labels, "item", evaluation)
-        return lambda one: labels[one.item.item_id]
+        return lambda item: labels[item.item.item_id]
 
     if source is not None and source.table is not None and column in source.table.column_names:
         _refuse_gaps(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row", evaluation)
 
-    def label(one: WaitingItem) -> Any:
-        row = evaluation.row(one)
+    def label(item: WaitingItem) -> Any:
+        row = evaluation.row(item)
         if column not in row:
             raise BadInput(f"oracle: there is no column {column!r}; the items have {', '.join(row)}")
         return row[column]
@@ -403,9 +403,9 @@ def _of_column(column: str, evaluation: "Evaluation") -> _Label:
 def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
     """Item id -> label of a file's rows. Raises BadInput."""
     opened = open_source(source.path)
-    there = column_names(opened)
-    if column not in there:
-        raise no_column(f"oracle: {source.path}", column, there)
+    columns = column_names(opened)
+    if column not in columns:
+        raise no_column(f"oracle: {source.path}", column, columns)
     labels: dict[str, Any] = {}
     for batch in opened.batches([source.id, column]):
         ids, values = (pa.array(batch.columns.column(at)) for at in (0, 1))
@@ -430,8 +430,8 @@ def counting(evaluation: "Evaluation") -> AbstractContextManager[_Told]:
 def _in_terminal(evaluation: "Evaluation", console: "Console") -> Iterator[_Told]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    name, said = TextColumn(evaluation.name), TextColumn("{task.fields[said]}")
-    columns = (name, BarColumn(), MofNCompleteColumn(), said)
+    name, message = TextColumn(evaluation.name), TextColumn("{task.fields[said]}")
+    columns = (name, BarColumn(), MofNCompleteColumn(), message)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=evaluation.budget, said="")
 
@@ -449,8 +449,8 @@ def _in_notebook(evaluation: "Evaluation") -> Iterator[_Told]:
 
     def told(result: Result) -> None:
         bar = f'<progress value="{result.labels}" max="{evaluation.budget}"></progress>'
-        said = escape(f"{evaluation.name} {result.labels}/{evaluation.budget} {_newest(result)}")
-        shown.update(display.HTML(f"{bar} {said}"))
+        message = escape(f"{evaluation.name} {result.labels}/{evaluation.budget} {_newest(result)}")
+        shown.update(display.HTML(f"{bar} {message}"))
 
     try:
         yield told

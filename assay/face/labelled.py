@@ -123,47 +123,50 @@ def estimate(
             "label": label, "weight": weight, "item_weight": item_weight, "pool_size": pool_size,
             "confidence": confidence, "about": about,
         })
-    labelled, named = with_columns(labelled, {
+    labelled, roles = with_columns(labelled, {
         "label": label, "prediction": prediction, "systems": systems, "weight": weight,
         "item_weight": item_weight,
     })
     table, backend = table_of(labelled)
-    predicted = _predictions(table, named)
+    predicted = _predictions(table, roles)
     what = known_outcome(outcome)
     spoken = {
         name: what.column(name, _column(table, name, gaps=what.reader == "tags"))
-        for name in (named["label"], *predicted.values())
+        for name in (roles["label"], *predicted.values())
     }
     kind = what.kind or READERS[what.reader].kind("the frame", spoken, [])
     written = measures_as_written(measures)
     weights = stands_for(
-        _column(table, named["weight"]), named["weight"], pool_size, by_name=isinstance(weight, str)
+        _column(table, roles["weight"]), roles["weight"], pool_size, by_name=isinstance(weight, str)
     )
     codes = {name: _codes(what, kind, name, column) for name, column in spoken.items()}
     n = len(weights)
     guesses = [codes[column] for column in predicted.values()]
-    own = _item_weights(table, named["item_weight"])
-    items = Items(prediction=np.stack(guesses, axis=1) if guesses else np.zeros((n, 0)), weight=own)
-    counted = None if own is None else PoolWeights(
-        items=pool_size, mean=float(weights @ own[:, 0] / weights.sum()), least=float(own[own > 0].min())
+    item_weights = _item_weights(table, roles["item_weight"])
+    items = Items(prediction=np.stack(guesses, axis=1) if guesses else np.zeros((n, 0)), weight=item_weights)
+    counted = None if item_weights is None else PoolWeights(
+        items=pool_size, mean=float(weights @ item_weights[:, 0] / weights.sum()),
+        least=float(item_weights[item_weights > 0].min()),
     )
     sample = WeightedSample(
         cell=np.zeros(n, np.int64), rank=np.arange(n), round=np.ones(n, np.int64), draw=np.arange(n),
-        label=codes[named["label"]], probability=1 / weights, weight=weights, factor=weights * (weights - 1),
+        label=codes[roles["label"]], probability=1 / weights, weight=weights, factor=weights * (weights - 1),
         group=np.full(n, NO_GROUP), reached=np.ones(1, np.bool_), exact=n == pool_size,
     )
     of = Labelled(items=items, among=np.ones(n, np.bool_))
-    if about == "population" and own is not None:
+    if about == "population" and item_weights is not None:
         raise BadInput("about: is 'population', and items that count differently (item_weight) are no simple "
                        "sample of one; leave one of the two out")
-    told = IntervalsAbout(
+    intervals = IntervalsAbout(
         about="population" if about == "population" else "pool", beside=pool_size < BOTH_BELOW
     )
     rows = [
         replace(e, system=system, versus=versus)
-        for one in written
-        for measure, system, versus in measures_of_systems(one, kind, pool_size, list(systems or ()), counted)
-        for e in weighted_estimates(kind, [measure], sample, of, confidence, told)
+        for choice in written
+        for measure, system, versus in measures_of_systems(
+            choice, kind, pool_size, list(systems or ()), counted
+        )
+        for e in weighted_estimates(kind, [measure], sample, of, confidence, intervals)
     ]
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
 
@@ -180,42 +183,43 @@ _NOT_LOOKED_AT = ("score", "threshold", "probability", "judge")
 
 
 def _of_questions(
-    labelled: Any, questions: Sequence[Mapping[str, Any]], measures: Measures | None, asked: Mapping[str, Any]
+    labelled: Any, questions: Sequence[Mapping[str, Any]], measures: Measures | None,
+    arguments: Mapping[str, Any],
 ) -> Estimates:
-    """The estimates of each question; asked: the other arguments."""
+    """The estimates of each question; arguments: the other arguments."""
     if labelled is None:
         raise BadInput("labelled: give a frame with a column of answers to each question")
     table, backend = table_of(labelled)
     of_each = _measures_of_each(questions, measures)
-    found: list[Estimate] = []
-    for one in questions:
-        name = str(one.get("name"))
-        idle = next((key for key in _NOT_LOOKED_AT if one.get(key) is not None), None)
+    estimates: list[Estimate] = []
+    for question in questions:
+        name = str(question.get("name"))
+        idle = next((key for key in _NOT_LOOKED_AT if question.get(key) is not None), None)
         if idle is not None:
             raise BadInput(f"outcome: question {name!r} has {idle!r}, and estimates look at labels and "
                            "predictions alone; leave it out")
-        columns = {key: _of_question(table, asked[key], name) for key in ("label", "weight")}
-        if columns["label"] == asked["label"]:
+        columns = {key: _of_question(table, arguments[key], name) for key in ("label", "weight")}
+        if columns["label"] == arguments["label"]:
             columns["label"] = name
-        answered = table.filter(_answered(table, columns, asked["weight"]))
+        answered = table.filter(_answered(table, columns, arguments["weight"]))
         if not len(answered):
             raise BadInput(f"column {columns['label']!r}: no row answers question {name!r}")
-        prediction = one.get("prediction") or _of_question(table, "prediction", name)
+        prediction = question.get("prediction") or _of_question(table, "prediction", name)
         try:
-            told = estimate(
-                answered, outcome={key: value for key, value in one.items() if key not in _OF_QUESTION},
-                measures=of_each[name], prediction=prediction, **{**asked, **columns},
+            result = estimate(
+                answered, outcome={key: value for key, value in question.items() if key not in _OF_QUESTION},
+                measures=of_each[name], prediction=prediction, **{**arguments, **columns},
             )
         except BadInput as error:
             raise BadInput(f"question {name!r}: {error}") from None
-        found += [replace(row, question=name) for row in told.estimates]
-    return Estimates(backend=backend, estimates=tuple(found))
+        estimates += [replace(row, question=name) for row in result.estimates]
+    return Estimates(backend=backend, estimates=tuple(estimates))
 
 
 def _of_question(table: pa.Table, column: str, name: str) -> str:
     """`sample_weight:tone`, where there is such a column; else the column for all questions."""
-    own = f"{column}:{name}"
-    return own if own in table.column_names else column
+    own_column = f"{column}:{name}"
+    return own_column if own_column in table.column_names else column
 
 
 def _answered(table: pa.Table, columns: Mapping[str, str], weight: str) -> pa.ChunkedArray:
@@ -234,36 +238,39 @@ def _measures_of_each(
     questions: Sequence[Mapping[str, Any]], measures: Measures | None
 ) -> dict[str, list[Any]]:
     """Question -> its measures.  Raises BadInput for a question without, and a measure of none."""
-    found = {str(one.get("name")): listed(one["measure"]) if "measure" in one else [] for one in questions}
-    if len(found) < len(questions) or "None" in found:
+    by_question = {
+        str(question.get("name")): listed(question["measure"]) if "measure" in question else []
+        for question in questions
+    }
+    if len(by_question) < len(questions) or "None" in by_question:
         raise BadInput("outcome: each question needs a name of its own")
-    for one in listed(measures) if measures is not None else ():
-        name = one.get("question") if isinstance(one, Mapping) else None
-        if name not in found:
-            raise BadInput(f"measures: {one!r} names no question; write {{'name': ..., 'question': ...}} "
-                           f"with one of {', '.join(found)}")
-        found[name].append({key: value for key, value in one.items() if key != "question"})
-    for name, own in found.items():
-        if not own:
+    for measure in listed(measures) if measures is not None else ():
+        name = measure.get("question") if isinstance(measure, Mapping) else None
+        if name not in by_question:
+            raise BadInput(f"measures: {measure!r} names no question; write {{'name': ..., 'question': ...}} "
+                           f"with one of {', '.join(by_question)}")
+        by_question[name].append({key: value for key, value in measure.items() if key != "question"})
+    for name, choices in by_question.items():
+        if not choices:
             raise BadInput(f"measures: question {name!r} has none; give it one: {{'name': ..., 'question': "
                            f"{name!r}}}")
-    return found
+    return by_question
 
 
-def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
+def _predictions(table: pa.Table, roles: Mapping[str, Any]) -> dict[str, str]:
     """System -> its column; of one without a name, "". Raises BadInput."""
-    if named["systems"] is None:
-        column = named["prediction"]
+    if roles["systems"] is None:
+        column = roles["prediction"]
         return {"": column} if column in table.column_names else {}
-    if named["prediction"] != "prediction":
+    if roles["prediction"] != "prediction":
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
-    found = {}
-    for name, system in systems_of(named["systems"]).items():
+    columns = {}
+    for name, system in systems_of(roles["systems"]).items():
         column = system.get("prediction") if isinstance(system, Mapping) and len(system) == 1 else None
         if not isinstance(column, str):
             raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
-        found[name] = column
-    return found
+        columns[name] = column
+    return columns
 
 
 def _item_weights(table: pa.Table, column: str | None) -> Floats | None:
@@ -272,17 +279,17 @@ def _item_weights(table: pa.Table, column: str | None) -> Floats | None:
         return None
     values = _column(table, column)
     try:
-        given = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        counts = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
-    bad = ~(np.isfinite(given) & (given >= 0))
+    bad = ~(np.isfinite(counts) & (counts >= 0))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise BadInput(f"column {column!r}: row {row + 1}: {given[row]:g} is no weight; it is finite, and 0 "
+        raise BadInput(f"column {column!r}: row {row + 1}: {counts[row]:g} is no weight; it is finite, and 0 "
                        "or more")
-    if not given.any():
+    if not counts.any():
         raise BadInput(f"column {column!r}: all weights are 0: nothing counts")
-    return None if (given == given[0]).all() else np.asarray(given[:, None], np.float64)
+    return None if (counts == counts[0]).all() else np.asarray(counts[:, None], np.float64)
 
 
 def _codes(what: KnownOutcome, kind: OutcomeKind, name: str, values: pa.Array) -> Floats:

@@ -78,11 +78,11 @@ def import_logs(
         ...     print(error)
         no-such-logs/: there is no such file or folder
     """
-    several = [given] if isinstance(given, str | Path) else list(given)
+    sources = [given] if isinstance(given, str | Path) else list(given)
     before = [earlier] if isinstance(earlier, str | Path) else list(earlier)
-    found = bring_in(several, Path(to), format, layout, before)
+    logs = bring_in(sources, Path(to), format, layout, before)
     return Logs(
-        path=str(found.written.path), format=found.format, rows=found.written.rows,
-        columns=found.written.columns, systems=found.written.systems, notes=found.notes,
-        spec_text=found.spec or "",
+        path=str(logs.written.path), format=logs.format, rows=logs.written.rows,
+        columns=logs.written.columns, systems=logs.written.systems, notes=logs.notes,
+        spec_text=logs.spec or "",
     )

@@ -25,10 +25,11 @@ class RolesOfColumns:
     """The columns of a labelled pool, under the names that the readers know."""
 
     def __init__(
-        self, source: FrameSource, named: str, what: KnownOutcome, columns: Mapping[str, Any], *, whole: bool
+        self, source: FrameSource, holder: str, what: KnownOutcome, columns: Mapping[str, Any], *,
+        no_outcome: bool,
     ) -> None:
-        """whole: the argument `outcome` was left out."""
-        self._named, self._what, self._given, self._left_out = named, what, columns, whole
+        """no_outcome: the argument `outcome` was left out."""
+        self._named, self._what, self._given, self._left_out = holder, what, columns, no_outcome
         self._table = source.table if source.table is not None else read_table(source.path)
         self._systems = systems_of(columns["systems"] or {})
         self._columns: dict[str, pa.ChunkedArray] = {}
@@ -36,11 +37,11 @@ class RolesOfColumns:
             if role in ("weight", "rank") and columns[role] is None:
                 continue     # a column that happens to be called so says nothing
             name = columns[role] if isinstance(columns[role], str) else role
-            there = name in self._table.column_names
-            if there:
+            has_column = name in self._table.column_names
+            if has_column:
                 self._columns[role] = self._table.column(name)
             elif isinstance(columns[role], str) and not (role == "probability" and self._starts(name)):
-                raise no_column(f"{role}: {named}", name, self._table.column_names)
+                raise no_column(f"{role}: {holder}", name, self._table.column_names)
 
     @property
     def positive(self) -> str | None:
@@ -84,28 +85,28 @@ class RolesOfColumns:
         columns = self._columns | self._features()
 
         def read(path: str) -> LabelledPool | OutcomePool:
-            found = read_labelled_pool(
+            pool = read_labelled_pool(
                 path, positive=self.positive, features=[name for name in columns if name.startswith(_FEATURE)]
             )
             speaking = {role: name for role, name in beside.items() if not says_nothing(path, role, name)}
-            return of_two_classes(path, found, **speaking) if curves or speaking else found
+            return of_two_classes(path, pool, **speaking) if curves or speaking else pool
 
         made: LabelledPool | OutcomePool = self._read_as(columns, read)
         return made
 
     def _features(self) -> dict[str, pa.ChunkedArray]:
-        named = listed(self._given["features"] or ())
-        return {f"{_FEATURE}{at}": self._named_column("features", n) for at, n in enumerate(named)}
+        features = listed(self._given["features"] or ())
+        return {f"{_FEATURE}{at}": self._named_column("features", n) for at, n in enumerate(features)}
 
     def of_any_kind(self, *, partly_labelled: bool = False) -> OutcomePool:
         """The pool of any other kind; partly_labelled: rows may have no label, and have the code NaN then."""
-        systems = [self._column_of(name, one) for name, one in self._systems.items()]
+        systems = [self._column_of(name, system) for name, system in self._systems.items()]
         predicted = systems if self._systems else \
             [self._columns["prediction"]] if "prediction" in self._columns else []
         judges = [self._named_column("judge", name) for name in listed(self._given["judge"] or ())]
         spoken = {"label": self._columns["label"]}
-        spoken |= {f"prediction {at}": one for at, one in enumerate(predicted)}
-        spoken |= {f"judge {at}": one for at, one in enumerate(judges)}
+        spoken |= {f"prediction {at}": array for at, array in enumerate(predicted)}
+        spoken |= {f"judge {at}": array for at, array in enumerate(judges)}
         # between two grades a judge says what is none of them
         plain = [f"judge {at}" for at in range(len(judges))] if self._what.reader == "grades" else []
         columns = {
@@ -124,7 +125,7 @@ class RolesOfColumns:
         rows = listed(self._given["contenders"] or ())
         columns |= {f"contender {at}": self._named_column("contenders", n) for at, n in enumerate(rows)}
         columns |= self._features()
-        asked = OutcomeColumns(
+        outcome_columns = OutcomeColumns(
             outcome=self._what.reader, probability=probability, kind=self._what.kind,
             predictions=tuple(name for name in columns if name.startswith("prediction ")),
             judges=tuple(name for name in columns if name.startswith("judge ")),
@@ -137,22 +138,22 @@ class RolesOfColumns:
             features=tuple(name for name in columns if name.startswith(_FEATURE)),
             partly_labelled=partly_labelled,
         )
-        found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))
-        return found
+        pool: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, outcome_columns))
+        return pool
 
     def _probability(self, columns: dict[str, Any]) -> str | None:
         """Add the columns of probabilities; their name, or what their names start with."""
-        given = self._given["probability"]
-        if isinstance(given, Mapping) and set(given) != {"prefix"}:
-            for part, name in given.items():
+        argument = self._given["probability"]
+        if isinstance(argument, Mapping) and set(argument) != {"prefix"}:
+            for part, name in argument.items():
                 columns[_PREFIX + part] = self._named_column("probability", name)
             return _PREFIX
-        prefix = given["prefix"] if isinstance(given, Mapping) else given
+        prefix = argument["prefix"] if isinstance(argument, Mapping) else argument
         if prefix is None or prefix in self._table.column_names:
-            found = self._columns.get("probability") if prefix is not None or not self._systems else None
-            if found is not None:
-                columns["probability"] = found
-            return None if found is None else "probability"
+            values = self._columns.get("probability") if prefix is not None or not self._systems else None
+            if values is not None:
+                columns["probability"] = values
+            return None if values is None else "probability"
         for name in self._starts(prefix):
             columns[_PREFIX + name.removeprefix(prefix)] = self._table.column(name)
         return _PREFIX

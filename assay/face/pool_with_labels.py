@@ -21,12 +21,12 @@ _BY_DEFAULT = {"prediction": "prediction", "weight": "inclusion_probability"}   
 _NOT_HERE = dict.fromkeys(("score", "rank", "contenders", "covariates", "spread", "features"))
 
 
-def estimates_of_pool(data: Any, asked: Mapping[str, Any]) -> Estimates:
-    """The estimates; asked: the arguments of `estimate`.  Raises BadInput naming argument or column."""
-    given = {role: asked[role] for role in _ROLES}
-    there = {role: column for role, column in given.items() if not _left_out(role, column)}
-    data, columns = with_columns(data, there)
-    named = str(data) if isinstance(data, str | Path) else "the frame"
+def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
+    """The estimates; arguments: the arguments of `estimate`.  Raises BadInput naming argument or column."""
+    all_roles = {role: arguments[role] for role in _ROLES}
+    present_roles = {role: column for role, column in all_roles.items() if not _left_out(role, column)}
+    data, columns = with_columns(data, present_roles)
+    holder = str(data) if isinstance(data, str | Path) else "the frame"
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns.get(name) for name in ("judge", "systems") if name in columns})
     table = read_table(source.path) if source.table is None else source.table
@@ -34,18 +34,18 @@ def estimates_of_pool(data: Any, asked: Mapping[str, Any]) -> Estimates:
     for role, name in _BY_DEFAULT.items():
         if roles[role] is None and name in table.column_names:
             roles[role] = name
-    if roles["systems"] is not None and not _left_out("prediction", asked["prediction"]):
+    if roles["systems"] is not None and not _left_out("prediction", arguments["prediction"]):
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     label, weight = (None if roles[role] is None else str(roles[role]) for role in ("label", "weight"))
     for column in (label, weight):
         if column is not None and column not in table.column_names:
-            raise no_column(named, column, table.column_names)
-    what = known_outcome(asked["outcome"])
+            raise no_column(holder, column, table.column_names)
+    what = known_outcome(arguments["outcome"])
     table = _with_gaps(table, label or "label", tags=what.reader == "tags")
     roles_of_columns = RolesOfColumns(
-        replace(source, table=table), named, what,
+        replace(source, table=table), holder, what,
         {**_NOT_HERE, **{role: roles[role] for role in _ROLES if role not in ("weight", "item_weight")},
-         "weight": roles["item_weight"]}, whole=asked["outcome"] is None,
+         "weight": roles["item_weight"]}, no_outcome=arguments["outcome"] is None,
     )
     try:
         pool = roles_of_columns.of_any_kind(partly_labelled=True)
@@ -54,8 +54,8 @@ def estimates_of_pool(data: Any, asked: Mapping[str, Any]) -> Estimates:
         said = str(error).replace(whole, f"{whole}, or say how many items it has: pool_size")
         raise BadInput(said.replace("column 'label'", f"column {label!r}")) from None
     question = HeldQuestion(
-        measures=tuple(measures_as_written(asked["measures"])), systems=tuple(asked["systems"] or ()),
-        confidence=asked["confidence"], about=asked["about"], drawn=asked["drawn"],
+        measures=tuple(measures_as_written(arguments["measures"])), systems=tuple(arguments["systems"] or ()),
+        confidence=arguments["confidence"], about=arguments["about"], drawn=arguments["drawn"],
     )
     chances = None if weight is None else table.column(weight).combine_chunks()
     rows, note = estimates_of_held_pool(pool, question, chances, weight or "")

@@ -63,34 +63,34 @@ _LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
 _LISTED = ("show", "segments", "features", "thresholds", "covariates", "earlier")
 
 
-def spec_of(source: FrameSource, asked: Mapping[str, Any]) -> Spec:
+def spec_of(source: FrameSource, arguments: Mapping[str, Any]) -> Spec:
     """The spec of the arguments of `begin`. Raises BadInput naming each argument that is wrong."""
-    given = {
-        name: _plain(value) for name, value in asked.items()
+    options = {
+        name: _plain(value) for name, value in arguments.items()
         if value is not None and value != _DEFAULTS.get(name, ())
     }
     pool: dict[str, Any] = {"source": source.path, "id": source.id}
     for name, key in OF_POOL.items():
-        if name in given and name != "id" and given[name] != ():
-            pool[key] = listed(given[name]) if name in _LISTED else given[name]
+        if name in options and name != "id" and options[name] != ():
+            pool[key] = listed(options[name]) if name in _LISTED else options[name]
     if isinstance(pool.get("systems"), Mapping):
         pool["systems"] = systems_of(pool["systems"])
-    labels = labels_of(given.get("outcome"))
-    if isinstance(labels, list) and any("measure" in one for one in labels):
-        given.setdefault("measures", [])
-    if "measures" not in given:
+    labels = labels_of(options.get("outcome"))
+    if isinstance(labels, list) and any("measure" in question for question in labels):
+        options.setdefault("measures", [])
+    if "measures" not in options:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     data: dict[str, Any] = {
         "pool": pool,
         "labels": labels,
-        "measure": [_in_spec(one) for one in listed(given["measures"])],
-        **_goals(source, given),
+        "measure": [_in_spec(measure) for measure in listed(options["measures"])],
+        **_goals(source, options),
         "desk": {"kind": "caller"},
-        **{name: value for name, value in given.items()
+        **{name: value for name, value in options.items()
            if name not in (*OF_POOL, *_OF_SPEC, "confidence", "store")},
     }
-    if "limit" in given:
-        data["limit"] = given["limit"]
+    if "limit" in options:
+        data["limit"] = options["limit"]
     if "name" not in data:
         data["name"] = _named(data)
     try:
@@ -105,21 +105,21 @@ def spec_of(source: FrameSource, asked: Mapping[str, Any]) -> Spec:
     return spec
 
 
-def _goals(source: FrameSource, given: Mapping[str, Any]) -> JsonObject:
+def _goals(source: FrameSource, options: Mapping[str, Any]) -> JsonObject:
     """`target` and `budget`: where no target is asked for and the budget can meet none, there is none."""
-    budget = given.get("budget")
+    budget = options.get("budget")
     if not isinstance(budget, Mapping):
         budget = {"labels": _affordable(source) if budget is None else budget}
-    target = given.get("target")
+    target = options.get("target")
     if target is None:
-        labels, size = budget.get("labels"), given.get("batch_size", BATCH_SIZE)
+        labels, size = budget.get("labels"), options.get("batch_size", BATCH_SIZE)
         if isinstance(labels, int) and isinstance(size, int) and size > 0 and labels >= least_budget(size):
             target = {"half_width": HALF_WIDTH}
         else:
             target = {}
     elif not isinstance(target, Mapping):
         target = {"half_width": target}
-    confidence = given["confidence"]
+    confidence = options["confidence"]
     if confidence != CONFIDENCE:
         if target.get("confidence", confidence) != confidence:
             raise BadInput("confidence: the target has another one; say it once")
@@ -131,7 +131,7 @@ def _check_goals(source: FrameSource, spec: Spec) -> None:
     """Raises BadInput for a target that cannot be met; every row of a small frame may be labelled."""
     every = source.table is not None and spec.budget.labels >= len(source.table)
     never = None if every else never_met(
-        spec.target, spec.budget, spec.batch_size, spec.chosen_method, known=spec.knows_labels
+        spec.target, spec.budget, spec.batch_size, spec.chosen_method, has_labels=spec.knows_labels
     )
     if never:
         raise BadInput(f"budget {never}")
@@ -154,25 +154,25 @@ def check_frame_columns(source: FrameSource, columns: Mapping[str, Any]) -> None
     """Raise BadInput naming the argument whose column a frame does not have."""
     if source.table is None:
         return
-    there = source.columns
-    for argument, given in columns.items():
-        for name in _names_in(argument, given):
-            if name not in there:
+    frame_columns = source.columns
+    for argument, value in columns.items():
+        for name in _names_in(argument, value):
+            if name not in frame_columns:
                 raise BadInput(
-                    f"{argument}: the frame has no column {name!r}; {nearest(name, there, 'columns')}"
+                    f"{argument}: the frame has no column {name!r}; {nearest(name, frame_columns, 'columns')}"
                 )
 
 
-def _names_in(argument: str, given: Any) -> Iterator[str]:
+def _names_in(argument: str, value: Any) -> Iterator[str]:
     """The columns that an argument names: in a list, by class, by system."""
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping):
-        for key, one in given.items():
-            if argument != "probability" or set(given) != {"prefix"}:
-                yield from _names_in("" if key != "probability" else key, one)
-    elif isinstance(given, list | tuple):
-        yield from (one for one in given if isinstance(one, str))
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            if argument != "probability" or set(value) != {"prefix"}:
+                yield from _names_in("" if key != "probability" else key, part)
+    elif isinstance(value, list | tuple):
+        yield from (name for name in value if isinstance(name, str))
 
 
 def labels_of(outcome: Any) -> Any:
@@ -189,8 +189,8 @@ def labels_of(outcome: Any) -> Any:
     """
     if isinstance(outcome, Mapping):
         return {str(key): _plain(value) for key, value in outcome.items()}
-    if isinstance(outcome, list | tuple) and outcome and all(isinstance(one, Mapping) for one in outcome):
-        return [_plain(one) for one in outcome]
+    if isinstance(outcome, list | tuple) and outcome and all(isinstance(entry, Mapping) for entry in outcome):
+        return [_plain(entry) for entry in outcome]
     if outcome == "number":
         return {"number": {}}
     if outcome in KINDS:
@@ -214,13 +214,13 @@ def questions_in(outcome: Any) -> list[dict[str, Any]]:
     >>> questions_in([{"name": "tone", "grades": [1, 2]}])
     [{'name': 'tone', 'grades': [1, 2]}]
     """
-    found = labels_of(outcome) if isinstance(outcome, list | tuple) and outcome else None
-    return found if isinstance(found, list) else []
+    questions = labels_of(outcome) if isinstance(outcome, list | tuple) and outcome else None
+    return questions if isinstance(questions, list) else []
 
 
-def refuse_beside_questions(given: Mapping[str, Any]) -> None:
+def refuse_beside_questions(arguments: Mapping[str, Any]) -> None:
     """Raises BadInput naming the first argument that each of several questions has for itself."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value:
             raise BadInput(f"{name}: `outcome` lists several questions, and says this of each; leave it out")
 
@@ -241,15 +241,15 @@ class KnownOutcome:
         reader = ClassReader(self.kind.parts, self.spellings)
         encoded = as_text(values).dictionary_encode()
         written = encoded.dictionary.to_pylist()
-        meant = [reader.read(one) for one in written]
-        if None in meant:
-            strange = written[meant.index(None)]
-            row = encoded.indices.index(meant.index(None)).as_py() + 1
+        labels = [reader.read(text) for text in written]
+        if None in labels:
+            strange = written[labels.index(None)]
+            row = encoded.indices.index(labels.index(None)).as_py() + 1
             names = self.kind.parts[::-1] if self.positive else self.kind.parts     # the positive one first
             raise BadInput(
                 f"column {name!r}, row {row}: {strange!r} is none of the classes {', '.join(names)}"
             )
-        return pa.array(meant, pa.string()).take(encoded.indices)
+        return pa.array(labels, pa.string()).take(encoded.indices)
 
 
 def known_outcome(outcome: Any) -> KnownOutcome:
@@ -261,8 +261,8 @@ def known_outcome(outcome: Any) -> KnownOutcome:
     try:
         form = _LABELS.validate_python(two_classes_as(labels_of(outcome), "two classes compared"))
     except ValidationError as error:
-        said = "; ".join(one["msg"] for one in error.errors())
-        raise BadInput(f"outcome: {said}") from None
+        message = "; ".join(problem["msg"] for problem in error.errors())
+        raise BadInput(f"outcome: {message}") from None
     reader = {"number": "number", "tags": "tags", "preference": "preference"}.get(form.task, "classes")
     return KnownOutcome(
         reader="grades" if isinstance(form, Grades) else reader, kind=form.outcome,
@@ -276,7 +276,7 @@ def systems_of(systems: Mapping[str, Any]) -> JsonObject:
     >>> systems_of({"old": "predicted_by_old"})
     {'old': {'prediction': 'predicted_by_old'}}
     """
-    return {name: {"prediction": one} if isinstance(one, str) else one for name, one in systems.items()}
+    return {name: {"prediction": part} if isinstance(part, str) else part for name, part in systems.items()}
 
 
 def measures_as_written(measures: Any) -> list[str]:
@@ -285,13 +285,13 @@ def measures_as_written(measures: Any) -> list[str]:
     if measures is None:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     written = [
-        one if isinstance(one, str) else
-        written_measure(one["name"], {key: _plain(value) for key, value in one.items() if key != "name"})
-        for one in listed(measures)
+        entry if isinstance(entry, str) else
+        written_measure(entry["name"], {key: _plain(value) for key, value in entry.items() if key != "name"})
+        for entry in listed(measures)
     ]
     try:
-        for one in written:
-            MeasureChoice.check_name(named_measure(one)[0])
+        for measure in written:
+            MeasureChoice.check_name(named_measure(measure)[0])
     except BadInput as error:
         raise BadInput(f"measures: {error}") from None
     return written
@@ -311,7 +311,7 @@ def _in_spec(measure: Any) -> Any:
 def listed(value: Any) -> list[Any]:
     """A list of plain Python values, of one name, number or mapping or of several; values of NumPy become
     Python's own."""
-    return [value] if isinstance(value, str | Mapping | int | float) else [_plain(one) for one in value]
+    return [value] if isinstance(value, str | Mapping | int | float) else [_plain(entry) for entry in value]
 
 
 _CALLED = {f"pool.{key}": name for name, key in OF_POOL.items()} | {
@@ -337,7 +337,7 @@ def in_python(text: str) -> str:
             text = re.sub(rf"(?<![\w.$]){re.escape(key)}(?!\w)", name, text)
     for key, name in (("display", "show"), ("measure", "measures"), ("labels", "outcome")):
         text = text.replace(f"`{key}`", f"`{name}`")
-    text = re.sub(r"\$\.(target|budget|pool\.systems)", lambda found: found[1].removeprefix("pool."), text)
+    text = re.sub(r"\$\.(target|budget|pool\.systems)", lambda match: match[1].removeprefix("pool."), text)
     text = text.replace("$.pool ", "the columns: ").replace("$.", "")
     text = re.sub(rf"(?m)^(\s*(?:{_NAMES})[\[\]'\w.]*) (?!{_VERBS})", r"\1: ", text)
     return re.sub(r"\blabels: (\{[^}]*\})", r"outcome=\1", text)
@@ -346,7 +346,7 @@ def in_python(text: str) -> str:
 def _plain(value: Any) -> Any:
     """Plain Python values: what a YAML file could have held."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value

@@ -40,24 +40,24 @@ def recycle(
         BadInput: for a column that is missing, a class that a system never predicts, and settings out of
             range.
     """
-    given = dict(options or {})
-    unknown = [name for name in given if name not in _OPTIONS]
+    settings = dict(options or {})
+    unknown = [name for name in settings if name not in _OPTIONS]
     if unknown:
         raise BadInput(f"options: no option {unknown[0]!r}; there are {', '.join(_OPTIONS)}")
-    if given.get("mixing", "shuffle") not in ("sample", "shuffle"):
-        raise BadInput(f"options: mixing is 'sample' or 'shuffle', got {given['mixing']!r}")
-    named = RecycledColumns(
-        item_id=id, systems=systems, positive=positive, label=given.pop("label", None),
-        ensemble=given.pop("ensemble", None),
+    if settings.get("mixing", "shuffle") not in ("sample", "shuffle"):
+        raise BadInput(f"options: mixing is 'sample' or 'shuffle', got {settings['mixing']!r}")
+    roles = RecycledColumns(
+        item_id=id, systems=systems, positive=positive, label=settings.pop("label", None),
+        ensemble=settings.pop("ensemble", None),
     )
-    how = Recycling(size=size, **given)
+    setup = Recycling(size=size, **settings)
     if isinstance(data, str | Path):
-        return recycle_columns(columns_of_file(str(data), named.names), named, how)
+        return recycle_columns(columns_of_file(str(data), roles.names), roles, setup)
     table, _ = table_of(data)
-    for name in named.names:
+    for name in roles.names:
         if name not in table.column_names:
             raise no_column("data: the frame", name, table.column_names)
-    return recycle_columns({name: one_array(table.column(name).chunks) for name in named.names}, named, how)
+    return recycle_columns({name: one_array(table.column(name).chunks) for name in roles.names}, roles, setup)
 
 
 _OPTIONS = ("label", "ensemble", "mixing", "seed", "confidence")

@@ -93,8 +93,8 @@ class Estimate(MeasureEstimate):
 
     def to_dict(self) -> Mapping[str, Any]:
         """The object that `--json` prints of this estimate, of plain values."""
-        told: Mapping[str, Any] = printed(self)
-        return told
+        values: Mapping[str, Any] = printed(self)
+        return values
 
     def __str__(self) -> str:
         return sentences.in_a_line(self)
@@ -141,19 +141,19 @@ class Estimates:
             KeyError: which names those there are.
         """
         measure, *of = key if isinstance(key, tuple) else (key,)
-        titled = [one for one in self.estimates if not of and one.title == measure]
-        here = [one for one in self.estimates if one.measure == measure]
-        exact = titled or [one for one in here if _key(one)[1:] == tuple(of)]
+        titled = [row for row in self.estimates if not of and row.title == measure]
+        matches = [row for row in self.estimates if row.measure == measure]
+        exact = titled or [row for row in matches if _key(row)[1:] == tuple(of)]
         if not exact and not of:
-            whole = [one for one in here if one.segment is None]
-            exact = whole if len(whole) == 1 else []
+            whole_pool = [row for row in matches if row.segment is None]
+            exact = whole_pool if len(whole_pool) == 1 else []
         if exact:
             return exact[0]
-        if here:
-            there = ", ".join(f"[{', '.join(map(repr, _key(one)))}]" for one in here)
-            raise KeyError(f"which {measure!r}? There are: {there}")
-        known = ", ".join(dict.fromkeys(one.measure for one in self.estimates)) or "none so far"
-        raise KeyError(f"no estimate of {measure!r}; there are: {known}")
+        if matches:
+            keys = ", ".join(f"[{', '.join(map(repr, _key(row)))}]" for row in matches)
+            raise KeyError(f"which {measure!r}? There are: {keys}")
+        measures = ", ".join(dict.fromkeys(row.measure for row in self.estimates)) or "none so far"
+        raise KeyError(f"no estimate of {measure!r}; there are: {measures}")
 
     @property
     def title(self) -> str:
@@ -169,8 +169,8 @@ class Estimates:
 
     def summary(self) -> str:
         """A few lines of text: the title, a line for each estimate, then notes and warnings."""
-        lines = [self.title, *(f"  {one}" for one in self.estimates), *(f"  {note}" for note in self.notes)]
-        return "\n".join([*lines, *(f"  Warning: {one}" for one in self.warnings)])
+        lines = [self.title, *(f"  {row}" for row in self.estimates), *(f"  {note}" for note in self.notes)]
+        return "\n".join([*lines, *(f"  Warning: {warning}" for warning in self.warnings)])
 
     def __str__(self) -> str:
         return self.summary()
@@ -180,40 +180,41 @@ class Estimates:
 
     def to_dict(self) -> Mapping[str, Any]:
         """Plain values for JSON: one object under `estimates` for each estimate, in order."""
-        return {"estimates": [one.to_dict() for one in self.estimates]}
+        return {"estimates": [row.to_dict() for row in self.estimates]}
 
     def to_frame(self) -> Any:
         """A row for each estimate, in full precision, with its wide interval and its warnings."""
-        asked = ("question",) if any(one.question for one in self.estimates) else ()
+        questions = ("question",) if any(row.question for row in self.estimates) else ()
         pooled = _POOLED if any(one.pooled for one in self.estimates) else ()
-        names = (*asked, *_COLUMNS, *pooled)
-        columns = {name: [getattr(one, name) for one in self.estimates] for name in names}
-        columns["warnings"] = ["; ".join(one.warnings) for one in self.estimates]
+        names = (*questions, *_COLUMNS, *pooled)
+        columns = {name: [getattr(row, name) for row in self.estimates] for name in names}
+        columns["warnings"] = ["; ".join(row.warnings) for row in self.estimates]
         return frame_of(columns, self.backend)
 
     def plot(self) -> "Figure":
         """The estimates with their intervals, wide ones thin, one below the other: a matplotlib figure."""
         bars = [
-            Bar(label=one.title, value=one.value, lower=one.lower, upper=one.upper, wide=_wide(one))
-            for one in self.estimates if one.value is not None
+            Bar(label=row.title, value=row.value, lower=row.lower, upper=row.upper, wide=_wide(row))
+            for row in self.estimates if row.value is not None
         ]
         below = [*self.notes, *self.warnings]
         return shown(bars_figure(self.title, bars, _confidence(self.estimates), below))
 
     def _repr_html_(self) -> str:
-        wide = any(price.wide(one) for one in self.estimates)
+        wide = any(price.wide(row) for row in self.estimates)
         head = ["", "value", f"{_confidence(self.estimates)} interval", *(["wide interval"] if wide else [])]
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (
-                one.title, wording.value_or_reason(one), wording.interval(one),
-                *([price.wide(one) or "–"] if wide else []),
+                row.title, wording.value_or_reason(row), wording.interval(row),
+                *([price.wide(row) or "–"] if wide else []),
             )) + "</tr>"
-            for one in self.estimates
+            for row in self.estimates
         )
-        below = [*self.notes, *(f"Warning: {one}" for one in self.warnings)]
+        below = [*self.notes, *(f"Warning: {warning}" for warning in self.warnings)]
         return (
-            f"<p>{escape(self.title)}</p><table><thead><tr>{''.join(f'<th>{one}</th>' for one in head)}</tr>"
-            f"</thead><tbody>{rows}</tbody></table>" + "".join(f"<p>{escape(line)}</p>" for line in below)
+            f"<p>{escape(self.title)}</p><table><thead><tr>"
+            f"{''.join(f'<th>{name}</th>' for name in head)}</tr></thead><tbody>{rows}</tbody></table>"
+            + "".join(f"<p>{escape(line)}</p>" for line in below)
         )
 
 
@@ -238,11 +239,11 @@ class Result(Estimates):
     def title(self) -> str:
         """One line that heads the result: name, state or reason for stopping, labels in rounds, and the
         verdict where there is a limit."""
-        said = f"; it {sentences.AGAINST_LIMIT[self.verdict]}" if self.verdict else ""
+        verdict = f"; it {sentences.AGAINST_LIMIT[self.verdict]}" if self.verdict else ""
         ended = f"finished ({self.stopped_by})" if self.stopped_by else self.state
-        bought = wording.plural(self.labels, "label", "labels")
+        labels = wording.plural(self.labels, "label", "labels")
         rounds = wording.plural(self.rounds, "round", "rounds")
-        return f"{self.evaluation}: {ended}, {bought} in {rounds}{said}"
+        return f"{self.evaluation}: {ended}, {labels} in {rounds}{verdict}"
 
     def to_mlflow(self, run: Any = None, *, uri: str | None = None, experiment: str | None = None) -> str:
         """Tell MLflow: metrics with lower and upper ends by round, and the report.
@@ -298,7 +299,7 @@ class Replay:
     def to_frame(self) -> Any:
         """A frame with one row for each method, measure and number of labels, and a column for each figure
         of the replay."""
-        names = [one.name for one in fields(self.result.methods[0].budgets[0])]
+        names = [column.name for column in fields(self.result.methods[0].budgets[0])]
         rows = [(entry, budget) for entry in self.result.methods for budget in entry.budgets]
         columns: dict[str, list[Any]] = {
             "method": [entry.method for entry, _ in rows], "measure": [entry.of for entry, _ in rows],
@@ -339,23 +340,23 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
 
 def estimate_of(row: MeasureEstimate) -> Estimate:
     """A row of a report as the public value: the same record."""
-    return Estimate(**{one.name: getattr(row, one.name) for one in fields(MeasureEstimate)})
+    return Estimate(**{column.name: getattr(row, column.name) for column in fields(MeasureEstimate)})
 
 
-def _key(one: Estimate) -> tuple[Any, ...]:
+def _key(row: Estimate) -> tuple[Any, ...]:
     """What it is looked up by."""
-    of = (one.question, one.system, one.versus, one.class_name, one.segment, one.at)
-    return (one.measure, *(part for part in of if part is not None))
+    of = (row.question, row.system, row.versus, row.class_name, row.segment, row.at)
+    return (row.measure, *(part for part in of if part is not None))
 
 
-def _wide(one: Estimate) -> tuple[float, float] | None:
-    return None if one.wide_lower is None or one.wide_upper is None else (one.wide_lower, one.wide_upper)
+def _wide(row: Estimate) -> tuple[float, float] | None:
+    return None if row.wide_lower is None or row.wide_upper is None else (row.wide_lower, row.wide_upper)
 
 
 def _confidence(estimates: Sequence[Estimate]) -> str:
     """`95%`; empty where there are several."""
-    found = {wording.percent(one.confidence) for one in estimates}
-    return found.pop() if len(found) == 1 else ""
+    levels = {wording.percent(row.confidence) for row in estimates}
+    return levels.pop() if len(levels) == 1 else ""
 
 
 # Figures for notebooks.
@@ -388,10 +389,10 @@ def bars_figure(title: str, bars: Sequence[Bar], confidence: str = "", notes: Se
     axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
     axes.set_ylim(len(bars) - 0.5, -0.5)
     axes.set_title(title)
-    said = f"thick: {confidence} interval".replace(":  ", ": ")
+    caption = f"thick: {confidence} interval".replace(":  ", ": ")
     if any(bar.wide is not None for bar in bars):
-        said += "; thin: if positives hide where nobody looked"
-    axes.set_xlabel("\n".join([said, below]) if below else said, fontsize="small", loc="left")
+        caption += "; thin: if positives hide where nobody looked"
+    axes.set_xlabel("\n".join([caption, below]) if below else caption, fontsize="small", loc="left")
     return figure
 
 

@@ -84,9 +84,9 @@ def report(evaluations: Iterable[Evaluation | str], path: str | Path, *, store: 
     from assay.tasks.report.files import write_files
     from assay.tasks.report.several import several_html
 
-    opened = [load(one, store=store) if isinstance(one, str) else one for one in evaluations]
+    opened = [load(entry, store=store) if isinstance(entry, str) else entry for entry in evaluations]
     if not opened:
         raise BadInput("evaluations: there are none; give what begin or load return, or names")
     path = Path(path)
-    write_files({path.name: several_html([one.report_data() for one in opened])}, path.parent)
+    write_files({path.name: several_html([entry.report_data() for entry in opened])}, path.parent)
     return path

@@ -118,30 +118,30 @@ def replay(
         >>> found.to_dict()["n"]
         400
     """
-    given = {
+    roles = {
         "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
         "covariates": covariates, "spread": spread, "systems": systems, "cluster": cluster,
         "weight": weight, "rank": rank, "contenders": contenders, "features": features,
     }
-    named = str(data) if isinstance(data, str | Path) else "the frame"
-    asked = ReplayRequest(
+    title = str(data) if isinstance(data, str | Path) else "the frame"
+    request = ReplayRequest(
         methods=tuple(listed(methods)), measures=(), budgets=tuple(budgets), repeats=repeats, seed=seed,
         batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()), divergence=divergence,
         best_of=best_of,
     )
     if questions_in(outcome):
         refuse_beside_questions({
-            **{name: one for name, one in given.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
+            **{name: value for name, value in roles.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
             "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
             "best_of": best_of is not None,
         })
-        said = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
-        return _of_questions(data, said, replace(asked, systems=()), named, processes)
-    data, columns = with_columns(data, given)
+        options = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
+        return _of_questions(data, options, replace(request, systems=()), title, processes)
+    data, columns = with_columns(data, roles)
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
                                                                   "contenders", "features")})
-    pool = RolesOfColumns(source, named, known_outcome(outcome), columns, whole=outcome is None)
+    pool = RolesOfColumns(source, title, known_outcome(outcome), columns, no_outcome=outcome is None)
     pool.set_predictions(threshold)
     if score is not None and not pool.two_classes:
         raise BadInput("score: is of one system that tells two classes apart; name a column under "
@@ -149,28 +149,30 @@ def replay(
     if prediction is not None and systems is not None:
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     written = measures_as_written("f1" if measures is None else measures)
-    asked = replace(asked, measures=tuple(written))
-    found = pool.of_two_classes(asks_for_curves(written)) if pool.two_classes \
+    request = replace(request, measures=tuple(written))
+    labelled_pool = pool.of_two_classes(asks_for_curves(written)) if pool.two_classes \
         else pool.of_any_kind()
     with _naming_arguments():
-        result = run_replay(found, asked, pool_name=named, processes=processes)
+        result = run_replay(labelled_pool, request, pool_name=title, processes=processes)
     return Replay(result=result, backend=source.backend)
 
 
 def _of_questions(
-    data: Any, said: Mapping[str, Any], asked: ReplayRequest, named: str, processes: int | None
+    data: Any, options: Mapping[str, Any], request: ReplayRequest, title: str, processes: int | None
 ) -> Replay:
-    """said: outcome, measures, cluster and weight."""
+    """options: outcome, measures, cluster and weight."""
     if data is None:
         raise BadInput("data: give a frame or a path, with a column of answers to each question")
-    data, columns = with_columns(data, {name: said[name] for name in _OF_ALL_QUESTIONS})
+    data, columns = with_columns(data, {name: options[name] for name in _OF_ALL_QUESTIONS})
     source = as_source(data, None, keep=False)
-    spec = spec_of(source, {**said, **columns, "confidence": asked.confidence, "name": "replayed"})
-    check_frame_columns(source, {"outcome": tuple(one["name"] for one in questions_in(said["outcome"]))})
+    spec = spec_of(source, {**options, **columns, "confidence": request.confidence, "name": "replayed"})
+    check_frame_columns(source, {
+        "outcome": tuple(question["name"] for question in questions_in(options["outcome"]))
+    })
     pool = read_question_pool(source.path, spec)
     with _naming_arguments():
         result = run_replay(
-            pool, replace(asked, measures=measures_of_questions(spec)), pool_name=named, processes=processes
+            pool, replace(request, measures=measures_of_questions(spec)), pool_name=title, processes=processes
         )
     return Replay(result=result, backend=source.backend)
 

@@ -108,7 +108,7 @@ def changes(verdicts: Sequence[Verdict | None], final: Sequence[bool]) -> Iterat
 
 
 def raise_verdicts(
-    opened: Opened, looks: Sequence[RoundEstimate], ending: Ending | None, now: datetime
+    opened: Opened, looks: Sequence[RoundEstimate], ending: Ending | None, current_time: datetime
 ) -> list[Alert]:
     """Raise the alerts that the verdicts so far call for, unless they were raised before; returns the new
     ones.
@@ -134,7 +134,7 @@ def raise_verdicts(
             links=report_links(alerts, opened.name),
         )
         alert = owned_alert(alert, opened.spec.ownership)
-        if raise_alert(opened.ledger, alert, now):
+        if raise_alert(opened.ledger, alert, current_time):
             new.append(alert)
     return new
 
@@ -147,20 +147,20 @@ def verdict_changes(
     stopped = finished or bool(opened.extensions)
     if opened.spec.limit is None or not looks or not (stopped or alerts.each_round):
         return
-    told = moments(looks, read_reissues(opened.ledger), finished, opened.extensions)
+    timeline = moments(looks, read_reissues(opened.ledger), finished, opened.extensions)
     if not alerts.each_round:
-        told = [moment for moment in told if moment.final]
-    verdicts = [verdict_on(opened, moment.known) for moment in told]
-    for change in changes(verdicts, [moment.final for moment in told]):
+        timeline = [moment for moment in timeline if moment.final]
+    verdicts = [verdict_on(opened, moment.known) for moment in timeline]
+    for change in changes(verdicts, [moment.final for moment in timeline]):
         if change.kind in alerts.tell:
-            moment = told[change.now]
+            moment = timeline[change.now]
             yield VerdictChange(
                 key=f"{moment.key}-{change.kind}", kind=change.kind, moment=moment,
-                before=None if change.before is None else told[change.before],
+                before=None if change.before is None else timeline[change.before],
             )
 
 
-def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> None:
+def raise_failure(store: Store, name: str, error: Exception, moment: datetime) -> None:
     """Raise that an evaluation cannot go on without a person: once a day for each cause.
 
     Raises nothing for a store or a desk that cannot be reached: sweeps try again.
@@ -170,21 +170,21 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
     alerts = alert_choices(Ledger(store, name))
     if "failure" not in alerts.tell:
         return
-    said = str(error)
-    what = f"failure-{layout.digest(said.encode())[:12]}"
+    text = str(error)
+    what = f"failure-{layout.digest(text.encode())[:12]}"
     raise_alert(Ledger(store, name), owned_alert(Alert(
-        key=f"{what}-{now:%Y%m%d}",
+        key=f"{what}-{moment:%Y%m%d}",
         kind="failure",
         severity=alerts.severity.of("failure"),
         subject=f"{name}: cannot continue ({type(error).__name__})",
-        body=f"{one_line(said, LONGEST_BODY // 2)}\nNothing is lost. "
+        body=f"{one_line(text, LONGEST_BODY // 2)}\nNothing is lost. "
              "Every sweep tries again, and succeeds once the cause is removed.",
         links=report_links(alerts, name),
         group=what,
-    ), _ownership(Ledger(store, name))), now)
+    ), _ownership(Ledger(store, name))), moment)
 
 
-def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, now: datetime) -> None:
+def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, moment: datetime) -> None:
     """Raise that a desk cannot be reached, once a day: of the first of the evaluations that wait for it.
 
     evaluations: their names in order, at least one
@@ -193,14 +193,14 @@ def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, no
     alerts = alert_choices(owner)
     if "failure" not in alerts.tell:
         return
-    others = f" {wording.plural(len(evaluations), 'evaluation')} wait for it." if evaluations[1:] else ""
+    sentence = f" {wording.plural(len(evaluations), 'evaluation')} wait for it." if evaluations[1:] else ""
     raise_alert(owner, owned_alert(Alert(
-        key=f"failure-unreachable-{layout.digest(message.encode())[:12]}-{now:%Y%m%d}",
+        key=f"failure-unreachable-{layout.digest(message.encode())[:12]}-{moment:%Y%m%d}",
         kind="failure", severity=alerts.severity.of("failure"),
         subject=f"{owner.name}: its desk cannot be reached",
-        body=f"{message}\nNothing is lost.{others} Every sweep tries again. This is said once a day.",
+        body=f"{message}\nNothing is lost.{sentence} Every sweep tries again. This is said once a day.",
         links=report_links(alerts, owner.name), group="unreachable",
-    ), _ownership(owner)), now)
+    ), _ownership(owner)), moment)
 
 
 @retried
@@ -210,16 +210,16 @@ def alert_choices(ledger: Ledger) -> Alerts:
     amended = read_amendments(ledger) if ledger.name.startswith(layout.MONITORS_PREFIX) else []
     spec = amended[-1].spec if amended else None if recorded is None else recorded.spec
     with understood(ledger.name):
-        said = None if spec is None else spec.get("alerts")
-        return Alerts.model_validate(said) if said is not None else _DEFAULTS
+        setting = None if spec is None else spec.get("alerts")
+        return Alerts.model_validate(setting) if setting is not None else _DEFAULTS
 
 
 @retried
 def _ownership(ledger: Ledger) -> Ownership:
     recorded = find_spec(ledger)
     with understood(ledger.name):
-        said = {} if recorded is None else recorded.spec
-        return Ownership(**{one.name: said.get(one.name) for one in fields(Ownership)})
+        spec = {} if recorded is None else recorded.spec
+        return Ownership(**{field.name: spec.get(field.name) for field in fields(Ownership)})
 
 
 def _reading(moment: Moment) -> MeasureReading:
@@ -227,22 +227,22 @@ def _reading(moment: Moment) -> MeasureReading:
 
 
 def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
-    known = moment.known
+    look = moment.known
     notes = [f"The pool holds {wording.plural(opened.manifest.rows, 'prediction', 'predictions')}."]
     if moment.revision:
         notes.append("Labels changed after their rounds were closed. This estimate uses the changed labels.")
-    for row in known.estimates[1:]:
+    for row in look.estimates[1:]:
         tail = f", interval {wording.interval(row)}" if wording.has_interval(row) else ""
         notes.append(f"{wording.measure_name(row.measure)}: {wording.value_or_reason(row)}{tail}.")
     if ending is None:
         notes.append("The evaluation continues.")
     else:
-        standing = standing_of(opened, "finished", known, ending=ending, reissued=moment.reissued)
-        more = more_labels(opened, standing)
-        if more:
-            how = extend_command(opened, standing, more)
-            notes.append(f"About {wording.plural(more, 'more label')} would decide.")
-            notes += [f"To buy them: {how}"] if how else []
+        standing = standing_of(opened, "finished", look, ending=ending, reissued=moment.reissued)
+        labels = more_labels(opened, standing)
+        if labels:
+            command = extend_command(opened, standing, labels)
+            notes.append(f"About {wording.plural(labels, 'more label')} would decide.")
+            notes += [f"To buy them: {command}"] if command else []
     notes.append(f"More: assay report {opened.name}")
     return notes
 
@@ -259,7 +259,7 @@ def deliver(
     store: Store,
     owners: Iterable[str] | None = None,
     *,
-    now: Callable[[], datetime] = utc_now,
+    clock: Callable[[], datetime] = utc_now,
     environment: Mapping[str, str] = os.environ,
 ) -> list[Delivery]:
     """Send the alerts that are due, of all owners or of these; returns what became of each.
@@ -272,16 +272,16 @@ def deliver(
         try:
             ledger = Ledger(store, owner)
             alerts = alert_choices(ledger)
-            if alerts.in_maintenance(now()):
+            if alerts.in_maintenance(clock()):
                 continue
-            channels = [with_handling(one, environment) for one in open_channels(alerts, environment)] \
+            channels = [with_handling(c, environment) for c in open_channels(alerts, environment)] \
                 if owner.startswith(layout.MONITORS_PREFIX) else open_channels(alerts, environment)
             done += deliver_due(
-                ledger, channels, now(), cooldown=timedelta(hours=alerts.cooldown_hours),
+                ledger, channels, clock(), cooldown=timedelta(hours=alerts.cooldown_hours),
                 waiting=index[owner],
                 people=PeopleToTell(responses=_responses(ledger), in_maintenance=alerts.in_maintenance),
             )
-            events.alerts_looked_at(store.url, owner, now())
+            events.alerts_looked_at(store.url, owner, clock())
         except AssayError as error:
             _log.error("%s: alerts were not delivered: %s", owner, error)
             done.append(Delivery(owner=owner, key="", channel="", status="failed", why=str(error)))
@@ -318,12 +318,12 @@ def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.e
     for channel in open_channels(alert_choices(Ledger(store, owner)), environment):
         try:
             channel.send(alert, owner)
-            said = Delivery(owner=owner, key="test", channel=channel.name, status="sent")
+            delivery = Delivery(owner=owner, key="test", channel=channel.name, status="sent")
         except NotDelivered as error:
-            said = Delivery(
+            delivery = Delivery(
                 owner=owner, key="test", channel=channel.name, status="failed", why=str(error)
             )
-        done.append(said)
+        done.append(delivery)
     return done
 
 

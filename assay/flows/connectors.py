@@ -30,12 +30,12 @@ class BroughtIn:
 
 
 def bring_in(
-    given: Sequence[str | Path], to: Path, format: str | None = None, layout: Layout | None = None,
+    sources: Sequence[str | Path], to: Path, format: str | None = None, layout: Layout | None = None,
     earlier: Sequence[str | Path] = (),
 ) -> BroughtIn:
     """Write the pool `to`, which must not exist.
 
-    given    files, folders or addresses of one format
+    sources    files, folders or addresses of one format
     format   the name of an importer; None: whichever recognises the content
     layout   of logs with several systems; None: side by side where that is natural
     earlier  logs of earlier systems that answered the same questions: their results become judges
@@ -44,7 +44,7 @@ def bring_in(
     """
     refuse_existing_pool(to)
     notes = Notes()
-    importer, places = recognised(given, format, notes)
+    importer, places = recognised(sources, format, notes)
     written = importer.write(places, to, layout, notes)
     try:
         spec = usable_spec(written, notes) if written.drafts else None
@@ -88,15 +88,15 @@ def usable_spec(written: Written, notes: Notes) -> str:
     raise BadInput(f"no evaluation can begin with what is imported: {refused[-1]}")
 
 
-def _earlier_runs(given: str | Path, format: str | None, notes: Notes) -> list[EarlierRun]:
+def _earlier_runs(source: str | Path, format: str | None, notes: Notes) -> list[EarlierRun]:
     """The systems of one earlier log."""
     with TemporaryDirectory() as folder:
         pool, aside = Path(folder) / "earlier.parquet", Notes()
-        importer, places = recognised([given], format, aside)
+        importer, places = recognised([source], format, aside)
         written = importer.write(places, pool, "responses", aside)
         if not written.drafts:
-            raise BadInput(f"--earlier {given}: is a table and no log; name its columns under pool.earlier")
-        return earlier_runs_of_pool(pool, usable_spec(written, aside), str(given), notes)
+            raise BadInput(f"--earlier {source}: is a table and no log; name its columns under pool.earlier")
+        return earlier_runs_of_pool(pool, usable_spec(written, aside), str(source), notes)
 
 
 def _suggested(pool: Path) -> str | None:

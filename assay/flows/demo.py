@@ -59,7 +59,7 @@ def run_demo(
     on_round: OnRound | None = None,
     say: Say = lambda _line: None,
     note: Say = lambda _line: None,
-    now: Callable[[], datetime] = utc_now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> Demo:
     """Run the demo in a folder: `pool/`, a new `ledger-<time>/`, and the report.
 
@@ -67,8 +67,8 @@ def run_demo(
     say, note      told what is being done now, and what is worth keeping in sight
     """
     pool = febrl.write_febrl_pool(folder / "pool", seed=seed, progress=say)
-    where = folder / f"ledger-{now():%Y%m%d-%H%M%S}"
-    store = open_store(str(where))
+    ledger = folder / f"ledger-{clock():%Y%m%d-%H%M%S}"
+    store = open_store(str(ledger))
     with _server(label_studio, say, note) as server:
         spec = _spec(pool, seed, server)
         desk, on_wait, patience = _desk(spec, store, pool, server)
@@ -87,7 +87,7 @@ def run_demo(
         random_sampling=compared,
         positives=pool.positives,
         report=write_report(data, folder),
-        ledger=str(where),
+        ledger=str(ledger),
     )
 
 
@@ -116,8 +116,8 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
     )
 
 
-def _server(wanted: bool, say: Say, note: Say) -> "AbstractContextManager[LocalLabelStudio | None]":
-    if not wanted:
+def _server(label_studio: bool, say: Say, note: Say) -> "AbstractContextManager[LocalLabelStudio | None]":
+    if not label_studio:
         return nullcontext()
     from assay.tasks.desks.label_studio.local import LocalLabelStudio
 

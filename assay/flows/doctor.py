@@ -89,21 +89,21 @@ class ExaminedPool:
     findings: list[Finding]
 
 
-def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
+def examine_pool(survey: Scan, roles: Roles) -> ExaminedPool | None:
     """None where the numbers cannot be used; the findings of the scan say why."""
     try:
-        numbers = usable_rows(found, roles)
+        numbers = usable_rows(survey, roles)
     except BadInput:
         return None
-    summary = summary_of(numbers, found.total, found.times)
-    told = (
-        calibration_finding(numbers, supplied=roles.probability is not None, times=found.times),
+    summary = summary_of(numbers, survey.total, survey.times)
+    findings = (
+        calibration_finding(numbers, supplied=roles.probability is not None, times=survey.times),
         direction_finding(numbers),
         alike_finding(numbers, roles),
         ties_finding(summary.scores, len(numbers.score)),
     )
     return ExaminedPool(
-        numbers=numbers, summary=summary, findings=[finding for finding in told if finding is not None]
+        numbers=numbers, summary=summary, findings=[finding for finding in findings if finding is not None]
     )
 
 
@@ -135,31 +135,31 @@ def examine_spec(
         display=pool.display, segments=pool.segments, positive=spec.labels.offered[0],
         negative=spec.labels.offered[1], threshold=pool.threshold,
     )
-    found, examined, ahead, looked_at = Scan(), None, None, None
+    survey, examined, ahead, looked_at = Scan(), None, None, None
     try:
         portion = portion_of(open_source(pool.source), sampling=sampling)
         looked_at = sample_json(portion)
         refused = _as_begin_would(spec, portion)
-        found = scan(portion, roles, watch.rows)
-        findings += sample_findings(portion, found.rows)
-        findings += judge_columns(found, roles)
+        survey = scan(portion, roles, watch.rows)
+        findings += sample_findings(portion, survey.rows)
+        findings += judge_columns(survey, roles)
         if refused is not None:
             findings.append(problem("pool", refused, "`assay begin` would refuse this pool"))
-        examined = examine_pool(found, roles)
+        examined = examine_pool(survey, roles)
         if examined is not None:
             findings += examined.findings
             if refused is None:
-                ahead, more = _prognosis(spec, examined, watch, found.times)
-                findings += more
+                ahead, cost_findings = _prognosis(spec, examined, watch, survey.times)
+                findings += cost_findings
     except BadInput as error:
         findings.append(_refused("pool.source", error, "correct the source, or name another one"))
-    if found.rows and spec.budget.labels > found.total:
-        findings.append(_too_many(spec, found.total))
-    if found.rows:
-        findings += _about_population(spec, found.total)
+    if survey.rows and spec.budget.labels > survey.total:
+        findings.append(_too_many(spec, survey.total))
+    if survey.rows:
+        findings += _about_population(spec, survey.total)
     findings += _places(recorded, store_of)
     return Examination(
-        subject=str(path), findings=findings, rows=found.total, roles=roles, rows_read=found.rows,
+        subject=str(path), findings=findings, rows=survey.total, roles=roles, rows_read=survey.rows,
         sample=looked_at,
         summary=examined.summary if examined else None, prognosis=ahead,
     )
@@ -183,10 +183,10 @@ def _any_outcome(
     try:
         portion = portion_of(open_source(spec.pool.source, spec.pool.id), sampling=sampling)
         looked_at = sample_json(portion)
-        read, more = _can_be_frozen(spec, portion)
+        read, freeze_findings = _can_be_frozen(spec, portion)
         rows = portion.total(read)
         findings += sample_findings(portion, read)
-        findings += more
+        findings += freeze_findings
     except BadInput as error:
         findings.append(_refused("pool", error, "correct the source, or name another one"))
     if rows and spec.budget.labels > rows:
@@ -203,12 +203,12 @@ def as_begin_would(text: str, portion: Portion, roles: Roles) -> list[Finding]:
     """What `begin` would say of the pool of a suggested spec, in YAML, and a simulated desk of its labels."""
     try:
         spec = Spec.from_json(parse_yaml(text, _SUGGESTED), _SUGGESTED)
-        found = _can_be_frozen(spec, portion)[1]
+        findings = _can_be_frozen(spec, portion)[1]
         if spec.desk.kind == "simulated" and roles.label is not None and portion.complete:
             answers = spec.labels.answers
             for _ in labelled_rows(spec.pool.source, spec.pool.id, roles.label, answers, key="labels"):
                 pass
-        return found
+        return findings
     except BadInput as error:
         return [problem("pool", str(error), "correct the source, or write a spec by hand")]
 
@@ -351,81 +351,81 @@ TARGETS = (0.10, 0.05, 0.02)      # half-widths a file is examined for
 
 def examine(
     subject: str, store_of: Callable[[Spec], Store], watch: ExaminationWatch = SILENT,
-    told: Told | None = None, *, sampling: bool = False,
+    hints: Told | None = None, *, sampling: bool = False,
 ) -> Examination:
     """Examine a spec (by its suffix), or a file, folder or glob of predictions; sampling: read a sample of a
     large one. Every problem is a finding.
 
-    Raises BadInput where `told` names a column that a file lacks, or goes with a spec, and for an address
+    Raises BadInput where `hints` names a column that a file lacks, or goes with a spec, and for an address
     that holds a secret.
     """
     refuse_secrets(subject, "what is to be examined")   # it is printed
     if not subject.endswith((".yaml", ".yml")):
-        return examine_file(subject, told or Told(), watch, sampling=sampling)
-    if told is not None:
-        told.refuse_beside_a_spec(subject)
+        return examine_file(subject, hints or Told(), watch, sampling=sampling)
+    if hints is not None:
+        hints.refuse_beside_a_spec(subject)
     return examine_spec(Path(subject), store_of, watch, sampling=sampling)
 
 
 def examine_file(
-    given: str, told: Told, watch: ExaminationWatch = SILENT, *, sampling: bool = False, forecast: bool = True
+    path: str, hints: Told, watch: ExaminationWatch = SILENT, *, sampling: bool = False, forecast: bool = True
 ) -> Examination:
     """Examine a file, folder or glob, and suggest a spec; sampling: read a sample of a large one; forecast:
     what labels would cost, which takes seconds. Raises BadInput for a column or a class that is not there."""
     try:
-        source = open_source(given)
-        written = [ok("source", said) for said in source.dialects()]
-        first = sample(source, column_names(source))
-        columns, unreadable = look_at_columns(first), unreadable_columns(first)
+        source = open_source(path)
+        written = [ok("source", dialect) for dialect in source.dialects()]
+        first_rows = sample(source, column_names(source))
+        columns, unreadable = look_at_columns(first_rows), unreadable_columns(first_rows)
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
-        return _broken(given, str(error))
+        return _broken(path, str(error))
     if not columns:
-        return _broken(given, f"{given}: no row has a value; a table has rows below its line of column names")
-    for one in unreadable:
-        if told.names(one.column):
-            raise BadInput(f"{given}: column {one.column!r} {one.says}; {one.remedy}")
-    roles = guess_roles(columns, told)
-    unread = tuple(one for one in unreadable if decides_by_name(one.column))
+        return _broken(path, f"{path}: no row has a value; a table has rows below its line of column names")
+    for flaw in unreadable:
+        if hints.names(flaw.column):
+            raise BadInput(f"{path}: column {flaw.column!r} {flaw.says}; {flaw.remedy}")
+    roles = guess_roles(columns, hints)
+    unread = tuple(flaw for flaw in unreadable if decides_by_name(flaw.column))
     roles = replace(roles, unread=(*roles.unread, *unread))
     if roles.id is None and len(source.files) == 1:
         roles = replace(roles, id=ROW_NUMBER)
     try:
-        found = scan(portion, roles, watch.rows)
+        survey = scan(portion, roles, watch.rows)
     except BadInput as error:
-        return _broken(given, str(error))
-    refuse_unknown_positive(found, roles)
-    examined, classes = _pool_of(found, roles)
+        return _broken(path, str(error))
+    refuse_unknown_positive(survey, roles)
+    examined, classes = _pool_of(survey, roles)
     of_classes = roles.outcome in ("two classes", "classes")
     if classes is not None and classes.question is not None and of_classes:
         roles = replace(roles, questions=(*roles.questions, classes.question))
-    findings = [*written, *sample_findings(portion, found.rows), *judge_columns(found, roles)]
+    findings = [*written, *sample_findings(portion, survey.rows), *judge_columns(survey, roles)]
     findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)
     ahead = None
     if examined is not None and usable and forecast:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
-        asked = tuple(map(measure, OF_TWO_CLASSES)) if supplied.prediction.any() else ()
+        measures = tuple(map(measure, OF_TWO_CLASSES)) if supplied.prediction.any() else ()
         ahead = of_all_rows(prognosis(
-            supplied, _auto_for(supplied, asked), Wanted(half_widths=TARGETS, measures=asked),
+            supplied, _auto_for(supplied, measures), Wanted(half_widths=TARGETS, measures=measures),
             worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds,
-        ), found.times)
+        ), survey.times)
         if supplied.confusion is not None:
             findings.append(ok("forecast", _BY_LABELS))
     text = None if roles.open else suggest_spec(
-        given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
+        path, roles, survey, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
-    people_see = roles.display or (roles.label is not None and not found.missing_labels)
+    people_see = roles.display or (roles.label is not None and not survey.missing_labels)
     if usable and text is not None and (people_see or roles.outcome != "two classes"):
-        more = as_begin_would(text, portion, roles)
-        findings += [one for one in more if one.level == "problem" or roles.outcome != "two classes"]
+        begin_findings = as_begin_would(text, portion, roles)
+        findings += [f for f in begin_findings if f.level == "problem" or roles.outcome != "two classes"]
     return Examination(
-        subject=given, findings=findings, rows=found.total, roles=roles,
+        subject=path, findings=findings, rows=survey.total, roles=roles,
         summary=examined.summary if examined else None, prognosis=ahead, spec=text,
-        rows_read=found.rows, sample=sample_json(portion),
-        labelled=roles.label is not None and found.rows > 0 and not found.missing_labels,
-        measured_lines=tuple(_measured(found, roles, classes)),
+        rows_read=survey.rows, sample=sample_json(portion),
+        labelled=roles.label is not None and survey.rows > 0 and not survey.missing_labels,
+        measured_lines=tuple(_measured(survey, roles, classes)),
     )
 
 
@@ -434,31 +434,31 @@ def _auto_for(pool: PoolColumns, measures: Sequence[Measure]) -> Choice:
     return auto(aim=Aim(measures=measures, predicted=pool.predicted, budget=HORIZON)) if measures else auto()
 
 
-def _measured(found: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:
+def _measured(survey: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:
     """Of which class the measures are, and above what an item is predicted positive."""
     if classes is None or roles.outcome not in ("two classes", "classes"):
         return
-    positive = (classes.predicted if found.prediction_names else classes.labelled)[0]
+    positive = (classes.predicted if survey.prediction_names else classes.labelled)[0]
     if roles.prediction or roles.outcome == "two classes":
         yield f"{', '.join(f'{name} of {positive}' for name in OF_TWO_CLASSES)} (--positive)"
     scale = roles.score or roles.probability
     if roles.prediction is None and roles.outcome == "two classes" and scale is not None:
-        yield f"predicted positive above {threshold_of(found, roles):g} of {scale} (--threshold)"
+        yield f"predicted positive above {threshold_of(survey, roles):g} of {scale} (--threshold)"
 
 
-def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:
+def _pool_of(survey: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:
     """The numbers of two classes with a score or a probability, where it is known what is what; and the names
     of any two classes."""
     try:
-        classes = class_names(found, roles)
+        classes = class_names(survey, roles)
     except BadInput:
         return None, None
     two = roles.outcome == "two classes"
-    return examine_pool(found, roles) if two and not roles.open else None, classes
+    return examine_pool(survey, roles) if two and not roles.open else None, classes
 
 
-def _broken(given: str, says: str) -> Examination:
+def _broken(path: str, says: str) -> Examination:
     what, _, remedy = says.removeprefix("pool.source: ").rpartition("; ")
     if not what:
         what, remedy = says, "give a file that can be read"
-    return Examination(subject=given, findings=[problem("source", what, remedy)])
+    return Examination(subject=path, findings=[problem("source", what, remedy)])

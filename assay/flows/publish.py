@@ -83,9 +83,9 @@ def told_from_python(store: Store, name: str, run: Any, *, uri: str | None, expe
     """
     mlflow = library()
     chosen = mlflow.active_run() if run is None else run
-    given = getattr(getattr(chosen, "info", None), "run_id", chosen)
-    where = mlflow.get_tracking_uri() if uri is None else tracking_address(uri)
-    return to_mlflow(store, name, where, experiment=experiment, run=given).run_id
+    run_id = getattr(getattr(chosen, "info", None), "run_id", chosen)
+    address = mlflow.get_tracking_uri() if uri is None else tracking_address(uri)
+    return to_mlflow(store, name, address, experiment=experiment, run=run_id).run_id
 
 
 def address_of_store(store: Store) -> str | None:
@@ -119,12 +119,12 @@ def evaluation_publication(opened: Opened) -> Publication:
 
 
 def _tags_of_evaluation(opened: Opened, standing: Standing) -> dict[str, str]:
-    told = {
+    tags = {
         "state": standing.state, "verdict": standing.verdict, "stopped_by": standing.stopped_by,
         "revision": standing.revision, "ledger": address_of_store(opened.ledger.store),
         "version": opened.versions.get("assay"),
     }
-    return {f"assay.{name}": str(value) for name, value in told.items() if value is not None}
+    return {f"assay.{name}": str(value) for name, value in tags.items() if value is not None}
 
 
 def _parameters(opened: Opened) -> dict[str, str]:
@@ -144,19 +144,19 @@ def _parameters(opened: Opened) -> dict[str, str]:
 
 def _points_of_moments(opened: Opened, finished: bool) -> Iterator[MetricPoint]:
     ledger = opened.ledger
-    told = moments(read_history(ledger), read_reissues(ledger), finished)
-    for step, moment in enumerate(told, 1):
+    timeline = moments(read_history(ledger), read_reissues(ledger), finished)
+    for step, moment in enumerate(timeline, 1):
         yield from _at_moment(opened, moment, step)
 
 
 def _at_moment(opened: Opened, moment: Moment, step: int) -> Iterator[MetricPoint]:
-    known = moment.known
-    when = read_closed(opened.ledger, known.round) or read_begun(opened.ledger)
+    look = moment.known
+    when = read_closed(opened.ledger, look.round) or read_begun(opened.ledger)
     if when is None:      # a crash lost both
         return
-    numbers = {"labels": known.labels, "rounds": known.round}
+    numbers = {"labels": look.labels, "rounds": look.round}
     yield from points_of(PREFIX + "evaluation", numbers, step, when, step)
-    for row in known.rows:
+    for row in look.rows:
         ends = {"": row.value, "lower": row.lower, "upper": row.upper}
         yield from points_of(metric_name(row), ends, step, when, step)
 
@@ -177,14 +177,14 @@ def monitor_publication(store: Store, name: str) -> Publication:
     place = address_of_store(store)
     files = history_files(history)
     newest = next((row for row in reversed(history.rows) if row.verdict is not None), None)
-    told = {
+    tags = {
         "state": history.rows[-1].state if history.rows else None, "ledger": place,
         "verdict": newest.state if newest else None, "window": newest.window if newest else None,
     }
     return Publication(
         identity=sha256(f"{place or store.url} {name}".encode()).hexdigest()[:32],
         name=f"monitors/{name}",
-        tags={f"assay.{key}": value for key, value in told.items() if value is not None},
+        tags={f"assay.{key}": value for key, value in tags.items() if value is not None},
         parameters=prefixed({"monitor": name, "measure": history.measure}),
         points=list(_points_of_windows(history, spec)),
         files={f"{PREFIX}{name}": files[name] for name in _MONITOR_FILES},
@@ -214,7 +214,7 @@ def _metric(verdict: WindowVerdict, place: PlaceVerdict) -> str:
 
 def _numbers(place: PlaceVerdict) -> dict[str, float | int | None]:
     m = place.measured
-    limits: dict[str, float | int | None] = {f"limit.{one.name}": one.value for one in place.limits}
+    limits: dict[str, float | int | None] = {f"limit.{limit.name}": limit.value for limit in place.limits}
     return {"": m.value, "lower": m.lower, "upper": m.upper, "labels": m.labels, **limits}
 
 
@@ -222,7 +222,7 @@ def _numbers(place: PlaceVerdict) -> dict[str, float | int | None]:
 
 @retried
 def scores_of_labels(
-    opened: Opened, found: PoolSample, tool: str, *, target: str | None, run: str | None
+    opened: Opened, sample: PoolSample, tool: str, *, target: str | None, run: str | None
 ) -> bytes:
     """The file that the tool takes in.
 
@@ -234,20 +234,20 @@ def scores_of_labels(
     format = score_format(tool, run)
     column = target or format.target
     try:
-        targets = column_as_texts(opened.spec, opened.ledger, opened.manifest, found.rows, column)
+        targets = column_as_texts(opened.spec, opened.ledger, opened.manifest, sample.rows, column)
     except BadInput as error:
         if target is None:
             raise BadInput(f"--scores {tool}: what each score is of stands in column {column!r}, unless "
                            f"--target names another: {error}") from None
         raise BadInput(f"--target {column}: {error}") from None
-    missing = [row.item_id for row, value in zip(found.rows, targets, strict=True) if not value]
+    missing = [row.item_id for row, value in zip(sample.rows, targets, strict=True) if not value]
     if missing:
         raise BadInput(f"--target: item {missing[0]!r} has nothing in column {column!r}, so nobody knows "
                        f"what its score is of ({len(missing):,} of {len(targets):,} labelled items)")
     answers = opened.spec.labels.answers
     return format.write(ScoresOut(
-        evaluation=opened.name, item_ids=[row.item_id for row in found.rows],
-        labels=[answers.value(code) for code in found.sample.label.tolist()], targets=targets,
+        evaluation=opened.name, item_ids=[row.item_id for row in sample.rows],
+        labels=[answers.value(code) for code in sample.sample.label.tolist()], targets=targets,
         estimates=_of_whole_pool(opened), run=run,
     ))
 
@@ -259,8 +259,8 @@ def write_scores(file: Path, content: bytes) -> None:
 
 
 def _of_whole_pool(opened: Opened) -> list[MeasureEstimate]:
-    known = current_standing(opened).known
-    return [] if known is None else [row for row in known.estimates if row.segment is None]
+    look = current_standing(opened).known
+    return [] if look is None else [row for row in look.estimates if row.segment is None]
 
 
 @retried
@@ -269,15 +269,15 @@ def send_results(store: Store, name: str) -> int:
 
     Raises BadInput where there is no estimate yet, MissingExtra and EventsNotSent.
     """
-    now = datetime.now(UTC)
+    moment = datetime.now(UTC)
     if means_monitor(store, name):
         monitor = name.removeprefix(layout.MONITORS_PREFIX)
-        found = events_of_monitor(read_monitor_history(store, monitor), now)
+        events = events_of_monitor(read_monitor_history(store, monitor), moment)
     else:
         standing = current_standing(open_evaluation(store, name))
         estimates = () if standing.known is None else standing.known.estimates
-        found = events_of_evaluation(name, estimates, standing.verdict, now)
-    if not found:
+        events = events_of_evaluation(name, estimates, standing.verdict, moment)
+    if not events:
         raise BadInput(f"{name!r} has no estimate yet, so there is nothing to send")
-    send_events(found)
-    return len(found)
+    send_events(events)
+    return len(events)

@@ -65,25 +65,25 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_revision
 
 
-def labels_now(people: People, asked: AskedRound, decided: Sequence[Decided]) -> dict[str, Decided]:
+def labels_now(people: People, round_: AskedRound, decided: Sequence[Decided]) -> dict[str, Decided]:
     """Item -> what it comes to now.
 
-    asked     the round's batches, as they were read once more
+    round_     the round's batches, as they were read once more
     decided   what the round's items came to so far
     """
-    tallies, fresh = asked.tallies, {one.item_id: one for one in asked.labels(early=True)}
-    now = {}
+    tallies, fresh = round_.tallies, {row.item_id: row for row in round_.labels(early=True)}
+    labels = {}
     for before in decided:
-        now[before.item_id] = before
+        labels[before.item_id] = before
         # nobody was asked about an item whose label was bought before
         if before.item_id in tallies and not say_the_same(
-            people.ledger, asked.planned.number, before, fresh[before.item_id]
+            people.ledger, round_.planned.number, before, fresh[before.item_id]
         ):
-            now[before.item_id] = relabelled(
+            labels[before.item_id] = relabelled(
                 before, fresh[before.item_id], tallies[before.item_id],
-                on_desk=before.item_id in asked.present,
+                on_desk=before.item_id in round_.present,
             )
-    return now
+    return labels
 
 
 def relabelled(before: Decided, fresh: Decided, tally: AnswerTally, *, on_desk: bool) -> Decided:
@@ -107,8 +107,8 @@ def say_the_same(ledger: Ledger, number: int, before: Decided, after: Decided) -
     """Whether the answers behind both say the same: a file that is saved again has new times, and no news."""
     if before.annotations == after.annotations:
         return True
-    then, now = (read_answers(ledger, number, one.annotations) for one in (before, after))
-    return _said(then) == _said(now)
+    then, new_answers = (read_answers(ledger, number, row.annotations) for row in (before, after))
+    return _said(then) == _said(new_answers)
 
 
 def _said(answers: Iterable[Annotation]) -> set[tuple[str, int, str, str | None]]:
@@ -137,30 +137,30 @@ class Unchanged:
         self._before = retried(find_looks)(people.ledger)
         self._found: dict[int, LookedAt] = {}
 
-    def holds(self, number: int, last: Revision | None) -> bool:
+    def holds(self, number: int, revision: Revision | None) -> bool:
         """Whether a round's labels need no look: the desk is read.
 
-        last: the newest revision.
+        revision: the newest revision.
         """
-        kept = self._found.get(number) or self._before.rounds.get(number)
-        if kept is None:
+        memo = self._found.get(number) or self._before.rounds.get(number)
+        if memo is None:
             return False
-        read = [self._read(number, list(kept.items), kept)]
-        if kept.again:
-            read.append(self._read(number, kept.again, kept, asking=2))
-        return _desk_said(read, number, last) == kept.said
+        read = [self._read(number, list(memo.items), memo)]
+        if memo.again:
+            read.append(self._read(number, memo.again, memo, asking=2))
+        return _desk_said(read, number, revision) == memo.said
 
-    def note(self, asked: AskedRound, last: Revision | None) -> None:
+    def note(self, round_: AskedRound, revision: Revision | None) -> None:
         """A look changed no label of a round, as of this revision: keep that, where it will hold."""
-        first, second = asked.first, asked.second
-        askings = [first] if second is None else [first, second]
-        number = asked.planned.number
-        again = () if second is None else tuple(item.item_id for item in second.batch.items)
-        if not all(_all_there(one) for one in askings) or self._may_be_asked_again(asked, again):
+        first_asking, second_asking = round_.first, round_.second
+        askings = [first_asking] if second_asking is None else [first_asking, second_asking]
+        number = round_.planned.number
+        repeats = () if second_asking is None else tuple(item.item_id for item in second_asking.batch.items)
+        if not all(_all_there(asking) for asking in askings) or self._may_be_asked_again(round_, repeats):
             return
         self._found[number] = LookedAt(
-            items={item.item_id: item.shown for item in first.batch.items}, again=again,
-            said=_desk_said([(one.answers, one.present) for one in askings], number, last),
+            items={item.item_id: item.shown for item in first_asking.batch.items}, again=repeats,
+            said=_desk_said([(asking.answers, asking.present) for asking in askings], number, revision),
         )
 
     def keep(self) -> None:
@@ -170,34 +170,34 @@ class Unchanged:
             retried(write_looks)(self._people.ledger, self._before, self._found)
 
     def _read(
-        self, number: int, items: Sequence[str], kept: LookedAt, asking: int = 1
+        self, number: int, items: Sequence[str], memo: LookedAt, asking: int = 1
     ) -> tuple[Sequence[Annotation], frozenset[str]]:
         """What the desk says now, and of which items."""
-        asked = [Item(item_id=item, shown=kept.items[item]) for item in items]
+        batch_items = [Item(item_id=item, shown=memo.items[item]) for item in items]
         collected = collect_answers(
             self._people.desk,
-            Batch(evaluation=self._people.ledger.name, round=number, items=asked, asking=asking),
+            Batch(evaluation=self._people.ledger.name, round=number, items=batch_items, asking=asking),
         )
         return collected.annotations, collected.present
 
-    def _may_be_asked_again(self, asked: AskedRound, again: Sequence[str]) -> bool:
+    def _may_be_asked_again(self, round_: AskedRound, repeats: Sequence[str]) -> bool:
         """Whether enough people ever skipped an item that was not asked twice, by all the ledger holds."""
         if not self._people.asks_twice:
             return False
         skips: dict[str, set[str]] = {}
-        for one in self._all_answers(asked):
-            if one.kind == "skip" and one.asking == 1:
-                skips.setdefault(one.item_id, set()).add(one.annotator)
-        once = {item.item_id for item in asked.first.batch.items} - set(again)
+        for answer in self._all_answers(round_):
+            if answer.kind == "skip" and answer.asking == 1:
+                skips.setdefault(answer.item_id, set()).add(answer.annotator)
+        once = {item.item_id for item in round_.first.batch.items} - set(repeats)
         return any(len(skips.get(item, ())) >= self._people.annotators for item in once)
 
-    def _all_answers(self, asked: AskedRound) -> list[Annotation]:
+    def _all_answers(self, round_: AskedRound) -> list[Annotation]:
         """Those that the desk said now, and all that it ever said."""
-        ledger, number = self._people.ledger, asked.planned.number
-        there = (layout.annotation.match(key) for key in ledger.keys(layout.annotations(ledger.name, number)))
-        named = {found[2] for found in there if found is not None}
-        earlier = named - {_name(one) for one in asked.answers}
-        return [*asked.answers, *(packed_answers(ledger, number, earlier) if earlier else ())]
+        ledger, number = self._people.ledger, round_.planned.number
+        hits = (layout.annotation.match(key) for key in ledger.keys(layout.annotations(ledger.name, number)))
+        names = {match[2] for match in hits if match is not None}
+        earlier = names - {_name(answer) for answer in round_.answers}
+        return [*round_.answers, *(packed_answers(ledger, number, earlier) if earlier else ())]
 
 
 def _all_there(asking: Asking) -> bool:
@@ -209,56 +209,56 @@ def _name(answer: Annotation) -> str:
 
 
 def _desk_said(
-    read: Sequence[tuple[Sequence[Annotation], frozenset[str]]], number: int, last: Revision | None
+    read: Sequence[tuple[Sequence[Annotation], frozenset[str]]], number: int, revision: Revision | None
 ) -> str:
     """A digest of what the desk said of each asking, and of what a revision made of the round's items."""
-    revised = [item.decided for item in (last.items if last else ()) if item.round == number]
+    revised = [item.decided for item in (revision.items if revision else ()) if item.round == number]
     return layout.digest(record.to_json({
         "desk": [[sorted(map(_name, answers)), sorted(present)] for answers, present in read],
-        "revised": [record.plain(one) for one in revised],
+        "revised": [record.plain(row) for row in revised],
     }))
 
 
 # Which items of the closed rounds have another label now than they had so far.
 
 def changed_items(
-    people: People, folded: Fold, last: Revision | None, unchanged: Unchanged, *, only_gaps: bool
+    people: People, folded: Fold, revision: Revision | None, unchanged: Unchanged, *, only_gaps: bool
 ) -> tuple[RevisedItem, ...] | None:
-    """The items of the revision after `last`, those of `last` included; None if nothing changed.
+    """The items of the revision after `revision`, those of `revision` included; None if nothing changed.
 
     unchanged   what earlier looks found; rounds of which that still holds are not read
     only_gaps   read only rounds that were closed with items unanswered which no later round asked again.
     """
     asked_last = cache(lambda: _asked_last(folded))
-    found: dict[tuple[int, str], RevisedItem] = {
+    items: dict[tuple[int, str], RevisedItem] = {
         (item.round, item.decided.item_id): replace(item, changed=False, by=())
-        for item in (last.items if last else ())
+        for item in (revision.items if revision else ())
     }
     changed = False
     for number in range(1, folded.state.round + 1):
         if only_gaps and not folded.closed[number - 1].has_gaps:
             continue
-        if unchanged.holds(number, last) or not _own(folded, number, asked_last()):
+        if unchanged.holds(number, revision) or not _own(folded, number, asked_last()):
             continue
         closed = in_full(people.ledger, folded.closed[number - 1])
-        decided = revised(number, closed.decided or (), last)
-        own = [one for one in decided if number >= asked_last().get((one.cell, one.rank), 0)]
-        if only_gaps and all(one.came_to != "unanswered" for one in own):
+        decided = revised(number, closed.decided or (), revision)
+        own_rows = [row for row in decided if number >= asked_last().get((row.cell, row.rank), 0)]
+        if only_gaps and all(row.came_to != "unanswered" for row in own_rows):
             continue
-        asked = reread_round(people, closed.planned, own_answers(people.opened, number))
-        now = labels_now(people, asked, decided)
-        differing = [one for one in own if now[one.item_id].came_to != one.came_to]
+        round_ = reread_round(people, closed.planned, own_answers(people.opened, number))
+        labels = labels_now(people, round_, decided)
+        differing = [row for row in own_rows if labels[row.item_id].came_to != row.came_to]
         for before in differing:
-            after = now[before.item_id]
+            after = labels[before.item_id]
             digests = set(before.annotations) ^ set(after.annotations)
-            found[number, before.item_id] = RevisedItem(
+            items[number, before.item_id] = RevisedItem(
                 round=number, decided=after, changed=True, by=annotators_of(people.ledger, number, digests)
             )
         if differing:
             changed = True
         else:
-            unchanged.note(asked, last)
-    return tuple(found[place] for place in sorted(found)) if changed else None
+            unchanged.note(round_, revision)
+    return tuple(items[place] for place in sorted(items)) if changed else None
 
 
 def _own(folded: Fold, number: int, asked_last: Mapping[tuple[int, int], int]) -> bool:
@@ -270,7 +270,7 @@ def _own(folded: Fold, number: int, asked_last: Mapping[tuple[int, int], int]) -
 
 def _asked_last(folded: Fold) -> Mapping[tuple[int, int], int]:
     """(cell, rank) -> the last round that asked the item, the open one included."""
-    rounds = [one.planned for one in folded.closed]
+    rounds = [round_.planned for round_ in folded.closed]
     if folded.open_round:
         rounds.append(folded.open_round)
     return {
@@ -292,14 +292,14 @@ def catch_up(opened: Opened, folded: Fold, *, finished: bool) -> Revision | None
     folded     the closed rounds, all of them estimated and sealed
     finished   the evaluation has stopped
     """
-    last = retried(last_revision)(opened.ledger)
-    if last is None:
+    revision = retried(last_revision)(opened.ledger)
+    if revision is None:
         return None
-    _complete(opened, folded, last)
-    if last.rounds < folded.state.round:
-        last = write_revision(opened.ledger, reissued(last, folded.state.round, finished))
-        _complete(opened, folded, last)
-    return last
+    _complete(opened, folded, revision)
+    if revision.rounds < folded.state.round:
+        revision = write_revision(opened.ledger, reissued(revision, folded.state.round, finished))
+        _complete(opened, folded, revision)
+    return revision
 
 
 def look_again(
@@ -314,17 +314,17 @@ def look_again(
     opened = people.opened
     unchanged = Unchanged(people)
     for _ in range(TRIES):
-        last = catch_up(opened, folded, finished=finished)
-        items = changed_items(people, folded, last, unchanged, only_gaps=only_gaps)
+        revision = catch_up(opened, folded, finished=finished)
+        items = changed_items(people, folded, revision, unchanged, only_gaps=only_gaps)
         unchanged.keep()
         if items is None:
-            return last
-        number = last.number + 1 if last else 1
-        mine = Revision(number=number, rounds=folded.state.round, finished=finished, items=items)
-        written = write_revision(opened.ledger, mine)
+            return revision
+        number = revision.number + 1 if revision else 1
+        new_revision = Revision(number=number, rounds=folded.state.round, finished=finished, items=items)
+        written = write_revision(opened.ledger, new_revision)
         _complete(opened, folded, written)
-        if written == mine:
-            changed = plural(len(mine.changed), "label")
+        if written == new_revision:
+            changed = plural(len(new_revision.changed), "label")
             _log.info("%s: revision %d, %s changed", opened.name, number, changed)
             return written
     return catch_up(opened, folded, finished=finished)
@@ -332,11 +332,11 @@ def look_again(
 
 def nothing_to_complete(opened: Opened, rounds: int) -> bool:
     """Whether `catch_up` has nothing to do after so many rounds: it need not be called."""
-    last = retried(last_revision)(opened.ledger)
-    return last is None or (
-        last.rounds == rounds
-        and retried(read_revised_estimate)(opened.ledger, last.number) is not None
-        and retried(opened.ledger.exists)(layout.revision_seal(opened.name, last.number))
+    revision = retried(last_revision)(opened.ledger)
+    return revision is None or (
+        revision.rounds == rounds
+        and retried(read_revised_estimate)(opened.ledger, revision.number) is not None
+        and retried(opened.ledger.exists)(layout.revision_seal(opened.name, revision.number))
     )
 
 
@@ -345,8 +345,8 @@ def nothing_new(people: People, rounds: int) -> bool:
 
     The rounds are not read. False may mean that it is not known.
     """
-    unchanged, last = Unchanged(people), retried(last_revision)(people.ledger)
-    return all(unchanged.holds(number, last) for number in range(1, rounds + 1))
+    unchanged, revision = Unchanged(people), retried(last_revision)(people.ledger)
+    return all(unchanged.holds(number, revision) for number in range(1, rounds + 1))
 
 
 def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:
@@ -368,8 +368,8 @@ def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:
 def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""
     statistics = opened.statistics
-    closed = [in_full(opened.ledger, one) for one in folded.closed[: revision.rounds]]
-    effective = with_revision([one.decided or () for one in closed], revision)
+    closed = [in_full(opened.ledger, round_) for round_ in folded.closed[: revision.rounds]]
+    effective = with_revision([round_.decided or () for round_ in closed], revision)
     rounds = _answered_now(closed, effective)
     labelled = not_begun(statistics).labelled
     for decided in effective:
@@ -379,8 +379,8 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
         labelled=labelled,
         last_asked=len(effective[-1]),
         closed=tuple(
-            ClosedRound(planned=one.planned, labels=now.code)
-            for one, now in zip(closed, rounds, strict=True)
+            ClosedRound(planned=round_.planned, labels=draws.code)
+            for round_, draws in zip(closed, rounds, strict=True)
         ),
         as_if=statistics.revised_as_if(rounds),
     )
@@ -389,12 +389,12 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
 def revised_estimate(opened: Opened, folded: Fold, revision: Revision) -> RoundEstimate:
     """The estimates after the last round a revision covers, with its labels: computed, not read."""
     statistics = opened.as_of(revision.rounds).statistics
-    found = revised_fold(opened, folded, revision).estimate(statistics, opened.segments)
+    look = revised_fold(opened, folded, revision).estimate(statistics, opened.segments)
     estimates, systems, segments = (
-        tuple(replace(one, revision=revision.number) for one in several)
-        for several in (found.estimates, found.systems, found.segments)
+        tuple(replace(row, revision=revision.number) for row in rows)
+        for rows in (look.estimates, look.systems, look.segments)
     )
-    return replace(found, estimates=estimates, systems=systems, segments=segments)
+    return replace(look, estimates=estimates, systems=systems, segments=segments)
 
 
 def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> AnnotatorQuality | None:
@@ -402,8 +402,8 @@ def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> Anno
 
     Answers to gold are those the rounds were closed with: a look does not read gold again.
     """
-    closed = [in_full(opened.ledger, one) for one in folded.closed[: revision.rounds]]
-    annotating = Annotating(opened, with_revision([one.decided or () for one in closed], revision))
+    closed = [in_full(opened.ledger, round_) for round_ in folded.closed[: revision.rounds]]
+    annotating = Annotating(opened, with_revision([round_.decided or () for round_ in closed], revision))
     then = opened.as_of(revision.rounds)
     record = annotators_record(then, annotating, revised_fold(opened, folded, revision))
     return None if record is None else replace(record, revision=revision.number)
@@ -415,21 +415,21 @@ def _answered_now(
     """The rounds with the labels of now, draws of items labelled earlier included."""
     label: dict[tuple[int, int], float] = {}
     for decided in effective:
-        label |= {(one.cell, one.rank): one.code for one in decided if one.reason != "unanswered"}
+        label |= {(row.cell, row.rank): row.code for row in decided if row.reason != "unanswered"}
     return [
-        one.answered(shares_of_draws(one.planned, decided), _labels_now(one, decided, label))
-        for one, decided in zip(closed, effective, strict=True)
+        round_.answered(shares_of_draws(round_.planned, decided), _labels_now(round_, decided, label))
+        for round_, decided in zip(closed, effective, strict=True)
     ]
 
 
 def _labels_now(
-    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], float]
+    round_: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], float]
 ) -> Floats:
-    own = {(d.cell, d.rank): d.code for d in decided}
-    now = one.labels.copy()
-    plan = one.planned.plan
-    for t, (cell, rank, known) in enumerate(
-        zip(plan.cell.tolist(), plan.rank.tolist(), one.planned.known, strict=True)
+    own_labels = {(d.cell, d.rank): d.code for d in decided}
+    labels = round_.labels.copy()
+    plan = round_.planned.plan
+    for t, (cell, rank, known_label) in enumerate(
+        zip(plan.cell.tolist(), plan.rank.tolist(), round_.planned.known, strict=True)
     ):
-        now[t] = own[cell, rank] if known is None else label[cell, rank]
-    return now
+        labels[t] = own_labels[cell, rank] if known_label is None else label[cell, rank]
+    return labels

@@ -70,13 +70,13 @@ def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
     Raises NoLabels before the first label, and BadInput where the items have no known chances, and where it
     is not said which of several questions is meant.
     """
-    several = asks_several(opened.question)
+    many_questions = asks_several(opened.question)
     names = opened.spec.labels.answers.questions
-    if several and question not in names:
+    if many_questions and question not in names:
         what = "say which of its" if question is None else f"{question!r} is none of its"
         raise BadInput(f"evaluation {opened.name!r} asks several questions, and each item has a weight for "
                        f"each; {what} questions: {', '.join(names)} (--question)")
-    if question is not None and not several:
+    if question is not None and not many_questions:
         raise BadInput(f"evaluation {opened.name!r} asks one question; leave out --question")
     folded, newest = fold(opened.ledger, opened.statistics), last_revision(opened.ledger)
     if newest is not None and newest.rounds:
@@ -107,17 +107,17 @@ def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
 
 def _of_question(opened: Opened, folded: Fold, name: str, revision: int) -> PoolSample:
     """The items that answer one of several questions."""
-    [one] = [found for found in each_question(opened.question, folded.state) if found.name == name]
-    if not one.state.labels:
+    [part] = [part for part in each_question(opened.question, folded.state) if part.name == name]
+    if not part.state.labels:
         raise NoLabels(f"evaluation {opened.name!r} has no answer to {name!r} yet")
     sample = weighted_sample(
-        one.question, one.state, one.rounds([closed.labelled({}) for closed in folded.closed])
+        part.question, part.state, part.rounds([closed.labelled({}) for closed in folded.closed])
     )
     rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(sample.cell, sample.rank)
     return PoolSample(
         sample=sample, rows=rows,
-        items=of_question(one.kind, one.number, items_of(rows, of_positive=False), rows),
-        kind=one.kind.each[one.number].kind, folded=folded, revision=revision,
+        items=of_question(part.kind, part.number, items_of(rows, of_positive=False), rows),
+        kind=part.kind.each[part.number].kind, folded=folded, revision=revision,
     )
 
 
@@ -125,27 +125,27 @@ def exported_questions(opened: Opened, *, shown: bool) -> tuple[dict[str, Sequen
     """As `exported`, of several questions: a row for each item that was read, and for each question what it
     was labelled, what was predicted and what it stands for, `label:NAME` and so on.  None where a question
     was not answered.  And the revision of the labels."""
-    whole, by_question = _joined_samples(opened)
+    full_sample, by_question = _joined_samples(opened)
     columns = {
-        name: values for name, values in exported(opened, whole, shown=shown).items()
+        name: values for name, values in exported(opened, full_sample, shown=shown).items()
         if name not in ("label", "sample_weight")
     }
     place = {item: at for at, item in enumerate(columns["item_id"])}
-    for entry, found in by_question:
-        named: dict[str, list[Any]] = {
+    for entry, sample in by_question:
+        fields: dict[str, list[Any]] = {
             key: [None] * len(place) for key in ("label", "prediction", "sample_weight")
         }
-        at = [place[row.item_id] for row in found.rows]
-        answers, predicted = opened.spec.labels.answers.questions[entry], found.items.prediction
-        for i, where in enumerate(at):
-            named["label"][where] = answers.value(float(found.sample.label[i]))
-            named["sample_weight"][where] = float(found.sample.weight[i])
+        at = [place[row.item_id] for row in sample.rows]
+        answers, predicted = opened.spec.labels.answers.questions[entry], sample.items.prediction
+        for i, position in enumerate(at):
+            fields["label"][position] = answers.value(float(sample.sample.label[i]))
+            fields["sample_weight"][position] = float(sample.sample.weight[i])
             if predicted.shape[1]:
-                named["prediction"][where] = answers.value(float(predicted[i, 0]))
+                fields["prediction"][position] = answers.value(float(predicted[i, 0]))
         if not predicted.shape[1]:
-            del named["prediction"]
-        columns |= {f"{key}:{entry}": values for key, values in named.items()}
-    return columns, whole.revision
+            del fields["prediction"]
+        columns |= {f"{key}:{entry}": values for key, values in fields.items()}
+    return columns, full_sample.revision
 
 
 def _joined_samples(opened: Opened) -> tuple[PoolSample, list[tuple[str, PoolSample]]]:
@@ -156,18 +156,18 @@ def _joined_samples(opened: Opened) -> tuple[PoolSample, list[tuple[str, PoolSam
             by_question.append((name, read_sample(opened, name)))
     if not by_question:
         raise NoLabels(f"evaluation {opened.name!r} has no label yet")
-    first = by_question[0][1]
-    rounds = [closed.labelled({}) for closed in first.folded.closed]
+    first_sample = by_question[0][1]
+    rounds = [closed.labelled({}) for closed in first_sample.folded.closed]
     sample = unweighted_sample(rounds, opened.question.cells.relevant)
     rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(sample.cell, sample.rank)
-    return replace(first, sample=sample, rows=rows), by_question
+    return replace(first_sample, sample=sample, rows=rows), by_question
 
 
-def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
+def exported(opened: Opened, pool_sample: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
     """The columns of `tasks.weighted.items`, a row for each labelled item, in the order of the draws."""
-    sample, rows, n = found.sample, found.rows, len(found.sample)
+    sample, rows, n = pool_sample.sample, pool_sample.rows, len(pool_sample.sample)
     spec, answers = opened.spec, opened.spec.labels.answers
-    planned = [one.planned for one in found.folded.closed]
+    planned = [round_.planned for round_ in pool_sample.folded.closed]
     columns: dict[str, Sequence[Any]] = {
         "item_id": [row.item_id for row in rows],
         "label": [answers.value(code) for code in sample.label.tolist()],
@@ -197,7 +197,7 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
             for number, draw in zip(sample.round.tolist(), sample.draw.tolist(), strict=True)
         ]
         columns |= {f"shown:{name}": [text.get(name, "") for text in texts] for name in spec.pool.display}
-    kinds = [probability_kind(one.plan) for one in planned]
+    kinds = [probability_kind(round_.plan) for round_ in planned]
     return columns | {
         "cell": sample.cell.tolist(),
         "stratum": [opened.statistics.stratum(cell) for cell in sample.cell.tolist()],
@@ -206,7 +206,7 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
         "probability_kind": [kinds[number - 1] for number in sample.round.tolist()],
         "sample_weight": sample.weight.tolist(),
         "evaluation": [opened.name] * n,
-        "revision": [found.revision] * n,
+        "revision": [pool_sample.revision] * n,
         "seed": [spec.seed] * n,
         "pool_items": [opened.manifest.rows] * n,
         "pool_digest": [opened.manifest.digest] * n,
@@ -237,66 +237,66 @@ class NewAnswer:
     notes: Sequence[str] = ()
 
 
-def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewAnswer:
+def new_estimates(opened: Opened, sample: PoolSample, request: NewQuestion) -> NewAnswer:
     """Every measure, at the threshold or of the system, in the segment.
 
     Raises BadInput for a measure, column or value that is not there, and for a source that is no longer what
     was frozen.
     """
-    if asked.threshold is not None and asked.system is not None:
+    if request.threshold is not None and request.system is not None:
         raise BadInput("--threshold makes predictions of the pool's score, --system has its own: give one")
-    if asked.question is not None and (asked.threshold is not None or asked.system is not None):
+    if request.question is not None and (request.threshold is not None or request.system is not None):
         raise BadInput("--threshold and --system make other predictions of an evaluation with one question; "
                        "with --question leave them out")
     simple = opened.spec.pool.weight is None or opened.spec.pool.strata is not None
-    if asked.about == "population" and not simple:
+    if request.about == "population" and not simple:
         raise BadInput("--about: is 'population', and a weighted pool is no simple sample of one; leave "
                        "it out")
-    curves = [written for written in asked.measures if of_scores(named_measure(written)[0])]
-    if curves and (asked.threshold is not None or asked.system is not None):
-        given = "--threshold" if asked.threshold is not None else "--system"
-        raise BadInput(f"{curves[0]!r} is made of the scores of the pool, and {given} makes other "
+    curves = [written for written in request.measures if of_scores(named_measure(written)[0])]
+    if curves and (request.threshold is not None or request.system is not None):
+        option = "--threshold" if request.threshold is not None else "--system"
+        raise BadInput(f"{curves[0]!r} is made of the scores of the pool, and {option} makes other "
                        "predictions; leave one of them out")
-    measures = [measure_of(opened, found.kind, *named_measure(written)) for written in asked.measures]
-    of = Labelled(items=_items(opened, found, asked), among=equal_to(
-        *_segment(opened, found, asked.segment), n=len(found.rows)
+    measures = [measure_of(opened, sample.kind, *named_measure(written)) for written in request.measures]
+    of = Labelled(items=_items(opened, sample, request), among=equal_to(
+        *_segment(opened, sample, request.segment), n=len(sample.rows)
     ))
     rows: list[MeasureEstimate] = []
     # where systems are compared, the pool's own predictions are those of the baseline
-    told = opened.statistics.intervals_about
-    if asked.about is not None:
-        told = replace(told, about=asked.about)
-    system = asked.system or next(iter(opened.spec.pool.compared), None)
+    intervals = opened.statistics.intervals_about
+    if request.about is not None:
+        intervals = replace(intervals, about=request.about)
+    system = request.system or next(iter(opened.spec.pool.compared), None)
     for measure in measures:
-        reason = _cannot_be_drawn(opened, found, asked, measure, of)
-        several = weighted_estimates(
-            found.kind, [measure], found.sample, of, opened.confidence, told
+        reason = _cannot_be_drawn(opened, sample, request, measure, of)
+        estimates = weighted_estimates(
+            sample.kind, [measure], sample.sample, of, opened.confidence, intervals
         )
-        for part, e in enumerate(several):
-            row = _row(found, system, asked, e if reason is None else _withheld(e, reason))
+        for part, e in enumerate(estimates):
+            row = _row(sample, system, request, e if reason is None else _withheld(e, reason))
             point = measure.points[part] if measure.points else None
             rows.append(row if point is None else replace(
                 row, measure=point.measure, at=point.at, curve=measure.name,
             ))
-    return NewAnswer(rows=rows, notes=_notes(opened, found, asked))
+    return NewAnswer(rows=rows, notes=_notes(opened, sample, request))
 
 
-def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewAnswer:
+def reused_estimates(opened: Opened, sample: PoolSample, request: NewQuestion) -> NewAnswer:
     """Every measure of the whole pool by the method's own estimate and interval, from the same draws.
 
     Raises BadInput where the method has none of other measures, and for parts of the pool and for other
     predictions: its sums are over predictions as they were frozen.
     """
-    if asked.threshold is not None or asked.system is not None or asked.segment is not None:
+    if request.threshold is not None or request.system is not None or request.segment is not None:
         raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
                        "--system and --segment")
-    if asked.about is not None:
+    if request.about is not None:
         raise BadInput("--reuse has the interval that the method itself makes; leave --about out")
-    measures = [measure_of_two_classes(written) for written in asked.measures]
-    for one in measures:
-        _refuse_of_all_classes(opened, found.kind, one.name.partition("(")[0])
-    several = reuse(opened.question, found.folded.state, measures)
-    return NewAnswer(rows=[_row(found, None, asked, e) for e in several])
+    measures = [measure_of_two_classes(written) for written in request.measures]
+    for measure in measures:
+        _refuse_of_all_classes(opened, sample.kind, measure.name.partition("(")[0])
+    estimates = reuse(opened.question, sample.folded.state, measures)
+    return NewAnswer(rows=[_row(sample, None, request, e) for e in estimates])
 
 
 def measure_of(
@@ -311,13 +311,13 @@ def measure_of(
     of_class: dict[str, Setting] = {}
     if positive is not None and family and "class" in family.options:
         of_class = {"class": positive}
-    given = {**of_class, **options}
+    settings = {**of_class, **options}
     grids = {}
-    if needs_grid(kind, name) and given.get("class") in kind.parts:
-        part = kind.parts.index(str(given["class"]))
+    if needs_grid(kind, name) and settings.get("class") in kind.parts:
+        part = kind.parts.index(str(settings["class"]))
         grids = {part: grid_of_pool(opened.spec, opened.ledger.store, opened.manifest, part)}
     return outcome_measure(
-        name, kind, opened.manifest.rows, options=given, grids=grids, weights=weights_of_pool(opened)
+        name, kind, opened.manifest.rows, options=settings, grids=grids, weights=weights_of_pool(opened)
     )
 
 
@@ -328,60 +328,62 @@ def weights_of_pool(opened: Opened) -> PoolWeights | None:
 
 def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:
     """Raises BadInput for a measure of every class, where a label says of one alone whether it is the one."""
-    one, family = opened.spec.labels.one_class, MEASURES_BY_KIND.get((kind.name, name))
-    if one is not None and family is not None and "class" not in family.options:
+    class_name, family = opened.spec.labels.one_class, MEASURES_BY_KIND.get((kind.name, name))
+    if class_name is not None and family is not None and "class" not in family.options:
         raise BadInput(f"{name!r} is of all classes, and the labels of this evaluation say whether an item "
-                       f"is {one!r}, and no more; ask for a measure that has a class, such as f1")
+                       f"is {class_name!r}, and no more; ask for a measure that has a class, such as f1")
 
 
-def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
+def _items(opened: Opened, sample: PoolSample, request: NewQuestion) -> Items:
     """The labelled items as they are asked about, with their scores and clusters."""
-    items = _predicted(opened, found, asked)
-    return with_scores_and_clusters(items, found.rows, scored=opened.spec.pool.score is not None)
+    items = _predicted(opened, sample, request)
+    return with_scores_and_clusters(items, sample.rows, scored=opened.spec.pool.score is not None)
 
 
-def _predicted(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
+def _predicted(opened: Opened, sample: PoolSample, request: NewQuestion) -> Items:
     pool = opened.spec.pool
-    if pool.compares and asked.system in (None, *pool.compared):
-        number = list(pool.compared).index(asked.system) if asked.system else 0
-        return of_system(found.items, found.rows, number)
-    if asked.system is not None:
-        codes = predictions_of_column(opened.spec, opened.ledger, opened.manifest, found.rows, asked.system)
-        return with_predictions(found.items, codes)
-    if asked.threshold is None:
-        return found.items
+    if pool.compares and request.system in (None, *pool.compared):
+        number = list(pool.compared).index(request.system) if request.system else 0
+        return of_system(sample.items, sample.rows, number)
+    if request.system is not None:
+        codes = predictions_of_column(
+            opened.spec, opened.ledger, opened.manifest, sample.rows, request.system
+        )
+        return with_predictions(sample.items, codes)
+    if request.threshold is None:
+        return sample.items
     if opened.spec.labels.positive_name is None:
         raise BadInput("--threshold needs a positive and a negative class; name a column under --system")
     return with_predictions(
-        found.items, above(found.rows, asked.threshold, by_score=pool.score is not None)
+        sample.items, above(sample.rows, request.threshold, by_score=pool.score is not None)
     )
 
 
 def _segment(
-    opened: Opened, found: PoolSample, segment: tuple[str, str] | None
+    opened: Opened, sample: PoolSample, segment: tuple[str, str] | None
 ) -> tuple[Sequence[str] | None, str]:
     """The values of the segment's column, and the one that is asked about; None for all items."""
     if segment is None:
         return None, ""
     column, value = segment
-    known = opened.manifest.segments.get(column)
-    if known is None:
-        texts = column_as_texts(opened.spec, opened.ledger, opened.manifest, found.rows, column)
+    values = opened.manifest.segments.get(column)
+    if values is None:
+        texts = column_as_texts(opened.spec, opened.ledger, opened.manifest, sample.rows, column)
     else:
-        texts = [row.segments[column] for row in found.rows]
-    if value not in (texts if known is None else known):
-        there = ", ".join(shortened(v) for v in sorted(set(texts))[:5])
+        texts = [row.segments[column] for row in sample.rows]
+    if value not in (texts if values is None else values):
+        examples = ", ".join(shortened(v) for v in sorted(set(texts))[:5])
         raise BadInput(
-            f"--segment: no labelled item has {value!r} in column {column!r}; the first of theirs: {there}"
+            f"--segment: no labelled item has {value!r} in column {column!r}; the first of theirs: {examples}"
         )
     return texts, value
 
 
 def _cannot_be_drawn(
-    opened: Opened, found: PoolSample, asked: NewQuestion, measure: OutcomeMeasure, of: Labelled
+    opened: Opened, sample: PoolSample, request: NewQuestion, measure: OutcomeMeasure, of: Labelled
 ) -> str | None:
     """Why there is no estimate: it depends on items which the evaluation never looks at; else None."""
-    items = unreached(opened.cut.cells.size, found.sample)
+    items = unreached(opened.cut.cells.size, sample.sample)
     if not items:
         return None
     reason = (f"it depends on {plural(items, 'item')} that the measures of the evaluation never look at, and "
@@ -389,13 +391,13 @@ def _cannot_be_drawn(
     if of_scores(measure.name):     # every label moves a curve
         return reason
     frozen = opened.spec.pool.threshold
-    as_frozen = asked.system is None and (
-        asked.threshold is None or (frozen is not None and asked.threshold >= frozen)
+    as_frozen = request.system is None and (
+        request.threshold is None or (frozen is not None and request.threshold >= frozen)
     )
     predictions = predictions_unreached(
-        opened.question.cells, found.kind, found.sample.reached, as_frozen=as_frozen
+        opened.question.cells, sample.kind, sample.sample.reached, as_frozen=as_frozen
     )
-    if not depends_on(found.kind, measure, found.sample, of, predictions):
+    if not depends_on(sample.kind, measure, sample.sample, of, predictions):
         return None
     return reason
 
@@ -406,23 +408,23 @@ def _withheld(e: MeasureEstimate, reason: str) -> MeasureEstimate:
     )
 
 
-def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEstimate) -> MeasureEstimate:
-    segment = None if asked.segment is None else "=".join(asked.segment)
+def _row(sample: PoolSample, system: str | None, request: NewQuestion, e: MeasureEstimate) -> MeasureEstimate:
+    segment = None if request.segment is None else "=".join(request.segment)
     return replace(
-        e, revision=found.revision, system=system, at=asked.threshold, segment=segment,
-        question=asked.question,
+        e, revision=sample.revision, system=system, at=request.threshold, segment=segment,
+        question=request.question,
     )
 
 
-def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:
+def _notes(opened: Opened, sample: PoolSample, request: NewQuestion) -> list[str]:
     """Which of compared systems it is of, and what was read again from files written to since the freeze."""
-    reread = asked.system not in (None, *opened.spec.pool.compared) or (
-        asked.segment is not None and asked.segment[0] not in opened.manifest.segments
+    reread = request.system not in (None, *opened.spec.pool.compared) or (
+        request.segment is not None and request.segment[0] not in opened.manifest.segments
     )
-    since = files_written_since(opened.ledger, opened.manifest, found.rows) if reread else []
-    first = list(opened.spec.pool.compared)[:1] if asked.system is None else []
+    since = files_written_since(opened.ledger, opened.manifest, sample.rows) if reread else []
+    names = list(opened.spec.pool.compared)[:1] if request.system is None else []
     return [
-        f"of {one}, the first of the systems that are compared; --system names another" for one in first
+        f"of {name}, the first of the systems that are compared; --system names another" for name in names
     ] + [
         f"{path} was written since the pool was frozen; of the labelled items it holds what was frozen, but "
         "the column read now may have changed" for path in since

@@ -72,24 +72,24 @@ def column_from(values: Sequence[Any] | Array, type: pa.DataType | None = None) 
         type = pa.string() if values.dtype.kind == "U" else pa.from_numpy_dtype(values.dtype)
     if pa.types.is_string(type):
         return texts_of(list(map(str, values)) if isinstance(values, np.ndarray) else values)
-    there = np.array([value is not None for value in values], np.bool_)
-    validity = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    mask = np.array([value is not None for value in values], np.bool_)
+    validity = None if mask.all() else pa.py_buffer(np.packbits(mask, bitorder="little"))
     if pa.types.is_list(type):
         ends = np.cumsum([0, *(0 if value is None else len(value) for value in values)], dtype=np.int32)
-        inner = column_from([one for value in values for one in value or ()], type.value_type)
-        return pa.Array.from_buffers(type, len(there), [validity, pa.py_buffer(ends)], children=[inner])
-    known = values if validity is None else [0 if value is None else value for value in values]
-    column = mask_of(np.asarray(known, np.bool_)) if pa.types.is_boolean(type) \
-        else column_of(np.asarray(known, _NUMBERS[type]), type)
-    return pa.Array.from_buffers(type, len(there), [validity, column.buffers()[1]])
+        inner = column_from([entry for value in values for entry in value or ()], type.value_type)
+        return pa.Array.from_buffers(type, len(mask), [validity, pa.py_buffer(ends)], children=[inner])
+    entries = values if validity is None else [0 if value is None else value for value in values]
+    column = mask_of(np.asarray(entries, np.bool_)) if pa.types.is_boolean(type) \
+        else column_of(np.asarray(entries, _NUMBERS[type]), type)
+    return pa.Array.from_buffers(type, len(mask), [validity, column.buffers()[1]])
 
 
 def texts_of(values: Sequence[str | None]) -> pa.StringArray:
     """A column of Arrow (n,) of these texts, in which None is a missing value."""
     written = [b"" if value is None else value.encode() for value in values]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
-    there = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
-    buffers = (pa.py_buffer(part) for part in (there, ends, b"".join(written)))
+    mask = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
+    buffers = (pa.py_buffer(part) for part in (mask, ends, b"".join(written)))
     return pa.Array.from_buffers(pa.string(), len(written), [*buffers])
 
 
@@ -117,13 +117,13 @@ def missing_of(column: pa.Array) -> Bools:
     bits = column.buffers()[0]
     if bits is None:            # of a column without a type
         return np.ones(len(column), np.bool_)
-    there = np.unpackbits(np.frombuffer(bits, np.uint8), count=column.offset + len(column), bitorder="little")
-    return np.asarray(there[column.offset :] == 0)
+    mask = np.unpackbits(np.frombuffer(bits, np.uint8), count=column.offset + len(column), bitorder="little")
+    return np.asarray(mask[column.offset :] == 0)
 
 
 def value_counts(column: pa.Array | pa.ChunkedArray) -> Counter[str]:
     """How many rows of a column of texts hold each value."""
-    return Counter({one["values"]: one["counts"] for one in pc.value_counts(column).to_pylist()})
+    return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
 
 
 def filled(texts: pa.StringArray) -> pa.StringArray:

@@ -66,9 +66,9 @@ class _Call:
 
     __slots__ = ("named", "positional")   # no dataclass: Prefect looks into those
 
-    def __init__(self, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __init__(self, positional: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         self.positional = positional
-        self.named = named
+        self.named = keywords
 
     def __repr__(self) -> str:
         return "(not shown)"
@@ -216,14 +216,14 @@ def logged(name: str, function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        where = os.environ.get(VARIABLE)
-        if not where:
+        path = os.environ.get(VARIABLE)
+        if not path:
             return function(*args, **kwargs)
-        _append(where, f"+ {os.getpid()} {name}\n")
+        _append(path, f"+ {os.getpid()} {name}\n")
         try:
             return function(*args, **kwargs)
         finally:
-            _append(where, f"- {os.getpid()} {name}\n")
+            _append(path, f"- {os.getpid()} {name}\n")
 
     return call
 
@@ -240,10 +240,10 @@ def begun_and_not_ended(lines: Iterable[str]) -> list[str]:
     return inside
 
 
-def _append(where: str, line: str) -> None:
+def _append(path: str, line: str) -> None:
     """One line in one write: lines of several processes do not mix."""
     with suppress(OSError):
-        log = os.open(where, _FLAGS, 0o600)
+        log = os.open(path, _FLAGS, 0o600)
         try:
             os.write(log, line.encode())
         finally:

@@ -50,19 +50,19 @@ def tell_from_anywhere() -> None:
     _from_anywhere = True
 
 
-def round_closed(store_url: str, evaluation: str, known: RoundEstimate) -> None:
+def round_closed(store_url: str, evaluation: str, estimate: RoundEstimate) -> None:
     """Tell Prefect, if we run in a flow, what is known after a round."""
     if in_flow_run():
-        _artifact(evaluation, known)
-    _event(ROUND_CLOSED, store_url, evaluation, str(known.round), _payload(evaluation, known))
+        _artifact(evaluation, estimate)
+    _event(ROUND_CLOSED, store_url, evaluation, str(estimate.round), _payload(evaluation, estimate))
 
 
-def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, ending: Ending) -> None:
+def evaluation_finished(store_url: str, evaluation: str, estimate: RoundEstimate, ending: Ending) -> None:
     """Tell Prefect, if we run in a flow, that an evaluation stopped, and why."""
-    payload = _payload(evaluation, known) | {"stopped_by": ending.stopped_by, "verdict": ending.verdict}
-    _event(EVALUATION_FINISHED, store_url, evaluation, str(known.round), payload)
+    payload = _payload(evaluation, estimate) | {"stopped_by": ending.stopped_by, "verdict": ending.verdict}
+    _event(EVALUATION_FINISHED, store_url, evaluation, str(estimate.round), payload)
     if ending.verdict is not None:
-        verdict_reached(store_url, evaluation, ending.verdict, str(known.round), payload)
+        verdict_reached(store_url, evaluation, ending.verdict, str(estimate.round), payload)
 
 
 def verdict_reached(
@@ -132,18 +132,18 @@ def artifact_key(evaluation: str) -> str:
     return f"assay-{slug}{tail}"
 
 
-def round_markdown(evaluation: str, known: RoundEstimate) -> str:
+def round_markdown(evaluation: str, estimate: RoundEstimate) -> str:
     """The artifact that Prefect shows of a closed round, in Markdown: how many items are labelled, and a
     table with the estimate of each measure, its interval, and the kind of interval."""
     lines = [
-        f"### {evaluation}, round {known.round}",
+        f"### {evaluation}, round {estimate.round}",
         "",
-        f"{wording.plural(known.labels, 'item', 'items')} labelled.",
+        f"{wording.plural(estimate.labels, 'item', 'items')} labelled.",
         "",
         "| measure | estimate | interval | kind |",
         "| --- | --- | --- | --- |",
     ]
-    for e in known.estimates:
+    for e in estimate.estimates:
         reason = "" if e.value is not None else f": {e.undefined_reason}"
         value = wording.estimate_text(e.value, e.lower, e.upper) + reason
         interval = wording.ends_in_words(e.value, e.lower, e.upper)
@@ -152,35 +152,35 @@ def round_markdown(evaluation: str, known: RoundEstimate) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _payload(evaluation: str, known: RoundEstimate) -> JsonObject:
-    first = known.estimates[0]
+def _payload(evaluation: str, estimate: RoundEstimate) -> JsonObject:
+    first_row = estimate.estimates[0]
     return {
         "evaluation": evaluation,
-        "round": known.round,
-        "labels": known.labels,
-        "measure": first.measure,
-        "estimate": first.value,
-        "lower": first.lower,
-        "upper": first.upper,
-        "confidence": first.confidence,
-        "interval": first.interval,
-        "said": wording.value_and_interval(first.value, first.lower, first.upper),
+        "round": estimate.round,
+        "labels": estimate.labels,
+        "measure": first_row.measure,
+        "estimate": first_row.value,
+        "lower": first_row.lower,
+        "upper": first_row.upper,
+        "confidence": first_row.confidence,
+        "interval": first_row.interval,
+        "said": wording.value_and_interval(first_row.value, first_row.lower, first_row.upper),
         "estimates": [
             {"measure": e.measure, "estimate": e.value, "lower": e.lower, "upper": e.upper,
              "undefined_reason": e.undefined_reason, **({"question": e.question} if e.question else {})}
-            for e in known.estimates
+            for e in estimate.estimates
         ],
     }
 
 
-def _artifact(evaluation: str, known: RoundEstimate) -> None:
+def _artifact(evaluation: str, estimate: RoundEstimate) -> None:
     from prefect.artifacts import create_markdown_artifact
 
     try:
         create_markdown_artifact(
-            markdown=round_markdown(evaluation, known),
+            markdown=round_markdown(evaluation, estimate),
             key=artifact_key(evaluation),
-            description=f"{evaluation}, round {known.round}",
+            description=f"{evaluation}, round {estimate.round}",
         )
     except Exception as error:
         _lost("artifact", evaluation, error)
@@ -208,5 +208,5 @@ def _event(name: str, store_url: str, owner: str, moment: str, payload: JsonObje
 
 
 def _lost(kind: str, what: str, error: Exception) -> None:
-    why = type(error).__name__
-    _log.warning("the %s %r did not reach Prefect (%s); the ledger is complete", kind, what, why)
+    reason = type(error).__name__
+    _log.warning("the %s %r did not reach Prefect (%s); the ledger is complete", kind, what, reason)

@@ -41,8 +41,10 @@ def numbered_schema(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Of a whole JSON object, or of one of several: with the number of its format."""
     if "anyOf" in schema:
         parts = schema.get("$defs", {})
-        either = [parts[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in schema["anyOf"]]
-        return schema | {"anyOf": [numbered_schema(one) for one in either]}
+        either = [
+            parts[part["$ref"].rpartition("/")[2]] if "$ref" in part else part for part in schema["anyOf"]
+        ]
+        return schema | {"anyOf": [numbered_schema(part) for part in either]}
     number = {"const": PRINTED_FORMAT, "description": "of what is printed: another number, another meaning"}
     return schema | {
         "properties": {FORMAT_NUMBER: number, **schema["properties"]},
@@ -71,16 +73,16 @@ class _Printed(GenerateJsonSchema):
         comments, of_fields = _comments(kind), made["properties"]
         properties: JsonSchemaValue = {}
         needed: list[str] = []
-        told: dict[str, str] = {}
+        descriptions: dict[str, str] = {}
         for key in printed_keys(kind):
             if key.hidden:
                 continue
             if key.computed:
                 getter = getattr(kind, key.attribute).fget
                 value = self.generate_inner(TypeAdapter(get_type_hints(getter)["return"]).core_schema)
-                said = _in_json(_first_words(getter)).rstrip(".")
+                text = _in_json(_first_words(getter)).rstrip(".")
             else:
-                value, said = of_fields[key.attribute], comments.get(key.attribute, "")
+                value, text = of_fields[key.attribute], comments.get(key.attribute, "")
             if key.inline:
                 inner = self.get_schema_from_definitions(value["$ref"]) or {}
                 properties |= inner["properties"]
@@ -88,21 +90,21 @@ class _Printed(GenerateJsonSchema):
                 continue
             properties[key.name] = _not_null(value) if key.if_any and key.default is None else value
             needed += [key.name] if key.always_there else []
-            told |= {key.name: said} if said else {}
-        return _closed(made | {"properties": properties, "required": needed}, kind, told)
+            descriptions |= {key.name: text} if text else {}
+        return _closed(made | {"properties": properties, "required": needed}, kind, descriptions)
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
         """A finite number: what is undefined is null."""
         return {"type": "number"}
 
 
-def _closed(made: JsonSchemaValue, kind: Any, told: Mapping[str, str]) -> JsonSchemaValue:
+def _closed(made: JsonSchemaValue, kind: Any, descriptions: Mapping[str, str]) -> JsonSchemaValue:
     """Without other keys, those that are always there first, and with what the code says of each."""
     needed = made.get("required", [])
     properties: Mapping[str, Any] = made.get("properties", {})
     ordered = sorted(properties, key=lambda key: key not in needed)
     described = {
-        key: _bare(properties[key]) | ({"description": told[key]} if key in told else {})
+        key: _bare(properties[key]) | ({"description": descriptions[key]} if key in descriptions else {})
         for key in ordered
     }
     says = _in_json(_first_words(kind))
@@ -110,15 +112,15 @@ def _closed(made: JsonSchemaValue, kind: Any, told: Mapping[str, str]) -> JsonSc
     return closed | _UNDEFINED if {"value", "undefined_reason"} <= properties.keys() else closed
 
 
-def _first_words(told: Any) -> str:
+def _first_words(subject: Any) -> str:
     """The first paragraph of a docstring."""
-    return inspect.cleandoc(told.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    return inspect.cleandoc(subject.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
 def _not_null(value: JsonSchemaValue) -> JsonSchemaValue:
     """A key that is left out instead."""
-    one, *others = [kind for kind in value.get("anyOf", [value]) if kind != {"type": "null"}]
-    return {"anyOf": [one, *others]} if others else one
+    form, *other_forms = [kind for kind in value.get("anyOf", [value]) if kind != {"type": "null"}]
+    return {"anyOf": [form, *other_forms]} if other_forms else form
 
 
 def _bare(value: JsonSchemaValue) -> JsonSchemaValue:
@@ -129,11 +131,11 @@ def _bare(value: JsonSchemaValue) -> JsonSchemaValue:
 @cache
 def _comments(kind: Any) -> dict[str, str]:
     """Field -> the comment beside it, in this type and those it is made of."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for base in reversed([kind, *getattr(kind, "__orig_bases__", ()), *kind.__bases__]):
         if base is not kind and base not in (dict, object):
-            found |= _comments(base) if isinstance(base, type) else {}
-    return found | _beside(kind)
+            comments |= _comments(base) if isinstance(base, type) else {}
+    return comments | _beside(kind)
 
 
 def _beside(kind: Any) -> dict[str, str]:
@@ -141,18 +143,18 @@ def _beside(kind: Any) -> dict[str, str]:
         lines = inspect.getsource(kind).splitlines()
     except (OSError, TypeError):    # an installation without sources
         return {}
-    found: dict[str, str] = {}
-    last = ""
+    comments: dict[str, str] = {}
+    name = ""
     for line in lines:
-        field, more = _FIELD.match(line), _MORE.match(line)
+        field, continuation = _FIELD.match(line), _MORE.match(line)
         if field:
-            last = field["name"] or field["quoted"]
-            found[last] = _in_json(field["says"])
-        elif more and last:
-            found[last] += " " + _in_json(more["says"])
+            name = field["name"] or field["quoted"]
+            comments[name] = _in_json(field["says"])
+        elif continuation and name:
+            comments[name] += " " + _in_json(continuation["says"])
         else:
-            last = ""
-    return found
+            name = ""
+    return comments
 
 
 def _in_json(text: str) -> str:

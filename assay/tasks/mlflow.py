@@ -41,18 +41,18 @@ def library() -> Any:
     return mlflow
 
 
-def tracking_address(given: str) -> str:
+def tracking_address(setting: str) -> str:
     """Where MLflow is: as given, or by MLFLOW_TRACKING_URI for `env`. Raises BadInput."""
-    if given != FROM_ENVIRONMENT:
-        refuse_secrets(given, "the address of MLflow")
-        return given
-    found = os.environ.get("MLFLOW_TRACKING_URI", "")
-    if not found:
+    if setting != FROM_ENVIRONMENT:
+        refuse_secrets(setting, "the address of MLflow")
+        return setting
+    address = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if not address:
         raise BadInput(
             "MLFLOW_TRACKING_URI is not set; set it, or give an address, such as http://127.0.0.1:5000 or "
             "sqlite:///mlflow.db"
         )
-    return found
+    return address
 
 
 def connected(uri: str) -> Any:
@@ -87,8 +87,8 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except MlflowException as error:
-        said = str(error).split("\n")[0]
-        raise MlflowRefused(f"MLflow refused: {said[:500]}") from error
+        message = str(error).split("\n")[0]
+        raise MlflowRefused(f"MLflow refused: {message[:500]}") from error
 
 
 def experiment_of(client: Any, name: str | None) -> str:
@@ -100,15 +100,15 @@ def experiment_of(client: Any, name: str | None) -> str:
     """
     name = name or os.environ.get("MLFLOW_EXPERIMENT_NAME") or "assay"
     with refusals():
-        found = client.get_experiment_by_name(name)
-        if found is None:
+        experiment = client.get_experiment_by_name(name)
+        if experiment is None:
             return str(client.create_experiment(name))
-    if found.lifecycle_stage != "active":
+    if experiment.lifecycle_stage != "active":
         raise BadInput(
             f"the experiment {name!r} of MLflow was deleted; restore it (mlflow experiments restore), or "
             "choose another one"
         )
-    return str(found.experiment_id)
+    return str(experiment.experiment_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,9 +229,9 @@ def publish_to(client: Any, publication: Publication, *, experiment: str, run: s
     Raises BadInput for a run that holds another evaluation, and MlflowRefused.
     """
     with refusals():
-        found = client.get_run(run) if run else _own_run(client, publication, experiment)
-        new = found is None
-        target = found or client.create_run(
+        old_run = client.get_run(run) if run else _own_run(client, publication, experiment)
+        new = old_run is None
+        target = old_run or client.create_run(
             experiment, run_name=publication.name, tags={IDENTITY: publication.identity},
             start_time=_milliseconds(publication),
         )
@@ -246,11 +246,11 @@ def publish_to(client: Any, publication: Publication, *, experiment: str, run: s
 
 def _own_run(client: Any, publication: Publication, experiment: str) -> Any:
     """The oldest run of this identity, whoever made it; None if there is none."""
-    there = client.search_runs(
+    runs = client.search_runs(
         [experiment], filter_string=f"tags.`{IDENTITY}` = '{publication.identity}'",
         order_by=["attributes.start_time ASC"], max_results=1,
     )
-    return there[0] if there else None
+    return runs[0] if runs else None
 
 
 def _check(run: Any, publication: Publication) -> None:
@@ -266,20 +266,20 @@ def _write(client: Any, run: Any, publication: Publication) -> int:
     from mlflow.entities import Metric, Param, RunTag
 
     run_id = run.info.run_id
-    told = publication.points[int(run.data.tags.get(POINTS, "0")):]
-    metrics = [Metric(one.name, one.value, one.milliseconds, one.step) for one in told]
+    points = publication.points[int(run.data.tags.get(POINTS, "0")):]
+    metrics = [Metric(point.name, point.value, point.milliseconds, point.step) for point in points]
     missing = [
         Param(key, value) for key, value in publication.parameters.items()
         if run.data.params.get(key) != value     # one that differs is refused: they never change
     ]
     tags = {IDENTITY: publication.identity, "assay.name": publication.name, **publication.tags}
-    client.log_batch(run_id, params=missing, tags=[RunTag(*one) for one in tags.items()])
+    client.log_batch(run_id, params=missing, tags=[RunTag(*tag) for tag in tags.items()])
     for start in range(0, len(metrics), _BATCH):
         client.log_batch(run_id, metrics=metrics[start:start + _BATCH])
     for path, blob in publication.files.items():
         client.log_text(run_id, blob.decode(), path)
     client.set_tag(run_id, POINTS, str(len(publication.points)))
-    return len(told)
+    return len(points)
 
 
 def _end(client: Any, run_id: str, publication: Publication) -> None:

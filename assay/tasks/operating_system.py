@@ -36,9 +36,9 @@ def write_durably(path: Path, blob: bytes, *, read_only: bool) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_INHERITED | AS_BYTES
     descriptor = os.open(path, flags, mode)
     try:
-        rest = memoryview(blob)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        remainder = memoryview(blob)
+        while remainder:
+            remainder = remainder[os.write(descriptor, remainder) :]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -64,9 +64,9 @@ def nobody_reads(descriptor: int) -> bool:
     poll = getattr(select, "poll", None)
     if poll is None:
         return False
-    asked = poll()
-    asked.register(descriptor, 0)      # errors alone, which need not be asked for
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in asked.poll(0))
+    poller = poll()
+    poller.register(descriptor, 0)      # errors alone, which need not be asked for
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poller.poll(0))
 
 
 def available_processors() -> int:
@@ -121,9 +121,9 @@ def interrupts_held() -> Iterator[None]:
         mask(signal.SIG_SETMASK, before)
 
 
-def path_in_file_address(rest: str) -> str:
+def path_in_file_address(address: str) -> str:
     """What follows `file://`, as a path: on Windows `/C:/pools` is C:/pools."""
-    return rest[1:] if WINDOWS and rest[:1] == "/" and rest[2:3] == ":" else rest
+    return address[1:] if WINDOWS and address[:1] == "/" and address[2:3] == ":" else address
 
 
 def with_slashes(path: str) -> str:

@@ -33,9 +33,9 @@ def wrong(text: str) -> PydanticCustomError:
 
 
 def _no_credentials(url: str) -> str:
-    found = secret_in(url)
-    if found:
-        raise wrong(f"{found}; secrets are never in a spec: use the environment")
+    secret = secret_in(url)
+    if secret:
+        raise wrong(f"{secret}; secrets are never in a spec: use the environment")
     try:
         urlsplit(url)
     except ValueError:
@@ -116,13 +116,13 @@ class Part(BaseModel):
     def _only_known_keys(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        known = [field.alias or name for name, field in cls.model_fields.items()]
+        keys = [field.alias or name for name, field in cls.model_fields.items()]
         for key, field in cls.model_fields.items():
             if field.deprecated and (field.alias or key) in data:
                 says = f"assay: {field.alias or key!r}: {field.deprecation_message}"
                 warnings.warn(says, DeprecationWarning, stacklevel=2)
-        problems = [(key, f"is not a known key; {nearest(str(key), known, 'keys')}")
-                    for key in data if key not in known]
+        problems = [(key, f"is not a known key; {nearest(str(key), keys, 'keys')}")
+                    for key in data if key not in keys]
         if problems:
             raise PydanticCustomError("keys", "unknown keys", {"problems": problems})
         return data

@@ -35,10 +35,10 @@ def secret_in(address: str) -> str:
 
 def refuse_secrets(address: str, what: str) -> None:
     """BadInput, which does not repeat the address, if it holds a secret; `what`: whose address it is."""
-    found = secret_in(address)
-    if found:
+    secret = secret_in(address)
+    if secret:
         raise BadInput(
-            f"{what} {found}: addresses are printed and written down. Give credentials in the environment"
+            f"{what} {secret}: addresses are printed and written down. Give credentials in the environment"
         )
 
 

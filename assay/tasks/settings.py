@@ -49,56 +49,56 @@ class Runner:
     address: str | None = None      # of a cluster; None: one of this machine
 
 
-def read_runner(asked: str) -> Runner:
+def read_runner(setting: str) -> Runner:
     """Who freezes a large pool, as the text of the setting has it: the word, such as threads or dask,
     whether inside Prefect, and the number of workers or an address. Raises BadInput for text that means
     nothing."""
-    why_not = _wrong_with(asked)
+    why_not = _wrong_with(setting)
     if why_not:
-        raise BadInput(f"{SETTING} cannot be {asked!r}: {why_not}")
-    in_prefect, word, rest = _parts(asked)
+        raise BadInput(f"{SETTING} cannot be {setting!r}: {why_not}")
+    in_prefect, word, argument = _parts(setting)
     if word in _COUNTED:
-        return Runner(word, in_prefect, workers=int(rest) if rest else None)
-    return Runner(word, in_prefect, address=rest)
+        return Runner(word, in_prefect, workers=int(argument) if argument else None)
+    return Runner(word, in_prefect, address=argument)
 
 
-def _parts(asked: str) -> tuple[bool, str, str | None]:
+def _parts(setting: str) -> tuple[bool, str, str | None]:
     """Whether in Prefect, the word, and what is behind the colon; None without a colon."""
-    text = asked.strip()
+    text = setting.strip()
     in_prefect = text.partition(":")[0] == _PREFECT
-    word, colon, rest = (text.partition(":")[2] if in_prefect else text).partition(":")
-    return in_prefect, word, rest if colon else None
+    word, colon, argument = (text.partition(":")[2] if in_prefect else text).partition(":")
+    return in_prefect, word, argument if colon else None
 
 
-def _wrong_with(asked: str) -> str | None:
+def _wrong_with(setting: str) -> str | None:
     """Why this cannot be the setting; None where it can."""
-    in_prefect, word, rest = _parts(asked)
-    if word == SERIAL and not in_prefect and rest is None:
+    in_prefect, word, argument = _parts(setting)
+    if word == SERIAL and not in_prefect and argument is None:
         return None
-    if word not in (*_COUNTED, *_PLACED) or rest == "":
+    if word not in (*_COUNTED, *_PLACED) or argument == "":
         return f"it may be {RUNNERS}"
-    if rest is None:
+    if argument is None:
         return None
     if word in _PLACED:
-        secret = secret_in(rest)
+        secret = secret_in(argument)
         return secret and f"{secret}; clusters take secrets from the environment"
-    if not rest.isdecimal() or not 1 <= int(rest) <= _MOST:
+    if not argument.isdecimal() or not 1 <= int(argument) <= _MOST:
         return f"the number of workers is a whole number from 1 to {_MOST}"
     return None
 
 
-def _checked(asked: str) -> str:
-    why_not = _wrong_with(asked)
+def _checked(setting: str) -> str:
+    why_not = _wrong_with(setting)
     if why_not:
         raise wrong(why_not)
-    return asked
+    return setting
 
 
-def _checked_in_a_spec(asked: str) -> str:
-    why_not = _wrong_with(asked)
+def _checked_in_a_spec(setting: str) -> str:
+    why_not = _wrong_with(setting)
     if why_not:
-        raise wrong(f"cannot be {asked!r}: {why_not}")
-    return asked
+        raise wrong(f"cannot be {setting!r}: {why_not}")
+    return setting
 
 
 FreezeRunnerVariable = Annotated[str, AfterValidator(_checked)]      # the message says what it is already
@@ -117,14 +117,14 @@ class Settings(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         names = {f"ASSAY_{name}".upper(): name for name in type(self).model_fields}
-        said = {names[key.upper()]: text for key, text in os.environ.items() if key.upper() in names}
+        environment = {names[key.upper()]: text for key, text in os.environ.items() if key.upper() in names}
         try:
-            super().__init__(**said | values)
+            super().__init__(**environment | values)
         except ValidationError as error:
             raise BadInput("; ".join(
-                f"the environment variable ASSAY_{'_'.join(map(str, found['loc'])).upper()} cannot be "
-                f"{str(found['input'])[:60]!r}: {found['msg'][:1].lower()}{found['msg'][1:]}"
-                for found in error.errors()
+                f"the environment variable ASSAY_{'_'.join(map(str, problem['loc'])).upper()} cannot be "
+                f"{str(problem['input'])[:60]!r}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
+                for problem in error.errors()
             )) from None
 
     store: str = Field(

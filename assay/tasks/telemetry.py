@@ -74,7 +74,7 @@ class MonitorFigures:
     where: Mapping[str, str] = field(default_factory=dict)   # further labels, as of its store
 
 
-def samples(history: MonitorHistory, newest_end: datetime | None, now: datetime) -> list[Sample]:
+def samples(history: MonitorHistory, newest_end: datetime | None, moment: datetime) -> list[Sample]:
     """All numbers of a monitor.
 
     newest_end   when the newest judged window ended; None if none was judged
@@ -83,31 +83,31 @@ def samples(history: MonitorHistory, newest_end: datetime | None, now: datetime)
         monitor=history.monitor, measure=history.measure, bought=history.bought,
         states=Counter(row.state for row in history.rows), newest=newest_judged(history),
         newest_end=newest_end,
-    ), now)
+    ), moment)
 
 
-def monitor_samples(told: MonitorFigures, now: datetime) -> list[Sample]:
+def monitor_samples(figures: MonitorFigures, moment: datetime) -> list[Sample]:
     """All numbers of one monitor: labels bought, windows in each state and, once a window has a verdict, the
-    values, limits and verdicts of the newest, when it ended, and its age in seconds at `now`."""
-    monitor = {**told.where, "monitor": told.monitor}
-    of = {**monitor, "measure": told.measure}
-    found = [Sample(family=BOUGHT, labels=monitor, value=told.bought)]
-    found += [
-        Sample(family=WINDOWS, labels={**monitor, "state": state}, value=told.states.get(state, 0))
-        for state in sorted({*told.states, *get_args(Verdict)})
+    values, limits and verdicts of the newest, when it ended, and its age in seconds at `moment`."""
+    monitor = {**figures.where, "monitor": figures.monitor}
+    of = {**monitor, "measure": figures.measure}
+    samples = [Sample(family=BOUGHT, labels=monitor, value=figures.bought)]
+    samples += [
+        Sample(family=WINDOWS, labels={**monitor, "state": state}, value=figures.states.get(state, 0))
+        for state in sorted({*figures.states, *get_args(Verdict)})
     ]
-    newest, newest_end = told.newest, told.newest_end
+    newest, newest_end = figures.newest, figures.newest_end
     if newest is None or newest_end is None:
-        return found
-    several = row_by_question(newest)
-    for row in several:
-        named = of if row.verdict is None or not several[1:] else {**of, "measure": row.verdict.measure}
+        return samples
+    rows = row_by_question(newest)
+    for row in rows:
+        labels = of if row.verdict is None or not rows[1:] else {**of, "measure": row.verdict.measure}
         for place in (row.overall, *row.segments):
             if place is not None:
-                found += _of_place({**named, "segment": place.segment or ""}, place, _verdict(row, place))
-    found.append(Sample(family=END, labels=monitor, value=newest_end.timestamp()))
-    found.append(Sample(family=AGE, labels=monitor, value=(now - newest_end).total_seconds()))
-    return found
+                samples += _of_place({**labels, "segment": place.segment or ""}, place, _verdict(row, place))
+    samples.append(Sample(family=END, labels=monitor, value=newest_end.timestamp()))
+    samples.append(Sample(family=AGE, labels=monitor, value=(moment - newest_end).total_seconds()))
+    return samples
 
 
 # Of evaluations and monitors alike, with the same labels: what a service of pages tells.
@@ -125,7 +125,7 @@ ANY_VERDICT = _of_any("verdict", "1 for the verdict, 0 for the others.")
 ANY_AGE = _of_any("age", "Time since the last change.", "s")
 
 
-def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
+def entry_samples(entry: HomeEntry, moment: datetime) -> Iterator[Sample]:
     """The numbers of one evaluation or monitor: the value and its interval, labels and budget, the price of
     a label, seconds since the last change, limits, state and verdict. What is not known is left out."""
     of = {
@@ -133,17 +133,17 @@ def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
         "owner": entry.ownership.owner or "", "team": entry.ownership.team or "",
     }
     # of several questions each has a value; there is one number of labels for all
-    known = [
+    values = [
         ({"measure": row.measure, "question": row.question}, row.known) for row in entry.by_question
     ] or [({}, entry.known)]
-    for which, (value, lower, upper) in known:
+    for which, (value, lower, upper) in values:
         for family, number in ((ANY_VALUE, value), (ANY_LOWER, lower), (ANY_UPPER, upper)):
             if number is not None:
                 yield Sample(family=family, labels={**of, **which}, value=float(number))
     for family, number in (
         (ANY_LABELS, entry.labels), (ANY_BUDGET, entry.budget), (ANY_BOUGHT, entry.bought),
         (ANY_PRICE, entry.ownership.price_per_label),
-        (ANY_AGE, None if entry.changed is None else (now - entry.changed).total_seconds()),
+        (ANY_AGE, None if entry.changed is None else (moment - entry.changed).total_seconds()),
     ):
         if number is not None:
             yield Sample(family=family, labels=of, value=float(number))
@@ -151,8 +151,8 @@ def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
         if limit is not None:
             yield Sample(family=ANY_LIMIT, labels={**of, "side": side}, value=limit)
     yield Sample(family=ANY_STATE, labels={**of, "state": entry.state}, value=1.0)
-    for one in get_args(Verdict) if entry.limits != (None, None) else ():
-        yield Sample(family=ANY_VERDICT, labels={**of, "verdict": one}, value=float(one == entry.verdict))
+    for word in get_args(Verdict) if entry.limits != (None, None) else ():
+        yield Sample(family=ANY_VERDICT, labels={**of, "verdict": word}, value=float(word == entry.verdict))
 
 
 def newest_judged(history: MonitorHistory) -> HistoryRow | None:
@@ -160,10 +160,10 @@ def newest_judged(history: MonitorHistory) -> HistoryRow | None:
     return next((row for row in reversed(history.rows) if row.verdict is not None), None)
 
 
-def by_family(found: Sequence[Sample]) -> dict[MetricFamily, list[Sample]]:
+def by_family(samples: Sequence[Sample]) -> dict[MetricFamily, list[Sample]]:
     """Family -> its samples, both in the order in which they come."""
     families: dict[MetricFamily, list[Sample]] = {}
-    for sample in found:
+    for sample in samples:
         families.setdefault(sample.family, []).append(sample)
     return families
 
@@ -179,20 +179,20 @@ def _of_place(labels: dict[str, str], place: PlaceVerdict, verdict: str) -> Iter
         if number is not None:
             yield Sample(family=family, labels=labels, value=number)
     for limit in place.limits:
-        named = {**labels, "limit": limit.name, "side": limit.side}
-        yield Sample(family=LIMIT, labels=named, value=limit.value)
-    for one in get_args(Verdict):
-        yield Sample(family=VERDICT, labels={**labels, "verdict": one}, value=float(one == verdict))
+        limit_labels = {**labels, "limit": limit.name, "side": limit.side}
+        yield Sample(family=LIMIT, labels=limit_labels, value=limit.value)
+    for word in get_args(Verdict):
+        yield Sample(family=VERDICT, labels={**labels, "verdict": word}, value=float(word == verdict))
 
 
 class FiguresNotWritten(AssayError):
     """The file of figures cannot be written; the message names it and the reason."""
 
 
-def exposition(found: Sequence[Sample]) -> bytes:
+def exposition(samples: Sequence[Sample]) -> bytes:
     """The samples in Prometheus's text format, as bytes. Raises MissingExtra where its package is not
     installed."""
-    return bytes(_library().generate_latest(_registry(found)))
+    return bytes(_library().generate_latest(_registry(samples)))
 
 
 def content_type() -> str:
@@ -201,7 +201,7 @@ def content_type() -> str:
     return str(_library().CONTENT_TYPE_LATEST)
 
 
-def write_textfile(found: Sequence[Sample], file: Path) -> None:
+def write_textfile(samples: Sequence[Sample], file: Path) -> None:
     """Write the figures for the textfile collector: replaced whole, so no half-written file is ever read.
 
     Raises MissingExtra, and FiguresNotWritten.
@@ -209,7 +209,7 @@ def write_textfile(found: Sequence[Sample], file: Path) -> None:
     library = _library()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        library.write_to_textfile(str(file), _registry(found))
+        library.write_to_textfile(str(file), _registry(samples))
     except OSError as error:
         raise FiguresNotWritten(
             f"cannot write {file}: {error.strerror}; choose another place or free this one"
@@ -222,28 +222,28 @@ def prometheus_name(family: MetricFamily) -> str:
     return family.name.replace(".", "_") + {"": "", "s": "_seconds"}[family.unit]
 
 
-def _registry(found: Sequence[Sample]) -> Any:
+def _registry(samples: Sequence[Sample]) -> Any:
     registry = _library().CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(found))
+    registry.register(_Collector(samples))
     return registry
 
 
 class _Collector:
     """What the library calls when it writes."""
 
-    def __init__(self, found: Sequence[Sample]) -> None:
-        self._found = found
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self._found = samples
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import GaugeMetricFamily
 
-        for family, several in by_family(self._found).items():
+        for family, members in by_family(self._found).items():
             # an empty label is none
-            names = list(dict.fromkeys(name for sample in several for name in sample.labels))
-            told = GaugeMetricFamily(prometheus_name(family), family.help, labels=names)
-            for sample in several:
-                told.add_metric([sample.labels.get(name, "") for name in names], sample.value)
-            yield told
+            names = list(dict.fromkeys(name for sample in members for name in sample.labels))
+            metric = GaugeMetricFamily(prometheus_name(family), family.help, labels=names)
+            for sample in members:
+                metric.add_metric([sample.labels.get(name, "") for name in names], sample.value)
+            yield metric
 
 
 def _library() -> Any:
@@ -262,7 +262,7 @@ class FiguresNotSent(AssayError):
     """The collector did not take the figures; the message says where to look."""
 
 
-def send_by_otlp(found: Sequence[Sample]) -> None:
+def send_by_otlp(samples: Sequence[Sample]) -> None:
     """Send the samples to an OpenTelemetry collector, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT says
     where it is. Raises MissingExtra without the packages, and FiguresNotSent where it does not take them."""
     with needs("otel", "figures for OpenTelemetry"):
@@ -270,7 +270,7 @@ def send_by_otlp(found: Sequence[Sample]) -> None:
         from opentelemetry.sdk.metrics.export import MetricExportResult
     exporter = OTLPMetricExporter(timeout=TIMEOUT)
     try:
-        result = exporter.export(otlp_metrics(found), timeout_millis=TIMEOUT * 1000)
+        result = exporter.export(otlp_metrics(samples), timeout_millis=TIMEOUT * 1000)
     finally:
         exporter.shutdown()
     if result is not MetricExportResult.SUCCESS:
@@ -280,7 +280,7 @@ def send_by_otlp(found: Sequence[Sample]) -> None:
         )
 
 
-def otlp_metrics(found: Sequence[Sample]) -> Any:
+def otlp_metrics(samples: Sequence[Sample]) -> Any:
     """The samples as MetricsData of OpenTelemetry's SDK: a gauge for each family, with a point for each
     sample."""
     from opentelemetry.sdk.metrics import MeterProvider
@@ -291,9 +291,9 @@ def otlp_metrics(found: Sequence[Sample]) -> Any:
     resource = Resource.create({SERVICE_NAME: "assay"})
     provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
     meter = provider.get_meter("assay")
-    for family, several in by_family(found).items():
+    for family, members in by_family(samples).items():
         gauge = meter.create_gauge(family.name, unit=family.unit, description=family.help)
-        for sample in several:
+        for sample in members:
             gauge.set(sample.value, sample.labels)
     metrics = reader.get_metrics_data()
     provider.shutdown()
@@ -328,54 +328,54 @@ def events_of_evaluation(
     evaluation: str, estimates: Sequence[MeasureEstimate], verdict: str | None, at: datetime
 ) -> list[EvaluationEvent]:
     """One for each estimate that is defined; the verdict is of the first measure."""
-    found = []
+    events = []
     for number, row in enumerate(estimates):
         if row.value is None:
             continue
-        told = {
+        attributes = {
             _NAME: f"{evaluation}.{estimate_name(row)}", _VALUE: row.value, _OURS + "lower": row.lower,
             _OURS + "upper": row.upper, _OURS + "confidence": row.confidence, _OURS + "labels": row.labels,
             _LABEL: verdict if number == 0 else None, _WHY: row.interval,
         }
-        found.append(EvaluationEvent(attributes=_known(told), at=at))
-    return found
+        events.append(EvaluationEvent(attributes=_known(attributes), at=at))
+    return events
 
 
 def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationEvent]:
     """Of the newest window that was judged, of the whole and of every segment."""
     newest = newest_judged(history)
-    found = []
-    several = [] if newest is None else row_by_question(newest)
-    for row, place in ((one, place) for one in several for place in (one.overall, *one.segments)):
+    events = []
+    rows = [] if newest is None else row_by_question(newest)
+    for row, place in ((entry, place) for entry in rows for place in (entry.overall, *entry.segments)):
         if row.verdict is None or place is None or place.measured.value is None:
             continue
-        m, whole = place.measured, place.segment is None
-        measure = row.verdict.measure if several[1:] else history.measure
+        m, is_whole = place.measured, place.segment is None
+        measure = row.verdict.measure if rows[1:] else history.measure
         name = ".".join(filter(None, (history.monitor, measure, place.segment)))
-        told = {
+        attributes = {
             _NAME: name, _VALUE: m.value, _OURS + "lower": m.lower, _OURS + "upper": m.upper,
             _OURS + "confidence": m.confidence, _OURS + "labels": m.labels,
-            _LABEL: row.state if whole else place.verdict, _OURS + "window": row.window,
+            _LABEL: row.state if is_whole else place.verdict, _OURS + "window": row.window,
         }
-        found.append(EvaluationEvent(attributes=_known(told), at=at))
-    return found
+        events.append(EvaluationEvent(attributes=_known(attributes), at=at))
+    return events
 
 
-def _known(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if value is not None}
+def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
-def send_events(found: Sequence[EvaluationEvent]) -> None:
+def send_events(events: Sequence[EvaluationEvent]) -> None:
     """Send the events to an OpenTelemetry collector, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT says
     where it is. Raises MissingExtra without the packages, and EventsNotSent where it does not take them."""
     with needs("otel", "events for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, LogRecordExportResult
-    kept: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
-    _record(found, kept)
+    recorder: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+    _record(events, recorder)
     exporter: Any = OTLPLogExporter(timeout=TIMEOUT)
     try:
-        result = exporter.export(kept.get_finished_logs())
+        result = exporter.export(recorder.get_finished_logs())
     finally:
         exporter.shutdown()
     if result is not LogRecordExportResult.SUCCESS:
@@ -385,7 +385,7 @@ def send_events(found: Sequence[EvaluationEvent]) -> None:
         )
 
 
-def _record(found: Sequence[EvaluationEvent], exporter: Any) -> None:
+def _record(events: Sequence[EvaluationEvent], exporter: Any) -> None:
     from opentelemetry._logs import LogRecord, SeverityNumber
     from opentelemetry.sdk._logs import LoggerProvider
     from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
@@ -394,7 +394,7 @@ def _record(found: Sequence[EvaluationEvent], exporter: Any) -> None:
     provider = LoggerProvider(Resource.create({SERVICE_NAME: "assay"}), shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     logger = provider.get_logger("assay")
-    for event in found:
+    for event in events:
         logger.emit(LogRecord(
             timestamp=int(event.at.timestamp() * 1e9), event_name=EVENT, severity_number=SeverityNumber.INFO,
             attributes=dict(event.attributes),

@@ -72,12 +72,12 @@ class FakeDesk:
     def collect(self, batch: Batch) -> Collected:
         with self._lock:
             present = self._present(batch)
-            again = self.second_answers if batch.asking > 1 else None
-            given = self.answers if again is None else again
-            vote = self.votes if again is None else lambda item_id, _person: given[item_id]
+            second_answers = self.second_answers if batch.asking > 1 else None
+            labels = self.answers if second_answers is None else second_answers
+            vote = self.votes if second_answers is None else lambda item_id, _person: labels[item_id]
             answers = [
                 _annotation(batch, item_id, person, vote(item_id, person))
-                for item_id in present if item_id in given
+                for item_id in present if item_id in labels
                 for person in range(self.people.get(item_id, self.annotators_per_item))
             ]
             return Collected(annotations=answers, present=frozenset(present))
@@ -85,8 +85,8 @@ class FakeDesk:
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         with self._lock:
             for item_id in set(item_ids).intersection(self._present(batch)):
-                asked = self.people.get(item_id, self.annotators_per_item)
-                self.people[item_id] = max(asked, annotators)
+                people = self.people.get(item_id, self.annotators_per_item)
+                self.people[item_id] = max(people, annotators)
 
     def delete(self, round: int, item_id: str, asking: int = 1) -> None:
         """Remove one copy of an item from the desk, as if somebody had deleted it there. Raises KeyError or

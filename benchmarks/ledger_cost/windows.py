@@ -60,8 +60,8 @@ def _with(folder: Path, number: int, stores: dict[str, Callable[[], str]]) -> It
     _put_early(store, folder, early)
     now = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC) + timedelta(days=REAL)
     lost = _looked(store, number, "the checkpoint lost", now, {})
-    tick(store, MONITOR, now=now)       # opens and judges what is real
-    tick(store, MONITOR, now=now)
+    tick(store, MONITOR, moment=now)       # opens and judges what is real
+    tick(store, MONITOR, moment=now)
     yield _looked(store, number, "nothing is due", now, stores)
     yield _looked(store, number, "a window to open and judge", now + timedelta(days=1), stores)
     if early:
@@ -72,8 +72,8 @@ def _looked(
     store: Any, number: int, what: str, now: datetime, stores: dict[str, Callable[[], str]]
 ) -> Looked:
     watched = Watched(copied(store))
-    tick(watched, MONITOR, now=now)
-    seconds = seconds_in(stores, store, watched, lambda there: tick(there, MONITOR, now=now))
+    tick(watched, MONITOR, moment=now)
+    seconds = seconds_in(stores, store, watched, lambda there: tick(there, MONITOR, moment=now))
     return Looked(
         windows=number, what=what, calls=watched.total, read=watched.bytes_read,
         written=watched.bytes_written, dollars=watched.dollars, seconds=seconds,
@@ -90,7 +90,7 @@ def _put_early(store: Any, folder: Path, early: int) -> None:
     """The early windows, which a monitor in another store has judged one of."""
     other = PlainMemory()
     register(other, a_monitor(folder, quiet_labels=10, follow_ups=0))
-    tick(other, MONITOR, now=datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC) + timedelta(days=1))
+    tick(other, MONITOR, moment=datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC) + timedelta(days=1))
     ledger = Ledger(store, layout.monitor_ledger(MONITOR))
     judged = Ledger(other, ledger.name)
     opening, verdict = read_openings(judged)[str(FIRST)][0], read_verdicts(judged)[0]

@@ -75,12 +75,12 @@ def step(where: str, folder: Path, what: list[str]) -> Any:
         case ["register"]:
             register(store, MonitorSpec.from_data(specs["monitor"], origin="the study"))
         case ["tick", days]:
-            tick(store, MONITOR, now=after(int(days)))
+            tick(store, MONITOR, moment=after(int(days)))
         case ["amend"]:
             looser = {**specs["monitor"], "threshold": {"min": 0.8}}
-            amend(store, MonitorSpec.from_data(looser, origin="the study"), now=after(2))
+            amend(store, MonitorSpec.from_data(looser, origin="the study"), moment=after(2))
         case ["mute"]:
-            mute(store, MONITOR, until=after(9), reason="roll-out", now=after(3))
+            mute(store, MONITOR, until=after(9), reason="roll-out", moment=after(3))
         case ["outcome", "auto"]:
             stands = current_standing(open_evaluation(store, NAME))
             return [stands.state, stands.labels, stands.rounds]

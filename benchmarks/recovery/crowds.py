@@ -146,7 +146,7 @@ class Stage:
         else:
             self._crowd(survived, store, desk, processes, kills)
         for _ in range(200):
-            done = tick(store, MONITOR, now=datetime.now(UTC))
+            done = tick(store, MONITOR, moment=datetime.now(UTC))
             if not answer_all(desk, self.truth) and _is_settled(store, done):
                 break
         else:
@@ -239,14 +239,14 @@ class Stage:
         assert advance(memory, name, desk).state == "finished"
         for one in read_extensions(Ledger(store, name)):
             asked = read_fold(Ledger(memory, name), open_evaluation(memory, name).statistics).asked
-            buy_further(memory, name, one.number, one.labels - asked, now=lambda at=one.at: at)
+            buy_further(memory, name, one.number, one.labels - asked, clock=lambda at=one.at: at)
             assert advance(memory, name, desk).state == "finished"
         return record_of(memory, name)
 
 
 def look(url: str) -> None:
     """What the monitor's own process does."""
-    done = tick(open_store(url), MONITOR, now=datetime.now(UTC))
+    done = tick(open_store(url), MONITOR, moment=datetime.now(UTC))
     assert not done.failed, done.failed
 
 

@@ -159,12 +159,12 @@ def _monitor(folder: Path) -> dict[str, bytes]:
     data["threshold"] = {"min": 0.95}
     data["alerts"] = {"tell": ["breach", "recovery", "missing"]}
     register(store, MonitorSpec.from_data(data, origin="fuzz"))
-    mute(store, "stream", until=after(1) + timedelta(hours=1), reason="roll-out", now=after(0))
-    tick(store, "stream", now=after(1))
-    tick(store, "stream", now=after(2))
+    mute(store, "stream", until=after(1) + timedelta(hours=1), reason="roll-out", moment=after(0))
+    tick(store, "stream", moment=after(1))
+    tick(store, "stream", moment=after(2))
     data["threshold"] = {"min": 0.9}
-    amend(store, MonitorSpec.from_data(data, origin="fuzz"), now=after(2), reason="agreed")
-    tick(store, "stream", now=after(3))
+    amend(store, MonitorSpec.from_data(data, origin="fuzz"), moment=after(2), reason="agreed")
+    tick(store, "stream", moment=after(3))
     channel, other = FakeChannel(), FakeChannel("other")
     channel.down, other.down = 1, 99
     for hours in range(3):
@@ -172,7 +172,7 @@ def _monitor(folder: Path) -> dict[str, bytes]:
     incident = standing_incidents(read_run(store, "stream", after(3)))[0]
     reply = Reply(action="acknowledge", incident=incident.name, by="Ada", reason="seen")
     respond(store, "stream", reply, now=after(3))
-    tick(store, "stream", now=after(3) + timedelta(minutes=5))
+    tick(store, "stream", moment=after(3) + timedelta(minutes=5))
     return dict(store._values)
 
 
@@ -255,6 +255,6 @@ def monitor_readers(name: str, store: MemoryStore, key: str) -> Iterator[Reader]
     )
     yield "lists", lambda: len(standings(store))
     yield "alerts", lambda: len(outbox_rows(Ledger(store, layout.monitor_ledger(name))))
-    yield "deliveries", lambda: len(deliver(store, now=lambda: after(4), environment={}))
-    yield "the next run", lambda: bool(tick(store, name, now=after(4)))
+    yield "deliveries", lambda: len(deliver(store, clock=lambda: after(4), environment={}))
+    yield "the next run", lambda: bool(tick(store, name, moment=after(4)))
 

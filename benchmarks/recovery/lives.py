@@ -100,7 +100,7 @@ def _extended_and_revised(folder: Path) -> list[Step]:
     return [
         lambda store, desk: begin_evaluation(store, spec, _with_answers(desk, truth)),
         go_on,
-        lambda store, desk: extend(store, "small", 9, reason="to be sure", now=lambda: after(1)),
+        lambda store, desk: extend(store, "small", 9, reason="to be sure", clock=lambda: after(1)),
         go_on,
         lambda store, desk: advance(
             store, "small", _with_answers(desk, turned), timing=_AT_ONCE, look_again=True
@@ -183,13 +183,13 @@ def _catching_up(folder: Path) -> list[Step]:
     changed = MonitorSpec.from_data({**data, "threshold": {"min": 0.8}}, origin="the study")
     return [
         lambda store, desk: register(store, spec),
-        lambda store, desk: tick(store, "stream", now=after(1)),
+        lambda store, desk: tick(store, "stream", moment=after(1)),
         lambda store, desk: mute(
-            store, "stream", until=after(5) + timedelta(hours=1), reason="roll-out", now=after(4)
+            store, "stream", until=after(5) + timedelta(hours=1), reason="roll-out", moment=after(4)
         ),
-        lambda store, desk: tick(store, "stream", now=after(5)),
-        lambda store, desk: amend(store, changed, now=after(5), reason="agreed"),
-        lambda store, desk: tick(store, "stream", now=after(6)),
+        lambda store, desk: tick(store, "stream", moment=after(5)),
+        lambda store, desk: amend(store, changed, moment=after(5), reason="agreed"),
+        lambda store, desk: tick(store, "stream", moment=after(6)),
     ]
 
 

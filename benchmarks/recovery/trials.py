@@ -90,7 +90,7 @@ def run_through(
     for _ in range(MOST_ATTEMPTS):
         try:
             where = desk() if callable(desk) else desk
-            begin_evaluation(store, spec, where, now=clock)
+            begin_evaluation(store, spec, where, clock=clock)
             standing = advance(
                 store, spec.name, where, timing=Timing(now=clock, repost_after=REPOST_AFTER)
             )

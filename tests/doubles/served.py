@@ -173,7 +173,7 @@ def monitor_values(name: str, windows: int, n: int) -> dict[str, bytes]:
             last += isinstance(one, type(made.verdict)) and made.verdict is not None
     settled = frozenset(str(first + timedelta(days=day)) for day in range(windows - 2))
     write_kept(
-        ledger, KeptEntries(keys=frozenset()), verdicts=last, settled=settled, others=frozenset(),
+        ledger, KeptEntries(keys=frozenset()), verdicts=last, settled=settled, windows=frozenset(),
         records=records,
     )
     return dict(store._values)

@@ -34,7 +34,7 @@ MONITOR = layout.monitor_ledger("stream")
 def watched(spec, days):
     store = MemoryStore()
     register(store, spec)
-    tick(store, "stream", now=after(days))
+    tick(store, "stream", moment=after(days))
     return store
 
 
@@ -65,12 +65,12 @@ def alerts(store):
 def test_another_floor_judges_later_windows_only_and_begins_its_own_evidence(tmp_path):
     write_stream(tmp_path, 4, items=200)
     store = watched(spec_of(changed(tmp_path)), 2)
-    made = amend(store, spec_of(changed(tmp_path, 0.99)), now=after(2), reason="agreed")
+    made = amend(store, spec_of(changed(tmp_path, 0.99)), moment=after(2), reason="agreed")
     assert (made.number, made.first, made.anew, made.changed) == (
         2, "2026-11-03", ("floor",), ("limit.min",)
     )
-    assert amend(store, spec_of(changed(tmp_path, 0.99)), now=after(2)) is None     # said twice, made once
-    tick(store, "stream", now=after(4))
+    assert amend(store, spec_of(changed(tmp_path, 0.99)), moment=after(2)) is None     # said twice, made once
+    tick(store, "stream", moment=after(4))
     verdicts = {v.window: v for v in read_verdicts(Ledger(store, MONITOR))}
     assert [verdicts[f"2026-11-0{d}"].version for d in (1, 2, 3, 4)] == [1, 1, 2, 2]
     assert [verdicts[f"2026-11-0{d}"].overall.limits[0].value for d in (2, 3)] == [0.85, 0.99]
@@ -86,12 +86,12 @@ def test_another_floor_judges_later_windows_only_and_begins_its_own_evidence(tmp
 def test_late_labels_of_an_old_window_are_judged_by_the_old_version(tmp_path):
     write_stream(tmp_path, 2, items=200)
     store = watched(spec_of(changed(tmp_path)), 1)
-    amend(store, spec_of(changed(tmp_path, 0.5)), now=after(1))
-    tick(store, "stream", now=after(2))
+    amend(store, spec_of(changed(tmp_path, 0.5)), moment=after(1))
+    tick(store, "stream", moment=after(2))
     source = tmp_path / "predictions-2026-11-01.csv"
     lines = source.read_text().splitlines()
     source.write_text("\n".join(lines[:-5]) + "\n")
-    done = tick(store, "stream", now=after(2))
+    done = tick(store, "stream", moment=after(2))
     assert [(v.window, v.version, v.overall.limits[0].value) for v in done.verdicts] == [
         ("2026-11-01", 1, 0.85)
     ]
@@ -104,9 +104,9 @@ def test_another_model_begins_reference_evidence_and_label_model_anew(tmp_path):
     data["method"] = "dirichlet-tree"
     store = watched(spec_of(data), 2)
     newer = data | {"model_version": "b", "pool": data["pool"] | {"segments": ["half"]}}
-    made = amend(store, spec_of(newer), now=after(2))
+    made = amend(store, spec_of(newer), moment=after(2))
     assert (made.new_model, made.reference, made.first) == (True, "2026-11-03", "2026-11-03")
-    tick(store, "stream", now=after(4))
+    tick(store, "stream", moment=after(4))
     openings = {window: several[0] for window, several in read_openings(Ledger(store, MONITOR)).items()}
     assert [openings[f"2026-11-0{d}"].why == "first" for d in (1, 2, 3, 4)] == [True, False, True, False]
     assert [openings[f"2026-11-0{d}"].inherits for d in (2, 3, 4)] == [
@@ -139,7 +139,7 @@ def test_what_may_not_be_amended_is_refused(tmp_path, change, said):
     for key, value in change.items():
         data[key] = data[key] | value if isinstance(value, dict) and key != "labels" else value
     with pytest.raises(BadInput, match=said.replace(".*", r"[\s\S]*")):
-        amend(store, spec_of(data), now=after(1))
+        amend(store, spec_of(data), moment=after(1))
     assert not list(store.keys(f"{MONITOR}/versions/"))
 
 
@@ -147,10 +147,10 @@ def test_a_version_is_never_made_for_a_window_that_is_due(tmp_path):
     store = watched(a_monitor(tmp_path), 0)
     newer = a_monitor(tmp_path, error_rate=0.01)
     with pytest.raises(BadInput, match=r"2026-11-02 is too early.*before 2026-11-04"):
-        amend(store, newer, now=after(3), first="2026-11-02")
-    assert amend(store, newer, now=after(3), first="2026-11-09").first == "2026-11-09"
+        amend(store, newer, moment=after(3), first_window="2026-11-02")
+    assert amend(store, newer, moment=after(3), first_window="2026-11-09").first == "2026-11-09"
     # the next one applies no earlier than the last
-    assert amend(store, a_monitor(tmp_path, error_rate=0.02), now=after(3)).first == "2026-11-09"
+    assert amend(store, a_monitor(tmp_path, error_rate=0.02), moment=after(3)).first == "2026-11-09"
     assert [one.number for one in open_monitor(store, "stream").all] == [1, 2, 3]
     assert open_monitor(store, "stream").of("2026-11-08").number == 1
     assert open_monitor(store, "stream").of("2026-11-09").number == 3
@@ -162,19 +162,19 @@ def test_of_two_amendments_at_the_same_moment_one_is_refused(tmp_path, monkeypat
     store = watched(a_monitor(tmp_path), 0)
     before = open_monitor(store, "stream")
     one, other = a_monitor(tmp_path, error_rate=0.01), a_monitor(tmp_path, error_rate=0.02)
-    made = amend(store, one, now=after(1))
+    made = amend(store, one, moment=after(1))
     monkeypatch.setattr("assay.flows.monitor.versions.open_monitor", lambda *_: before)
     with pytest.raises(BadInput, match="somebody else made version 2 at the same moment"):
-        amend(store, other, now=after(1))
-    assert amend(store, one, now=after(1)) == made
+        amend(store, other, moment=after(1))
+    assert amend(store, one, moment=after(1)) == made
     assert len(open_monitor(store, "stream").all) == 2
 
 
 def test_verify_finds_a_version_that_was_made_after_looking(tmp_path):
     write_stream(tmp_path, 2, items=100)
     store = watched(spec_of(changed(tmp_path)), 1)
-    made = amend(store, spec_of(changed(tmp_path, 0.5)), now=after(1))
-    tick(store, "stream", now=after(2))
+    made = amend(store, spec_of(changed(tmp_path, 0.5)), moment=after(1))
+    tick(store, "stream", moment=after(2))
     key = layout.monitor_version(MONITOR, 2)
 
     def forged(**change):
@@ -210,9 +210,9 @@ def test_missing_empty_and_small_windows_are_no_failures_and_are_told_once_a_day
     data["alerts"] = {"tell": ["missing", "empty", "small"]}
     store = MemoryStore()
     register(store, spec_of(data))
-    done = tick(store, "stream", now=after(2))
+    done = tick(store, "stream", moment=after(2))
     assert (list(done.awaited), done.failed) == (["2026-11-02"], {})      # its grace lasts a day
-    done = tick(store, "stream", now=after(4))
+    done = tick(store, "stream", moment=after(4))
     assert {window: why.split(":")[0] for window, why in done.left_out.items()} == {
         "2026-11-02": "missing", "2026-11-03": "empty", "2026-11-04": "small",
     }
@@ -221,15 +221,15 @@ def test_missing_empty_and_small_windows_are_no_failures_and_are_told_once_a_day
     told = alerts(store)
     assert sorted(alert.kind for alert in told.values()) == ["empty", "missing", "small"]
     for minutes in (1, 600):                               # no more on that day
-        tick(store, "stream", now=after(4) + timedelta(minutes=minutes))
+        tick(store, "stream", moment=after(4) + timedelta(minutes=minutes))
     assert alerts(store) == told
-    tick(store, "stream", now=after(5) - timedelta(minutes=5))
+    tick(store, "stream", moment=after(5) - timedelta(minutes=5))
     assert len(alerts(store)) == 6                           # a word a day
     (tmp_path / "kept.csv").rename(tmp_path / "predictions-2026-11-02.csv")
-    tick(store, "stream", now=after(5))
+    tick(store, "stream", moment=after(5))
     assert rows(store)[1].verdict is not None
     assert rows(store)[1].wrong is None
-    tick(store, "stream", now=after(20))                     # too late to be mended: no word any more
+    tick(store, "stream", moment=after(20))                     # too late to be mended: no word any more
     assert {alert.kind for key, alert in alerts(store).items() if "-20261121" in key} == {"missing"}
     assert verify_monitor(store, "stream").verified
 
@@ -239,7 +239,7 @@ def test_days_that_the_stream_does_not_have_are_not_missed(tmp_path):
     spec = a_monitor(tmp_path, first="2026-10-30", without=["saturday", "2026-11-02..2026-11-03"])
     store = MemoryStore()
     register(store, spec)
-    done = tick(store, "stream", now=after(4))
+    done = tick(store, "stream", moment=after(4))
     assert sorted([*done.left_out, *done.awaited]) == ["2026-10-30", "2026-11-04"]
     assert [row.window for row in rows(store) if row.verdict] == ["2026-11-01"]
 
@@ -251,13 +251,13 @@ def test_a_window_that_fails_is_told_once_a_day_until_it_works(tmp_path):
     source.write_text(good.replace("probability", "p"))
     store = watched(a_monitor(tmp_path), 1)
     for hours in (1, 2, 24):
-        assert "2026-11-01" in tick(store, "stream", now=after(1) + timedelta(hours=hours)).failed
+        assert "2026-11-01" in tick(store, "stream", moment=after(1) + timedelta(hours=hours)).failed
     assert [row.state for row in rows(store)] == ["failed"]
     assert [alert.kind for alert in alerts(store).values()] == ["failure", "failure"]
     assert len(list(filter(layout.window_state.match, store.keys(MONITOR)))) == 1
     source.write_text(good)
     for hours in (0, 1):
-        tick(store, "stream", now=after(2) + timedelta(hours=hours))
+        tick(store, "stream", moment=after(2) + timedelta(hours=hours))
     assert rows(store)[0].wrong is None
     ended = alerts(store)["failure-ended-2026-11-01-0002"]
     assert (ended.kind, ended.group, ended.severity) == ("recovery", "failure", "warning")
@@ -277,7 +277,7 @@ def test_a_missing_window_that_comes_ends_what_was_told_once_none_is_missing_any
 
     def subjects(hours):
         now = after(4) + timedelta(hours=hours)
-        tick(store, "stream", now=now)
+        tick(store, "stream", moment=now)
         deliver_due(ledger, [ops], now)
         return [alerts(store)[key].subject for _, key in ops.told]
 
@@ -332,7 +332,7 @@ def test_an_error_that_is_none_of_ours_is_told_as_the_monitor_and_stops_no_other
     assert rows(store)[0].wrong is None
     with monkeypatch.context() as patched:
         patched.setattr("assay.flows.monitor.tick.open_due", broken)
-        failed = tick(store, "stream", now=after(2)).failed
+        failed = tick(store, "stream", moment=after(2)).failed
     assert "an unexpected TypeError" in failed["2026-11-02"]
 
 
@@ -343,7 +343,7 @@ def test_people_who_do_not_finish_make_a_window_stale_and_a_spent_month_is_told(
     data["alerts"] = {"tell": ["stale", "spent", "unlabelled"]}
     store = watched(spec_of(data), 2)
     assert [row.state for row in rows(store)] == ["unlabelled", "waiting"]   # the newer comes first
-    tick(store, "stream", now=after(5))
+    tick(store, "stream", moment=after(5))
     assert [row.state for row in rows(store)][:2] == ["unlabelled", "stale"]
     told = sorted(key.split("-")[0] + key[-9:] for key in alerts(store) if "spent" in key or "stale" in key)
     assert [key for key in alerts(store) if key.startswith("spent")] == ["spent-20261103", "spent-20261106"]
@@ -353,15 +353,15 @@ def test_people_who_do_not_finish_make_a_window_stale_and_a_spent_month_is_told(
 def test_what_is_raised_during_a_mute_is_summed_up_and_a_standing_breach_told(tmp_path):
     write_stream(tmp_path, 2, drop_from=0, worse=0.45, items=150)
     store = watched(spec_of(changed(tmp_path)), 0)
-    mute(store, "stream", until=after(2), reason="roll-out", now=after(0))
-    tick(store, "stream", now=after(1))
+    mute(store, "stream", until=after(2), reason="roll-out", moment=after(0))
+    tick(store, "stream", moment=after(1))
     (key,) = alerts(store)
     assert store.exists(layout.alert_muted(MONITOR, key))
     assert outbox_index(store) == {}
-    assert deliver(store, now=lambda: after(1)) == []
-    tick(store, "stream", now=after(1))                 # again: nothing changes
+    assert deliver(store, clock=lambda: after(1)) == []
+    tick(store, "stream", moment=after(1))                 # again: nothing changes
     assert list(alerts(store)) == [key]
-    tick(store, "stream", now=after(2) + timedelta(minutes=1))
+    tick(store, "stream", moment=after(2) + timedelta(minutes=1))
     summary = alerts(store)["mute-0001-ended"]
     assert summary.subject == "stream: the mute has ended; 1 alert muted"
     assert "roll-out" in summary.body
@@ -373,7 +373,7 @@ def test_what_is_raised_during_a_mute_is_summed_up_and_a_standing_breach_told(tm
     waiting = {one.key for one in outbox_index(store)[MONITOR]}
     assert "mute-0001-ended" in waiting
     assert key not in waiting
-    tick(store, "stream", now=after(2) + timedelta(minutes=9))
+    tick(store, "stream", moment=after(2) + timedelta(minutes=9))
     assert sum("ended" in one for one in alerts(store)) == 1
 
 
@@ -386,24 +386,24 @@ def test_windows_that_came_too_late_are_backfilled_and_the_alert_says_so(tmp_pat
     data = changed(tmp_path, last="2026-11-06", late_days=2)
     data["alerts"] = {"tell": ["missing", "recovery"]}
     store = watched(spec_of(data), 1)
-    tick(store, "stream", now=after(12))     # the monitor did not run: everything is found at once, too late
+    tick(store, "stream", moment=after(12))     # the monitor did not run: all is found at once, too late
     (told,) = [one for one in alerts(store).values() if one.kind == "missing"]
     assert "until" not in told.body
     assert "`assay backfill stream --from 2026-11-02 --to 2026-11-03`" in told.body
     for file, text in zip(late, texts, strict=True):
         file.write_text(text)
-    assert not tick(store, "stream", now=after(13)).opened, "no run looks by itself any more"
+    assert not tick(store, "stream", moment=after(13)).opened, "no run looks by itself any more"
     with pytest.raises(BadInput, match=r"no window from 2026-12-01 is due; it has 2026-11-01 to 2026-11-06"):
-        backfill(store, "stream", first="2026-12-01", last=None, now=after(13))
-    done = backfill(store, "stream", first="2026-11-02", last="2026-11-03", now=after(13))
+        backfill(store, "stream", from_window="2026-12-01", to_window=None, moment=after(13))
+    done = backfill(store, "stream", from_window="2026-11-02", to_window="2026-11-03", moment=after(13))
     assert done.summary() == "2 evaluations opened, 2 verdicts"
     assert all(row.verdict is not None and row.wrong is None for row in rows(store))
     assert [key for key in alerts(store) if key.startswith("missing-ended")]
     # predictions that were mended later, too
     late[0].write_text("\n".join(texts[0].splitlines()[:-30]) + "\n")
-    done = backfill(store, "stream", first="2026-11-02", last="2026-11-04", now=after(14))
+    done = backfill(store, "stream", from_window="2026-11-02", to_window="2026-11-04", moment=after(14))
     assert [(one.window, one.why) for one in done.opened] == [("2026-11-02", "late predictions")]
-    assert not tick(store, "stream", now=after(15)).opened
+    assert not tick(store, "stream", moment=after(15)).opened
     assert not verify_monitor(store, "stream").differences
 
 
@@ -413,10 +413,10 @@ def test_a_collapse_and_a_missing_window_outlive_a_mute(tmp_path):
     file.write_text(file.read_text().replace(",1,item", ",0,item"))
     (tmp_path / "predictions-2026-11-03.csv").unlink()
     store = watched(spec_of(changed(tmp_path, last="2026-11-03")), 1)
-    mute(store, "stream", until=after(4) + timedelta(hours=1), reason="roll-out", now=after(1))
-    tick(store, "stream", now=after(4))
+    mute(store, "stream", until=after(4) + timedelta(hours=1), reason="roll-out", moment=after(1))
+    tick(store, "stream", moment=after(4))
     assert {one.kind for one in alerts(store).values()} >= {"collapse", "missing"}
-    tick(store, "stream", now=after(4) + timedelta(hours=2))
+    tick(store, "stream", moment=after(4) + timedelta(hours=2))
     summary = alerts(store)["mute-0001-ended"].body
     (collapse,) = [one for key, one in alerts(store).items() if key == "collapse-2026-11-02-unmuted"]
     assert f"- {collapse.subject}\n- 1 window missing: 2026-11-03" in summary
@@ -426,13 +426,13 @@ def test_a_mute_may_be_ended_early_and_needs_a_reason_and_a_date_to_come(tmp_pat
     write_stream(tmp_path, 1, drop_from=0, worse=0.45, items=150)
     store = watched(spec_of(changed(tmp_path)), 0)
     with pytest.raises(BadInput, match="is past"):
-        mute(store, "stream", until=after(0), reason="x", now=after(1))
+        mute(store, "stream", until=after(0), reason="x", moment=after(1))
     with pytest.raises(BadInput, match="needs a reason"):
-        mute(store, "stream", until=after(9), reason=" ", now=after(1))
-    assert not unmute(store, "stream", now=after(0))
-    mute(store, "stream", until=after(9), reason="roll-out", now=after(0))
-    tick(store, "stream", now=after(1))
-    assert unmute(store, "stream", now=after(1) + timedelta(hours=1))
+        mute(store, "stream", until=after(9), reason=" ", moment=after(1))
+    assert not unmute(store, "stream", moment=after(0))
+    mute(store, "stream", until=after(9), reason="roll-out", moment=after(0))
+    tick(store, "stream", moment=after(1))
+    assert unmute(store, "stream", moment=after(1) + timedelta(hours=1))
     assert {"mute-0001-ended", "verdict-000001-unmuted"} <= alerts(store).keys()
     assert verify_monitor(store, "stream").verified
 
@@ -483,14 +483,14 @@ def test_the_commands_amend_and_mute(tmp_path, capsys):
 def test_windows_that_a_clock_ahead_of_time_called_missing_are_withdrawn(tmp_path):
     write_stream(tmp_path, 4, items=60)
     store = watched(spec_of(changed(tmp_path, late_days=0, grace_hours=0)), 2)
-    tick(store, "stream", now=after(40))                       # a clock that was more than a month ahead
+    tick(store, "stream", moment=after(40))                       # a clock that was more than a month ahead
     assert sum(row.state == "missing" for row in rows(store)) == 36
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     found = read_monitor_history(store, "stream", lambda: after(3)).rows
     assert [row.window for row in found if row.state == "missing"] == []
     assert [row.window for row in found] == ["2026-11-01", "2026-11-02", "2026-11-03", "2026-11-04"]
     write_stream(tmp_path, 6, items=60)
-    tick(store, "stream", now=after(6))                        # and windows that come are looked at
+    tick(store, "stream", moment=after(6))                        # and windows that come are looked at
     found = read_monitor_history(store, "stream", lambda: after(6)).rows
     assert [row.verdict is not None for row in found] == [True] * 6
 
@@ -504,7 +504,7 @@ def test_history_without_a_name_lists_monitors_and_alerts_take_a_monitors_name(t
     register(store, spec_of(changed(tmp_path)))
     assert run_command_line(["history"]) == 0
     assert "stream: no window yet" in capsys.readouterr().out
-    tick(store, "stream", now=after(2))
+    tick(store, "stream", moment=after(2))
     assert run_command_line(["history"]) == 0
     assert "stream: window 2026-11-02: in breach; 2 windows" in capsys.readouterr().out
     assert run_command_line(["alerts", "stream", "--json"]) == 0

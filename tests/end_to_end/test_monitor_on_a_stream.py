@@ -39,7 +39,7 @@ from assay.tasks.testing import FakeDesk
 def _watched(spec, days, store=None):
     store = MemoryStore() if store is None else store
     register(store, spec)
-    done = tick(store, spec.name, now=after(days))
+    done = tick(store, spec.name, moment=after(days))
     return store, done, read_monitor_history(store, spec.name).rows
 
 
@@ -57,10 +57,10 @@ def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp
     assert told == [f"monitors/stream/alerts/verdict-{n:06d}.json" for n in (4, 5)]
     # nothing is left to do, and doing it again changes no record; what a look keeps for the next is derived
     before = {key: store.get(key) for key in store.keys("")}
-    assert tick(store, "stream", now=after(5)).summary() == "nothing is due"
+    assert tick(store, "stream", moment=after(5)).summary() == "nothing is due"
     once = {key: store.get(key) for key in store.keys("")}
     assert {key: blob for key, blob in once.items() if not key.startswith("index/looks/")} == before
-    assert tick(store, "stream", now=after(5)).summary() == "nothing is due"
+    assert tick(store, "stream", moment=after(5)).summary() == "nothing is due"
     assert {key: store.get(key) for key in store.keys("")} == once
     assert verify(store, "stream-2026-11-04").verified
 
@@ -100,7 +100,7 @@ def _outage(folder, answered, **monitor):
     store = MemoryStore()
     register(store, MonitorSpec.from_data(data, "x"))
     for day in [*range(1, 9), 29]:
-        tick(store, "stream", now=after(day))
+        tick(store, "stream", moment=after(day))
     return store
 
 
@@ -122,7 +122,7 @@ def test_after_an_outage_the_newest_windows_are_labelled_and_the_breach_is_found
     assert max(row.window for row in unlabelled) < min(row.window for row in newest)
     assert all(not row.openings[1:] for row in rows if row.window < "2026-11-15"), "no follow-up so late"
     # a month later there are labels to spare: first for windows to come, then for the newest without any
-    tick(store, "stream", now=after(31))
+    tick(store, "stream", moment=after(31))
     later = rows_of(store, 31)
     assert all(row.bought >= 25 for row in later[-2:])
     assert verify_monitor(store, "stream").verified
@@ -133,7 +133,7 @@ def test_windows_that_an_outage_left_are_labelled_later_the_newest_first(tmp_pat
     without = [row.window for row in rows_of(store, 29) if row.state == "unlabelled"]
     assert without
     for day in range(30, 34):
-        tick(store, "stream", now=after(day))
+        tick(store, "stream", moment=after(day))
     rows = {row.window: row for row in rows_of(store, 33)}
     got = [window for window in without if rows[window].bought]
     assert got
@@ -149,7 +149,7 @@ def test_after_an_outage_people_get_few_late_windows_at_a_time(tmp_path):
     states = {row.window: row.state for row in rows_of(store, 29) if row.window > "2026-11-08"}
     late = [window for window, state in states.items() if state in ("waiting", "stale")]
     assert late == ["2026-11-25", "2026-11-26", "2026-11-27", "2026-11-28", "2026-11-29"]   # two are on time
-    tick(store, "stream", now=after(29), only=["2026-11-12"])     # somebody asks for this one by name
+    tick(store, "stream", moment=after(29), only=["2026-11-12"])     # somebody asks for this one by name
     assert next(row for row in rows_of(store, 29) if row.window == "2026-11-12").state == "waiting"
 
 
@@ -280,12 +280,12 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     store, _, _ = _watched(spec, 2)
     source = tmp_path / "predictions-2026-11-02.csv"
     source.write_text(source.read_text())                      # another time stamp, the same rows
-    assert tick(store, "stream", now=after(3)).opened == []    # the third day's file is missing, and fails
+    assert tick(store, "stream", moment=after(3)).opened == []    # the third day's file is missing, and fails
     day = date(2026, 11, 2)
     rng = np.random.default_rng(1)
     logit = 4 * rng.standard_normal(400)
     write_day(tmp_path, day, logit, rng.random(400) < 1 / (1 + np.exp(-logit)))
-    done = tick(store, "stream", now=after(3))
+    done = tick(store, "stream", moment=after(3))
     assert [o.why for o in done.opened] == ["late predictions"]
     row = next(r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-02")
     assert row.replaced == 1
@@ -294,7 +294,7 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     assert [v.window for v in judged] == ["2026-11-01", "2026-11-02", "2026-11-02"]
     # after the days of grace nothing is reissued any more
     write_day(tmp_path, day, logit[:300], np.zeros(300, bool))
-    assert tick(store, "stream", now=after(30), only=["2026-11-02"]).opened == []
+    assert tick(store, "stream", moment=after(30), only=["2026-11-02"]).opened == []
 
 
 def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
@@ -310,7 +310,7 @@ def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
     ]
     assert len(list(store.keys("monitors/stream/alerts/missing"))) == 1
     (tmp_path / "elsewhere.csv").rename(tmp_path / "predictions-2026-11-02.csv")
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     assert [r.window for r in read_monitor_history(store, "stream").rows] == [
         "2026-11-01", "2026-11-02", "2026-11-03"
     ]
@@ -332,8 +332,8 @@ def test_two_ticks_at_once_leave_what_one_leaves(tmp_path):
     shared = MemoryStore()
     register(shared, spec)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: tick(shared, "stream", now=after(3)), range(2)))
-    tick(shared, "stream", now=after(3))
+        list(pool.map(lambda _: tick(shared, "stream", moment=after(3)), range(2)))
+    tick(shared, "stream", moment=after(3))
     assert {v.window: v.verdict for v in read_verdicts(monitors_ledger(shared))} == {
         v.window: v.verdict for v in read_verdicts(monitors_ledger(alone))
     }
@@ -382,7 +382,7 @@ def test_another_spec_under_the_same_name_is_refused_and_an_unknown_name_too(tmp
     with pytest.raises(UnknownMonitor, match="it holds stream"):
         open_monitor(store, "strean")
     with pytest.raises(BadInput, match="not a day"):
-        tick(store, "stream", now=after(1), only=["2026-W47"])
+        tick(store, "stream", moment=after(1), only=["2026-W47"])
 
 
 def test_a_monitor_is_verified_and_a_changed_verdict_is_found(tmp_path):
@@ -485,14 +485,14 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
     for t in planned.asked()[:25]:
         name = planned.item_id[t]
         desk.answers[name] = {"yes": "no", "no": "yes"}[truth[name]]
-    done = tick(store, "stream", now=after(1))
+    done = tick(store, "stream", moment=after(1))
     assert [(v.window, v.reissue, v.rests_on.revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
     assert done.verdicts[0].overall.measured.value < rows[0].verdict.overall.measured.value
     # the next window would start from what stands, and not from what was corrected
     spec = MonitorSpec.from_data(data, "x")
     for one in labels_to_inherit(store, spec, "stream-2026-11-01", 0.5):
         assert one.label == (desk.answers[one.item_id] == "yes")
-    assert tick(store, "stream", now=after(1)).summary() == "nothing is due"
+    assert tick(store, "stream", moment=after(1)).summary() == "nothing is due"
 
 
 def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_path):
@@ -509,7 +509,7 @@ def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_pat
     assert [(v.window, v.verdict) for v in judged] == [("2026-11-01", "breach")]
     assert store.exists("monitors/stream/alerts/verdict-000001.json")
     # the monitor's own tick finds nothing left to judge
-    assert not tick(store, "stream", now=after(1)).verdicts
+    assert not tick(store, "stream", moment=after(1)).verdicts
 
 
 def test_windows_that_waited_for_the_reference_are_judged_with_it(tmp_path):
@@ -547,7 +547,7 @@ def test_where_labels_are_too_few_they_are_spread_over_the_month(tmp_path):
     ))
     for store in (spread, first):
         for day in range(1, 30):
-            tick(store, "stream", now=after(day))
+            tick(store, "stream", moment=after(day))
     labelled = {
         id(store): [int(row.window[-2:]) for row in read_monitor_history(store, "stream").rows if row.bought]
         for store in (spread, first)

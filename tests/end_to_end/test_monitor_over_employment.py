@@ -47,7 +47,7 @@ def test_four_years_that_did_not_move_are_no_breach_and_most_cost_little(employm
     }, "employment.yaml")
     store = MemoryStore()
     register(store, spec)
-    done = tick(store, "employment", now=after(0))
+    done = tick(store, "employment", moment=after(0))
     assert not done.failed
     rows = read_monitor_history(store, "employment").rows
     assert [row.window for row in rows] == ["2015", "2016", "2017", "2018"]

@@ -47,9 +47,9 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     with webhook_receiver() as ops, mail_server() as mail:
         environment = {"OPS": ops.url(), "MAIL": mail.address()}
         for day in range(2):
-            assert tick(store, "paged", now=after(day + 1)).waiting
+            assert tick(store, "paged", moment=after(day + 1)).waiting
             people_answer(store, api, tmp_path, day)
-            tick(store, "paged", now=after(day + 1))
+            tick(store, "paged", moment=after(day + 1))
             deliver(store, ["monitors/paged"], environment=environment)
             assert [v.verdict == "breach" for v in read_verdicts(monitors_ledger)] == [False, True][: day + 1]
             assert len(ops.received) == day, "the good day pages nobody"

@@ -32,7 +32,7 @@ def test_people_are_asked_window_by_window_and_a_bad_window_is_told(label_studio
     }
     store = open_store(str(tmp_path / "ledger"))
     register(store, MonitorSpec.from_data(data, "watch.yaml"))
-    done = tick(store, "by-people-daily", now=after(1))
+    done = tick(store, "by-people-daily", moment=after(1))
     evaluation = "by-people-daily-2026-11-01"
     assert done.waiting == {evaluation: "12 items on the label-studio desk"}
 
@@ -41,7 +41,7 @@ def test_people_are_asked_window_by_window_and_a_bad_window_is_told(label_studio
     person = SimulatedPerson(LabelStudioApi(label_studio.url, label_studio.token), evaluation, truth)
     assert person.answer(read_plan(Ledger(store, evaluation), 1)) == 12
 
-    done = tick(store, "by-people-daily", now=after(1))
+    done = tick(store, "by-people-daily", moment=after(1))
     assert [(v.window, v.verdict) for v in done.verdicts] == [("2026-11-01", "breach")]
     told = list(store.keys(layout.alerts(layout.monitor_ledger("by-people-daily"))))
     assert told == ["monitors/by-people-daily/alerts/verdict-000001.json"]

@@ -35,7 +35,7 @@ def judged(data):
     """The row of the only window in the history."""
     store = MemoryStore()
     register(store, MonitorSpec.from_data(data, "x"))
-    assert not tick(store, "stream", now=after(1)).failed
+    assert not tick(store, "stream", moment=after(1)).failed
     [row] = read_monitor_history(store, "stream").rows
     return row
 

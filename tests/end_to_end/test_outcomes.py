@@ -171,14 +171,14 @@ def test_a_window_is_judged_again_by_its_outcomes_once_they_are_complete(tmp_pat
     write_outcomes(tmp_path / "outcomes.csv", positives[::3])
     spec, store = with_outcomes(tmp_path, complete_after_days=30.0, otherwise="no"), MemoryStore()
     register(store, spec)
-    assert not tick(store, "stream", now=after(2)).failed
+    assert not tick(store, "stream", moment=after(2)).failed
     openings = read_openings(Ledger(store, layout.monitor_ledger("stream")))
     assert [(o.why, o.outcomes) for several in openings.values() for o in several] == [
         ("first", "arrived"), ("quiet", "arrived")
     ]
     # by now all have come: the first window is judged again, without a label
     write_outcomes(tmp_path / "outcomes.csv", positives)
-    done = tick(store, "stream", now=after(31), only=["2026-11-01"])
+    done = tick(store, "stream", moment=after(31), only=["2026-11-01"])
     assert not done.failed
     assert [(o.why, o.outcomes, o.replaced) for o in done.opened] == [("outcomes complete", "complete", 1)]
     (row,) = [r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-01"]
@@ -190,7 +190,7 @@ def test_a_window_is_judged_again_by_its_outcomes_once_they_are_complete(tmp_pat
     assert row.verdict.rests_on.bought == 0
     told = read_monitor_history(store, "stream").to_json()["windows"][0]
     assert (told["outcomes"], told["contradicted"]) == ("complete", [])
-    assert tick(store, "stream", now=after(32), only=["2026-11-01"]).opened == []
+    assert tick(store, "stream", moment=after(32), only=["2026-11-01"]).opened == []
     assert verify_monitor(store, "stream").differences == ()
     assert verify(store, "stream-2026-11-01-r1").differences == ()
 
@@ -199,7 +199,7 @@ def test_an_outcome_holds_against_what_people_said_and_is_recorded(tmp_path):
     write_stream(tmp_path, 1)
     spec, store = with_outcomes(tmp_path, complete_after_days=30.0, otherwise="no"), MemoryStore()
     register(store, spec)
-    tick(store, "stream", now=after(1))   # no file of outcomes is there yet: it is waited for
+    tick(store, "stream", moment=after(1))   # no file of outcomes is there yet: it is waited for
     opening = read_openings(Ledger(store, layout.monitor_ledger("stream")))["2026-11-01"][0]
     assert opening.outcomes is None
     said = read_labels(Ledger(store, opening.evaluation), 1)
@@ -209,7 +209,7 @@ def test_an_outcome_holds_against_what_people_said_and_is_recorded(tmp_path):
         if row["item_id"] == turned.item_id:
             row["label"] = str(1 - turned.label)
     write_outcomes(tmp_path / "outcomes.csv", rows)
-    done = tick(store, "stream", now=after(31), only=["2026-11-01"])
+    done = tick(store, "stream", moment=after(31), only=["2026-11-01"])
     assert done.opened[0].contradicted == (turned.item_id,)
     labels = {one.item_id: one.label for one in read_labels(Ledger(store, done.opened[0].evaluation), 1)}
     assert labels[turned.item_id] == 1 - turned.label
@@ -219,9 +219,10 @@ def test_outcomes_that_should_be_complete_and_are_not_there_fail_the_window(tmp_
     write_stream(tmp_path, 1)
     store = MemoryStore()
     register(store, with_outcomes(tmp_path, complete_after_days=3.0, otherwise="no"))
-    done = tick(store, "stream", now=after(1), only=["2026-11-01"])
+    done = tick(store, "stream", moment=after(1), only=["2026-11-01"])
     assert not done.failed
-    assert "no file matches" in tick(store, "stream", now=after(5), only=["2026-11-01"]).failed["2026-11-01"]
+    done = tick(store, "stream", moment=after(5), only=["2026-11-01"])
+    assert "no file matches" in done.failed["2026-11-01"]
 
 
 def test_otherwise_needs_a_time_in_a_monitor(tmp_path):

@@ -81,7 +81,7 @@ def test_what_other_code_computed_is_told_from_what_was_changed(assay, monkeypat
 
 def test_it_tells_how_many_rounds_are_recomputed(assay):
     told = []
-    assert verify(open_store("assay-ledger"), "small", told=lambda done, rounds: told.append((done, rounds)))
+    assert verify(open_store("assay-ledger"), "small", watch=lambda done, rounds: told.append((done, rounds)))
     assert told == [(0, 2), (1, 2)]
 
 

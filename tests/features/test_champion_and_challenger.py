@@ -30,7 +30,7 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
     write_systems(tmp_path, 4, worse_from=2)
     store = LocalStore(tmp_path / "ledger")
     register(store, a_monitor_of_systems(tmp_path))
-    assert not tick(store, "models", now=after(4)).failed
+    assert not tick(store, "models", moment=after(4)).failed
     history = read_monitor_history(store, "models")
     assert [row.state == "breach" for row in history.rows[:2]] == [False, False]
     assert history.rows[-1].state == "breach"
@@ -55,7 +55,7 @@ def test_the_difference_is_exact_once_every_item_on_which_they_differ_is_labelle
     write_systems(tmp_path, 2)
     store = MemoryStore()
     register(store, a_monitor_of_systems(tmp_path, batch_size=20))
-    tick(store, "models", now=after(2))
+    tick(store, "models", moment=after(2))
     for row in read_monitor_history(store, "models").rows:
         with (tmp_path / f"labels-{row.window}.csv").open(newline="") as opened:
             truth = {one["item_id"]: one["label"] for one in csv.DictReader(opened)}
@@ -78,7 +78,7 @@ def test_a_drop_is_told_of_the_difference(tmp_path):
     write_systems(tmp_path, 4, worse_from=2)
     store = LocalStore(tmp_path / "ledger")
     register(store, a_monitor_of_systems(tmp_path, threshold=None, monitor_drop={"by": 0.1}))
-    assert not tick(store, "models", now=after(4)).failed
+    assert not tick(store, "models", moment=after(4)).failed
     first, *_, last = (row.verdict.overall for row in read_monitor_history(store, "models").rows)
     (limit,) = last.limits
     assert limit.name == "reference"

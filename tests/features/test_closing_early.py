@@ -33,7 +33,7 @@ class Clock:
 def begun(folder, **changes):
     world = World(folder, **SMALL | changes)
     world.clock = Clock()
-    begin_evaluation(world.store, world.spec, world.desk, now=world.clock)
+    begin_evaluation(world.store, world.spec, world.desk, clock=world.clock)
     world.desk.answers = {}
     return world
 

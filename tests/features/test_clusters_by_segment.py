@@ -98,7 +98,7 @@ def test_in_a_monitor_too(tmp_path, kind):
     data["pool"] |= {"cluster": "four", "segments": ["side"]}
     spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(2)).failed
+    assert not tick(store, spec.name, moment=after(2)).failed
     for row in read_monitor_history(store, spec.name).rows:
         assert [place.segment for place in row.segments] == ["side=left", "side=right"]
         assert all(place.source == "draws" for place in row.segments if place.measured.value is not None)
@@ -162,7 +162,7 @@ def test_a_monitor_has_curves_of_segments(tmp_path):
     data["pool"] |= {"segments": ["side"]}
     spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(1)).failed
+    assert not tick(store, spec.name, moment=after(1)).failed
     assert verify_monitor(store, spec.name).differences == ()
     opened = open_evaluation(store, "stream-2026-11-01")
     rows = report_data(opened, current_standing(opened)).estimates

@@ -156,7 +156,7 @@ def test_a_monitor_has_them_in_every_window(tmp_path):
     data["pool"] |= {"covariates": ["judge"], "judge": "judge"}
     spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(2)).failed
+    assert not tick(store, spec.name, moment=after(2)).failed
     assert verify_monitor(store, spec.name).differences == ()
 
 

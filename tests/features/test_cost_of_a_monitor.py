@@ -38,7 +38,7 @@ def settled(tmp_path):
     (tmp_path / "predictions-2026-11-02.csv").unlink()
     store = MemoryStore()
     register(store, a_monitor(tmp_path, quiet_labels=20, late_days=0, grace_hours=0))
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     assert find_kept(Ledger(store, NAME)).newest.settled == {"2026-11-01", "2026-11-02", "2026-11-03"}
     return store
 
@@ -77,7 +77,7 @@ def test_without_its_checkpoint_a_monitor_decides_the_same(settled, happens):
     other = _copy(settled)
     happens(other)
     for store in (settled, other):
-        tick(store, "stream", now=after(5))
+        tick(store, "stream", moment=after(5))
     assert _evidence(other) == _evidence(settled)
     assert find_kept(Ledger(other, NAME)).newest.settled == find_kept(Ledger(settled, NAME)).newest.settled
 
@@ -88,7 +88,7 @@ def test_a_checkpoint_is_not_believed_once_its_last_verdict_is_another(settled):
 
 
 def test_a_run_says_of_settled_windows_what_it_said_before(settled):
-    done = tick(settled, "stream", now=after(3))
+    done = tick(settled, "stream", moment=after(3))
     assert list(done.left_out) == ["2026-11-02"]
     assert done.left_out["2026-11-02"].startswith("missing: ")
     kept = read_monitor_history(settled, "stream", lambda: after(3))
@@ -113,7 +113,7 @@ def test_records_of_many_windows_lie_in_runs_that_are_not_written_again():
         some = dict(list(records.items())[:many])
         entries = find_kept(ledger)
         before = {key for key in entries.keys if "/run-" in key}
-        write_kept(ledger, entries, verdicts=0, settled=frozenset({"w"}), others=frozenset(), records=some)
+        write_kept(ledger, entries, verdicts=0, settled=frozenset({"w"}), windows=frozenset(), records=some)
         found = find_kept(ledger)
         assert found.newest.records == some
         assert before <= found.keys
@@ -124,7 +124,7 @@ def test_a_checkpoint_that_was_thrown_away_meanwhile_is_not_put_back(settled):
     ledger = Ledger(settled, NAME)
     entries = find_kept(ledger)
     _without(settled)
-    write_kept(ledger, entries, verdicts=0, settled=frozenset(), others=frozenset(), records={})
+    write_kept(ledger, entries, verdicts=0, settled=frozenset(), windows=frozenset(), records={})
     assert not list(settled.keys(f"index/{NAME}/"))
 
 
@@ -138,13 +138,13 @@ def test_an_answer_that_changes_in_a_settled_window_reissues_its_verdict(tmp_pat
     }
     store = MemoryStore()
     register(store, MonitorSpec.from_data(data, origin="the test"))
-    tick(store, "stream", now=after(1))
+    tick(store, "stream", moment=after(1))
     answer_all(tmp_path / "desk", truth)
-    tick(store, "stream", now=after(1))
+    tick(store, "stream", moment=after(1))
     assert "2026-11-01" in find_kept(Ledger(store, NAME)).newest.settled
     answers = next((tmp_path / "desk").glob("*/answers/round-0001.csv"))
     answers.write_text(answers.read_text(encoding="utf-8-sig").replace(",yes", ",no"), encoding="utf-8-sig")
     advance(store, "stream-2026-11-01", look_again=True)
-    tick(store, "stream", now=after(1))
+    tick(store, "stream", moment=after(1))
     verdicts = read_verdicts(Ledger(store, NAME))
     assert [(one.reissue, one.rests_on.revision) for one in verdicts] == [(0, 0), (1, 1)]

@@ -33,7 +33,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def more(world, labels, **said):
-    return extend(world.store, "small", labels, now=lambda: NOW, **said)
+    return extend(world.store, "small", labels, clock=lambda: NOW, **said)
 
 
 def confidences(world):
@@ -151,7 +151,7 @@ def test_a_power_cut_at_any_effect_changes_nothing(tmp_path, when, step):
     def go_on(world, fuse=None):
         store = world.store if fuse is None else Fused(world.store, fuse)
         desk = world.desk if fuse is None else Fused(world.desk, fuse)
-        extend(store, "small", 9, now=lambda: NOW)
+        extend(store, "small", 9, clock=lambda: NOW)
         return advance(store, "small", desk)
 
     finished = World(tmp_path, **SMALL, method="passive", measure="f1")

@@ -124,7 +124,7 @@ def in_breach(tmp_path):
     data = monitor_data(tmp_path, quiet_labels=100, last="2026-11-03")
     store = open_store(str(tmp_path / "ledger"))
     register(store, MonitorSpec.from_data(data, "x"))
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     return SimpleNamespace(store=store, where=["--store", str(tmp_path / "ledger")])
 
 
@@ -210,6 +210,6 @@ def test_messages_of_monitors_link_to_the_page_and_others_do_not():
     linked.send(an_alert("v3"), "evaluation")
     (link,), *others = said
     assert others == [(), ()]
-    about = read_token(SECRET, link.removeprefix("https://assay.example.com/incidents/"), now=2000.0)
+    about = read_token(SECRET, link.removeprefix("https://assay.example.com/incidents/"), moment=2000.0)
     assert (about.monitor, about.incident) == ("stream", "breach")
     assert with_handling(channel, {}) is channel

@@ -16,10 +16,10 @@ def test_the_history_says_how_a_judge_changed_and_sounds_no_alarm(tmp_path, caps
     store, spec = LocalStore(tmp_path / "ledger"), a_monitor_of_classes(tmp_path)
     register(store, spec)
     at = ["--store", str(tmp_path / "ledger")]
-    tick(store, "animals", now=after(1))
+    tick(store, "animals", moment=after(1))
     assert run_command_line(["history", "animals", *at, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["judges"] == []   # one window: nothing to compare
-    assert not tick(store, "animals", now=after(3)).failed
+    assert not tick(store, "animals", moment=after(3)).failed
     assert run_command_line(["history", "animals", *at, "--json", "--out", str(tmp_path / "pages")]) == 0
     told = {one["figure"]: one for one in json.loads(capsys.readouterr().out)["judges"]}
     assert set(told) == {"agreement", "kappa"}

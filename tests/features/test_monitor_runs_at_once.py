@@ -54,7 +54,7 @@ def test_labels_that_were_claimed_before_a_crash_are_those_of_the_opening(two_ru
 
 def test_verify_names_a_claim_that_is_not_what_its_opening_got(two_runs):
     store, _ = two_runs
-    tick(store, "stream", now=after(1))
+    tick(store, "stream", moment=after(1))
     claim = next(key for key in store.keys("monitors/stream/months/"))
     store._values[claim] = json.dumps(json.loads(store._values[claim]) | {"labels": 7}).encode()
     assert claim in {one.key for one in verify_monitor(store, "stream").differences}
@@ -93,13 +93,13 @@ def _live(folder, order, *, others):
     }
     spec = MonitorSpec.from_data(data, origin="the test")
     register(store, spec)
-    tick(store, "stream", now=after(2))
+    tick(store, "stream", moment=after(2))
     for window in order * 2:                                 # whoever is answered first is judged first
         while answer_all(desk, truth, only=f"stream-{window}"):
             for name in open_evaluations(store) if others else []:   # what a sweep does
                 if advance(store, name).state == "finished":
-                    judge_window_of(store, name, now=lambda: after(2))
-            tick(store, "stream", now=after(2))
+                    judge_window_of(store, name, clock=lambda: after(2))
+            tick(store, "stream", moment=after(2))
     assert not verify_monitor(store, "stream").differences
     names = [one.evaluation for several in read_openings(Ledger(store, "monitors/stream")).values()
              for one in several]

@@ -30,7 +30,7 @@ from assay.tasks.spec.monitor import MonitorSpec
 def watched(spec, days, store=None):
     store = MemoryStore() if store is None else store
     register(store, spec)
-    done = tick(store, spec.name, now=after(days))
+    done = tick(store, spec.name, moment=after(days))
     assert not done.failed
     return store, read_monitor_history(store, spec.name)
 
@@ -152,7 +152,7 @@ def test_outcomes_of_other_labels_settle_a_window_too(tmp_path, kind):
     items = sum(1 for _ in (tmp_path / f"labels-{FIRST}.csv").open()) - 1
     assert open_evaluation(store, f"{spec.name}-{FIRST}").n_outcomes == round(items / 2)
     _came(tmp_path, 2, 1.0)
-    assert not tick(store, spec.name, now=after(7)).failed
+    assert not tick(store, spec.name, moment=after(7)).failed
     for row in read_monitor_history(store, spec.name).rows[:2]:
         assert (row.verdict.overall.source, row.verdict.overall.measured.labels) == ("exact", items)
     assert verify_monitor(store, spec.name).differences == ()
@@ -183,7 +183,7 @@ def test_outcomes_that_come_by_themselves_ask_nobody_and_then_settle_a_window(tm
     assert opened.n_outcomes == 150
     assert current_standing(opened).labels > 100, "known items that are drawn cost nothing"
     _came(tmp_path, 3, 1.0)
-    assert not tick(store, "animals", now=after(7)).failed
+    assert not tick(store, "animals", moment=after(7)).failed
     for row in read_monitor_history(store, "animals").rows[:3]:
         assert row.verdict.overall.source == "exact"
         assert row.verdict.overall.measured.labels == 300

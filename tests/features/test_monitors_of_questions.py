@@ -83,10 +83,10 @@ def watched(tmp_path_factory):
     truth, store = stream(folder), LocalStore(folder / "ledger")
     register(store, MonitorSpec.from_data(spec_of(folder), origin="m.yaml"))
     for _ in range(3):
-        done = tick(store, "desk", now=after(3))
+        done = tick(store, "desk", moment=after(3))
         assert not done.failed
         answer(folder, truth)
-    tick(store, "desk", now=after(3))
+    tick(store, "desk", moment=after(3))
     return folder, store
 
 

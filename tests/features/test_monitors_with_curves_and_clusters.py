@@ -27,7 +27,7 @@ def of_class(name):
 def watched(data, days=2):
     spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(days)).failed
+    assert not tick(store, spec.name, moment=after(days)).failed
     assert verify_monitor(store, spec.name).differences == ()
     return store, read_monitor_history(store, spec.name).rows
 

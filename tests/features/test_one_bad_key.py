@@ -38,7 +38,7 @@ def values(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stream")
     write_stream(folder, 1, items=60)
     register(world.store, a_monitor(folder, quiet_labels=20))
-    tick(world.store, "stream", now=after(1))
+    tick(world.store, "stream", moment=after(1))
     return {key: world.store.get(key) for key in world.store.keys("")}
 
 
@@ -92,7 +92,7 @@ def test_commands_name_the_key_and_end_in_an_error_of_ours(values, what):
     assert "broken/spec.json" in {one.key for one in verify(store, "broken").differences}
     store = damaged_store(values, "monitors/broken/spec.json", NONSENSE[what])
     with pytest.raises(AssayError):
-        tick(store, "broken", now=after(1))
+        tick(store, "broken", moment=after(1))
     assert "monitors/broken/spec.json" in {one.key for one in verify_monitor(store, "broken").differences}
 
 

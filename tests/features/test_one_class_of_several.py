@@ -208,7 +208,7 @@ def test_a_monitor_watches_one_class(tmp_path, method):
     owls = {"measure": [{"name": "recall", "class": "owl"}], "method": method, "threshold": {"min": 0.3}}
     store, spec = MemoryStore(), a_monitor_of_classes(tmp_path, **owls)
     register(store, spec)
-    assert not tick(store, spec.name, now=after(2)).failed
+    assert not tick(store, spec.name, moment=after(2)).failed
     history = read_monitor_history(store, spec.name)
     assert history.measure == "recall(owl)"
     assert [row.overall.source for row in history.rows] == ["draws", "draws"]

@@ -284,7 +284,7 @@ def test_a_monitor_watches_them(tmp_path, kind, measure, threshold):
     data["pool"] = own["pool"] | {"source": f"{tmp_path}/predictions-{{date}}.csv"}
     spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(1)).failed
+    assert not tick(store, spec.name, moment=after(1)).failed
     [row] = read_monitor_history(store, spec.name).rows
     assert threshold < row.overall.measured.value < 1
     assert verify_monitor(store, spec.name).differences == ()

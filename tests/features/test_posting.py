@@ -34,7 +34,7 @@ class Clock:
 def world(tmp_path):
     made = World(tmp_path, n=60, budget={"labels": 8}, batch_size=4)
     made.clock = Clock()
-    begin_evaluation(made.store, made.spec, made.desk, now=made.clock)
+    begin_evaluation(made.store, made.spec, made.desk, clock=made.clock)
     return made
 
 

@@ -257,7 +257,7 @@ def test_a_sweep_that_looks_again_revises_what_finished_lately_and_isolates_fail
     assert sweep_store(store).summary() == "nothing is open"
     assert sweep_store(store, look_again=True).summary() == "nothing is open"
     later = datetime.now(UTC) + timedelta(days=31)
-    assert sweep_store(store, look_again=True, look_back=month, now=lambda: later).rows() == []
+    assert sweep_store(store, look_again=True, look_back=month, clock=lambda: later).rows() == []
     swept = sweep_store(store, look_again=True, look_back=month)
     assert {name: it.revision for name, it in swept.finished.items()} == {"a": 1, "c": 1}
     assert swept.failed == {"b": "the project is gone"}

@@ -40,7 +40,8 @@ def folder(tmp_path_factory):
 def store(folder):
     values = fill(folder, 24, 10, windows=60)
     store = a_store(values)
-    mute(store, "monitor-01", until=datetime(2126, 1, 1, tzinfo=UTC), reason=HOSTILE, now=datetime.now(UTC))
+    until = datetime(2126, 1, 1, tzinfo=UTC)
+    mute(store, "monitor-01", until=until, reason=HOSTILE, moment=datetime.now(UTC))
     return store
 
 

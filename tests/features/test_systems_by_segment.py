@@ -151,7 +151,7 @@ def test_a_monitor_of_two_systems_judges_every_segment(tmp_path):
         day.assign(side=np.where(np.arange(len(day)) % 2, "left", "right")).to_csv(path, index=False)
     spec, store = a_monitor_of_systems(tmp_path, pool={"segments": ["side"]}), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(3)).failed
+    assert not tick(store, spec.name, moment=after(3)).failed
     last = read_monitor_history(store, spec.name).rows[-1]
     assert [place.segment for place in last.segments] == ["side=left", "side=right"]
     for place in last.segments:

@@ -59,13 +59,13 @@ def test_a_window_without_a_predicted_positive_is_a_breach_and_asks_nobody(tmp_p
     for day in (2, 3):
         rewrite(tmp_path, day, collapsed)
     store = watched(tmp_path)
-    done = tick(store, "stream", now=after(3))
+    done = tick(store, "stream", moment=after(3))
     assert not done.failed
     rows = rows_of(store)
     assert [rows[f"2026-11-0{n}"].state for n in (1, 2, 3)] == ["ok", "ok", "breach"]
     worst = rows["2026-11-03"].verdict.overall
     assert (worst.measured.value, worst.measured.exact, worst.measured.labels) == (0.0, True, 0)
-    tick(store, "stream", now=after(5))
+    tick(store, "stream", moment=after(5))
     rows = rows_of(store)
     assert [rows[f"2026-11-0{n}"].state for n in (3, 4, 5)] == ["breach", "breach", "ok"]
     assert [rows[f"2026-11-0{n}"].bought for n in (3, 4)] == [0, 0]
@@ -84,7 +84,7 @@ def test_people_are_asked_until_a_label_shows_that_the_measure_exists(tmp_path):
     write_stream(tmp_path, 1)
     rewrite(tmp_path, 0, collapsed)
     store = watched(tmp_path)
-    tick(store, "stream", now=after(1))
+    tick(store, "stream", moment=after(1))
     (row,) = rows_of(store).values()
     assert row.state == "breach"
     assert row.verdict.overall.measured.exact
@@ -98,7 +98,7 @@ def test_where_no_positive_is_left_nothing_is_called(tmp_path):
     labels = tmp_path / f"labels-{FIRST}.csv"
     labels.write_text(labels.read_text().replace(",1\n", ",0\n").replace(",1\r\n", ",0\r\n"))
     store = watched(tmp_path)
-    tick(store, "stream", now=after(1))
+    tick(store, "stream", moment=after(1))
     (row,) = rows_of(store).values()
     assert row.state == "inconclusive"
     assert row.verdict.overall.measured.value is None
@@ -109,7 +109,7 @@ def test_a_collapse_is_critical_whatever_the_measure(tmp_path, measure):
     write_stream(tmp_path, 3)
     rewrite(tmp_path, 2, collapsed)
     store = watched(tmp_path, measure=measure)
-    done = tick(store, "stream", now=after(3))
+    done = tick(store, "stream", moment=after(3))
     assert not done.failed
     (told,) = [
         row.alert for row in outbox_of_all(store, ["monitors/stream"]) if row.alert.kind == "collapse"
@@ -121,7 +121,7 @@ def test_a_collapse_in_the_first_measure_asks_people_for_the_others(tmp_path):
     write_stream(tmp_path, 3)
     rewrite(tmp_path, 2, collapsed)
     store = watched(tmp_path, measure=["f1", "accuracy"])
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     row = rows_of(store)["2026-11-03"]
     assert (row.state, row.bought) == ("breach", 100)
     assert row.verdict.overall.measured.exact
@@ -135,7 +135,7 @@ def test_a_cut_file_and_a_lasting_change_are_told_once_and_stay_raised(tmp_path)
                                                     "0.001"} for row in rows])
     store = watched(tmp_path)
     for day in range(1, 12):
-        tick(store, "stream", now=after(day))
+        tick(store, "stream", moment=after(day))
     rows = rows_of(store)
     raised = {window: {signal.name for signal in row.raised} for window, row in rows.items()}
     assert raised["2026-11-07"] == {"rows"}

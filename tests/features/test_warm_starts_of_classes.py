@@ -125,7 +125,7 @@ def test_windows_of_a_monitor_start_from_the_one_before(tmp_path, measure):
     write_classes(tmp_path, 3)
     spec, store = a_monitor_of_classes(tmp_path, measure=measure), MemoryStore()
     register(store, spec)
-    assert not tick(store, spec.name, now=after(3)).failed
+    assert not tick(store, spec.name, moment=after(3)).failed
     assert [row.overall.source for row in read_monitor_history(store, spec.name).rows] == ["draws"] * 3
     taken = [open_evaluation(store, f"animals-2026-11-0{day}").evidence for day in (1, 2, 3)]
     assert taken == [0, 100, 200]

@@ -48,7 +48,7 @@ FORMER = {
 
 def demo(folder: Path) -> dict[str, Any]:
     """`assay demo`: every round's draws and estimates, and the truth it is compared with."""
-    done = run_demo(folder, now=lambda: datetime(2026, 11, 1))
+    done = run_demo(folder, clock=lambda: datetime(2026, 11, 1))
     store = open_store(done.ledger)
     return {"truth": done.truth, **of_evaluation(store, "demo")}
 
@@ -83,7 +83,7 @@ def monitor(folder: Path, method: str) -> dict[str, Any]:
     store = MemoryStore()
     spec = {**monitor_data(folder, follow_ups=1), "method": method}
     register(store, MonitorSpec.from_data(spec, origin="the golden file"))
-    tick(store, "stream", now=after(WINDOWS))
+    tick(store, "stream", moment=after(WINDOWS))
     return of_history(store, "stream")
 
 

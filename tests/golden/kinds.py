@@ -85,7 +85,7 @@ def _monitor(
     write(folder, 6, **drop)
     store, watched = MemoryStore(), spec(folder)
     register(store, watched)
-    tick(store, watched.name, now=after(6))
+    tick(store, watched.name, moment=after(6))
     return of_history(store, watched.name)
 
 
@@ -94,7 +94,7 @@ def _monitor_of(kind: str, folder: Path) -> dict[str, Any]:
     data = stream_of(kind, folder, 6)
     store, watched = MemoryStore(), MonitorSpec.from_data(data, origin="the golden file")
     register(store, watched)
-    tick(store, watched.name, now=after(6))
+    tick(store, watched.name, moment=after(6))
     return of_history(store, watched.name)
 
 

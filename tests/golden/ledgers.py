@@ -78,7 +78,7 @@ def make(folder: Path) -> None:
     write_classes(days, 3)
     monitor = a_monitor_of_classes(days)
     register(store, monitor)
-    tick(store, monitor.name, now=after(3))
+    tick(store, monitor.name, moment=after(3))
 
 
 def half(folder: Path) -> None:

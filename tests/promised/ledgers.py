@@ -233,10 +233,10 @@ def make(store: Store) -> None:
     _at_a_folder(store)
     for name, spec in monitors().items():
         register(store, spec)
-        tick(store, name, now=after(DAYS))
+        tick(store, name, moment=after(DAYS))
     changed = monitors()["animals"].to_json() | {"limit": {"min": 0.5}}
-    amend(store, MonitorSpec.from_data(changed, origin="here"), now=after(DAYS), reason="a looser limit")
-    mute(store, "animals", until=datetime(2099, 1, 1, tzinfo=UTC), reason="kept", now=after(DAYS))
+    amend(store, MonitorSpec.from_data(changed, origin="here"), moment=after(DAYS), reason="a looser limit")
+    mute(store, "animals", until=datetime(2099, 1, 1, tzinfo=UTC), reason="kept", moment=after(DAYS))
 
 
 def begin(store: Store, data: dict[str, Any]) -> None:

@@ -92,7 +92,7 @@ def test_a_monitor_is_read_verified_and_judges_the_next_day(store, name):
     before = read_monitor_history(store, name)
     assert len(before.rows) == ledgers.DAYS
     now, window = ledgers.day_after()
-    assert not tick(store, name, now=now).failed
+    assert not tick(store, name, moment=now).failed
     after = read_monitor_history(store, name)
     assert after.rows[: ledgers.DAYS] == before.rows
     assert (after.rows[-1].window, after.rows[-1].verdict is not None) == (window, True)

@@ -21,7 +21,7 @@ def _verdicts(folder, moments):
     store = MemoryStore()
     register(store, a_monitor(folder, quiet_labels=20))
     for moment in moments:
-        tick(store, "stream", now=moment)
+        tick(store, "stream", moment=moment)
     assert verify_monitor(store, "stream").differences == ()
     verdicts = read_verdicts(Ledger(store, "monitors/stream"))
     return [(one.window, one.overall.verdict, one.rests_on.labels) for one in verdicts]

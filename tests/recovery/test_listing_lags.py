@@ -51,17 +51,17 @@ def test_an_evaluation_and_a_monitor_lag_behind_nothing(tmp_path):
     prompt, late = World(tmp_path, **SMALL), World(tmp_path, store=Lagging(), **SMALL)
     for world in (prompt, late):
         assert world.run().state == "finished"
-        extend(world.store, "small", 9, now=lambda: after(1))
+        extend(world.store, "small", 9, clock=lambda: after(1))
         world.advance()
     assert verify(late.store.caught_up(), "small").differences == ()
     assert late.record().keys() == prompt.record().keys()
     write_stream(tmp_path, 3, items=60)
     store = Lagging()
     register(store, a_monitor(tmp_path, quiet_labels=20))
-    tick(store, "stream", now=after(1))
-    amend(store, a_monitor(tmp_path, quiet_labels=20, error_rate=0.1), now=after(1))
-    mute(store, "stream", until=after(9), reason="roll-out", now=after(1))
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(1))
+    amend(store, a_monitor(tmp_path, quiet_labels=20, error_rate=0.1), moment=after(1))
+    mute(store, "stream", until=after(9), reason="roll-out", moment=after(1))
+    tick(store, "stream", moment=after(3))
     assert verify_monitor(store.caught_up(), "stream").differences == ()
 
 
@@ -92,7 +92,7 @@ def test_keys_of_every_kind_may_lag(tmp_path, lag):
     for world in (prompt, late):
         for _ in range(3):
             world.run()
-        extend(world.store, "small", 9, now=lambda: after(1))
+        extend(world.store, "small", 9, clock=lambda: after(1))
         for _ in range(3):
             world.advance()
     assert verify(late.store.caught_up(), "small").differences == ()
@@ -101,5 +101,5 @@ def test_keys_of_every_kind_may_lag(tmp_path, lag):
     store = Late(lag)
     register(store, a_monitor(tmp_path, quiet_labels=20))
     for day in (1, 1, 3, 3):
-        tick(store, "stream", now=after(day))
+        tick(store, "stream", moment=after(day))
     assert verify_monitor(store.caught_up(), "stream").differences == ()

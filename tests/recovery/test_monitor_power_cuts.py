@@ -26,7 +26,7 @@ def smooth(tmp_path_factory):
     spec = a_monitor(folder, quiet_labels=50, follow_ups=1)
     fuse, store = Fuse(), MemoryStore()
     register(store, spec)
-    tick(Fused(store, fuse), "stream", now=after(2))
+    tick(Fused(store, fuse), "stream", moment=after(2))
     return spec, _record(store), len(fuse.effects)
 
 
@@ -47,8 +47,8 @@ def test_a_power_cut_changes_nothing(smooth, when):
         store = MemoryStore()
         register(store, spec)
         with pytest.raises(PowerCut):
-            tick(Fused(store, Fuse(at, when)), "stream", now=after(2))
-        tick(store, "stream", now=after(2))
+            tick(Fused(store, Fuse(at, when)), "stream", moment=after(2))
+        tick(store, "stream", moment=after(2))
         assert _record(store) == record, f"cut {when} effect {at}"
 
 
@@ -62,10 +62,10 @@ def changing(tmp_path_factory):
     spec = partial(a_monitor, folder, quiet_labels=30)
     steps = [
         lambda store: register(store, spec()),
-        lambda store: mute(store, "stream", until=after(2), reason="roll-out", now=after(0)),
-        lambda store: tick(store, "stream", now=after(1)),
-        lambda store: amend(store, spec(error_rate=0.1), now=after(1)),
-        lambda store: tick(store, "stream", now=after(3)),
+        lambda store: mute(store, "stream", until=after(2), reason="roll-out", moment=after(0)),
+        lambda store: tick(store, "stream", moment=after(1)),
+        lambda store: amend(store, spec(error_rate=0.1), moment=after(1)),
+        lambda store: tick(store, "stream", moment=after(3)),
     ]
 
     def live(fuse):

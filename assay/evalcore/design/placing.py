@@ -48,8 +48,8 @@ def placing_rates(features: Floats, labels: Floats | Ints, positives: Floats | I
         if np.abs(step).max() < 1e-12:
             break
     spread = np.einsum("ci,rij,cj->rc", features, np.linalg.inv(curvature), features)
-    found = scipy.special.expit(theta @ features.T / np.sqrt(1 + np.pi / 8 * spread))
-    return np.asarray(np.clip(found, 1e-9, 1 - 1e-9))
+    rates = scipy.special.expit(theta @ features.T / np.sqrt(1 + np.pi / 8 * spread))
+    return np.asarray(np.clip(rates, 1e-9, 1 - 1e-9))
 
 
 def target_labels(share: Floats, items: Floats, total: float) -> Floats:
@@ -59,14 +59,14 @@ def target_labels(share: Floats, items: Floats, total: float) -> Floats:
     items where these are fewer.
     """
     total = min(float(total), float(items.sum(axis=1).min()))
-    least = np.minimum(LEAST_LABELS, items)
-    least = least * np.minimum(1.0, total / np.maximum(least.sum(axis=1, keepdims=True), 1e-12))
+    floor = np.minimum(LEAST_LABELS, items)
+    floor = floor * np.minimum(1.0, total / np.maximum(floor.sum(axis=1, keepdims=True), 1e-12))
     scale = total / np.maximum(share.sum(axis=1), 1e-300)
     low, high = np.full_like(scale, -60.0), np.full_like(scale, 60.0)
     share = np.maximum(share, 1e-9 * share.max(axis=1, keepdims=True)) + 1e-300
     for _ in range(70):
         middle = (low + high) / 2
-        meant = np.clip(share * (scale * np.exp(middle))[:, None], least, items)
-        below = meant.sum(axis=1) < total
+        labels = np.clip(share * (scale * np.exp(middle))[:, None], floor, items)
+        below = labels.sum(axis=1) < total
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(np.clip(share * (scale * np.exp(high))[:, None], least, items))
+    return np.asarray(np.clip(share * (scale * np.exp(high))[:, None], floor, items))

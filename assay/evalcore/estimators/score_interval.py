@@ -55,14 +55,14 @@ class SampleAlongScore:
             guessed_rate=np.clip(guessed, 1e-9, 1 - 1e-9), lag=self.lag,
         )
 
-    def planned(self, own: float) -> "SampleAlongScore":
-        """What a plan takes for the labels: those expected, the model's rate counting for `own` labels.
+    def planned(self, prior: float) -> "SampleAlongScore":
+        """What a plan takes for the labels: those expected, the model's rate counting for `prior` labels.
 
         Plans that follow every label lean estimates, so they see labels through the placing model mostly.
         """
         counts = self.counts
         n = counts.labelled
-        rate = (counts.positive + own * counts.guessed_rate) / (n + own)
+        rate = (counts.positive + prior * counts.guessed_rate) / (n + prior)
         stratum = self.strata.stratum[self.level]
         return replace(self, positive=self.labelled * rate[:, stratum], lag=False)
 
@@ -70,12 +70,12 @@ class SampleAlongScore:
         """(R, H, G) how the positives of a stratum lie in the groups: those found as found, others as
         expected."""
         of_group = estimand.quantity.groups.of_cell
-        left = (self.items - self.labelled) * self.rate
-        there = self.positive + left + 1e-300 * self.items
-        r, h, g = len(there), len(self.strata.sides[self.level]), len(estimand.quantity.groups.rows)
+        free = (self.items - self.labelled) * self.rate
+        positives = self.positive + free + 1e-300 * self.items
+        r, h, g = len(positives), len(self.strata.sides[self.level]), len(estimand.quantity.groups.rows)
         place = self.strata.stratum[self.level] * g + of_group
         sums = np.zeros((r, h * g))
-        np.add.at(sums.T, place, there.T)
+        np.add.at(sums.T, place, positives.T)
         table = sums.reshape(r, h, g)
         return np.asarray(table / np.maximum(table.sum(axis=2, keepdims=True), 1e-300))
 
@@ -111,24 +111,24 @@ def score_interval(
     items still allow.  A measure that no label can move has ends at its value.
     """
     counts = sample.counts
-    known, free, items = sample.by_group(estimand)
-    attainable = estimand.attainable(known, free, items)
+    positives, free, items = sample.by_group(estimand)
+    attainable = estimand.attainable(positives, free, items)
     if _linear(estimand):
         measure = _ratio(sample, estimand, counts)
         value = measure.of_positives(counts.items * counts.observed_rate)
-        found = [_end_of_ratio(counts, measure, value, bound, confidence) for bound in attainable]
+        ends = [_end_of_ratio(counts, measure, value, bound, confidence) for bound in attainable]
     else:
         spread = sample.spread_over_groups(estimand)
         value = estimand.value(_positives(counts.items * counts.observed_rate, spread, items), items)
-        found = [_end_by_profile(counts, estimand, spread, items, sign, confidence) for sign in (-1.0, 1.0)]
-    (first, first_gain), (second, second_gain) = found
-    lower, upper = np.fmin(first, second), np.fmax(first, second)
+        ends = [_end_by_profile(counts, estimand, spread, items, sign, confidence) for sign in (-1.0, 1.0)]
+    (low, low_gain), (high, high_gain) = ends
+    lower, upper = np.fmin(low, high), np.fmax(low, high)
     lower = np.clip(np.where(np.isfinite(lower), lower, attainable[0]), *attainable)
     upper = np.clip(np.where(np.isfinite(upper), upper, attainable[1]), *attainable)
     value = np.clip(value, *attainable)
     return ScoreInterval(
         value=value, lower=np.fmin(lower, value), upper=np.fmax(upper, value),
-        gain=first_gain + second_gain if with_gain else None,
+        gain=low_gain + high_gain if with_gain else None,
     )
 
 
@@ -164,8 +164,8 @@ def _end_of_ratio(
 ) -> tuple[Floats, Floats]:
     """An end (R,), and the gain of a label (R, H)."""
     test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
-    there = np.isfinite(value)
-    end = test.end(np.where(there, value, bound), bound)
+    has_value = np.isfinite(value)
+    end = test.end(np.where(has_value, value, bound), bound)
     return end, test.gain_of_label(end)
 
 
@@ -174,7 +174,7 @@ def _end_by_profile(
 ) -> tuple[Floats, Floats]:
     """An end (R,) of a measure that is no ratio, the lower one for sign -1; the gain of a label (R, H)."""
     totals = counts.items * counts.observed_rate
-    least, most = counts.positive, counts.items - counts.labelled + counts.positive
+    fewest, largest = counts.positive, counts.items - counts.labelled + counts.positive
     nothing = np.zeros(len(items))
     for _ in range(PROFILE_STEPS):
         slope = np.einsum("rg,rhg->rh", estimand.quantity.slopes(
@@ -183,7 +183,7 @@ def _end_by_profile(
             top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0
         )
         test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
-        bound = measure.of_positives(np.where(sign * slope > 0, most, least))
+        bound = measure.of_positives(np.where(sign * slope > 0, largest, fewest))
         end = test.end(measure.of_positives(counts.items * counts.observed_rate), bound)
         totals = counts.items * test.of_value(end).rate
     value = estimand.value(_positives(totals, spread, items), items)

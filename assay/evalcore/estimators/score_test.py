@@ -140,8 +140,8 @@ def most_likely_rates(
     by Newton's steps inside a bracket.  weight: w; positives: k; labels: ν > 0, not whole, (R, H) each;
     target: c (R,).  Where c is out of reach the rates are as near to it as rates between 0 and 1 can be.
     """
-    most = np.maximum(np.abs(weight).sum(axis=1), _SMALLEST)
-    scale = labels.sum(axis=1) / most
+    reach = np.maximum(np.abs(weight).sum(axis=1), _SMALLEST)
+    scale = labels.sum(axis=1) / reach
     low, high = np.full_like(target, -1.0), np.full_like(target, 1.0)
     at, done = np.zeros_like(target), np.zeros(target.shape, np.bool_)
     rate = positives / labels
@@ -156,7 +156,7 @@ def most_likely_rates(
         step = excess * (1 - np.abs(at)) ** 2 / np.maximum(fall * scale, 1e-300)
         guess = at + step
         inside = (guess >= low) & (guess <= high) & np.isfinite(guess)
-        done |= (np.abs(excess) <= _CONVERGED * most) | (high - low <= _CONVERGED)
+        done |= (np.abs(excess) <= _CONVERGED * reach) | (high - low <= _CONVERGED)
         at = np.where(done, at, np.where(inside, guess, (low + high) / 2))
         if done.all():
             break
@@ -227,18 +227,18 @@ class ScoreTest:
         inside, outside = estimate.copy(), bound.copy()
         over_in = np.full_like(estimate, -self.quantile)
         over_out = np.abs(self.of_value(outside).statistic) - self.quantile
-        free, kept_before = over_out <= 0, np.zeros_like(estimate)
+        free, side_before = over_out <= 0, np.zeros_like(estimate)
         for _ in range(_END_STEPS):
             span = np.where(over_in < over_out, over_in - over_out, -1.0)
             share = np.where(np.isfinite(over_out), np.clip(over_in / span, 0.01, 0.99), 0.5)
             middle = inside + share * (outside - inside)
             over = np.abs(self.of_value(middle).statistic) - self.quantile
-            kept = np.where(over <= 0, 1.0, -1.0)
-            again = kept == kept_before
-            over_in = np.where(kept > 0, over, np.where(again, over_in / 2, over_in))
-            over_out = np.where(kept < 0, over, np.where(again, over_out / 2, over_out))
-            inside, outside = np.where(kept > 0, middle, inside), np.where(kept < 0, middle, outside)
-            kept_before = kept
+            side = np.where(over <= 0, 1.0, -1.0)
+            same_side = side == side_before
+            over_in = np.where(side > 0, over, np.where(same_side, over_in / 2, over_in))
+            over_out = np.where(side < 0, over, np.where(same_side, over_out / 2, over_out))
+            inside, outside = np.where(side > 0, middle, inside), np.where(side < 0, middle, outside)
+            side_before = side
             if (free | (np.abs(outside - inside) < 1e-12) | (np.abs(over) < 1e-13)).all():
                 break
         nearer = np.where(np.abs(over_in) < np.abs(over_out), inside, outside)

@@ -94,10 +94,10 @@ class Quantity(ABC):
         """J·ℓ (R, q, G, 2): how an item of each group pulls at each number, by its label."""
 
     @abstractmethod
-    def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
+    def attainable(self, labelled_positives: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
         """The least and largest values (R, q) that the labels still allow, if the measure exists at all.
 
-        known, free (R, G): positives found, and items without a label.
+        labelled_positives, free (R, G): positives found, and items without a label.
         """
 
     def slack(self, positives: Floats, items: Floats) -> Floats:
@@ -151,10 +151,10 @@ class Estimand:
         groups; the last axis is negative, positive."""
         return self.quantity.once("pulls", positives, items)[:, self.at]
 
-    def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
+    def attainable(self, labelled_positives: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
         """The least and the largest value that the labels still allow this number, (R,) each for R repeats.
         Needed are the positives found and the items without a label, (R, G) each, by group."""
-        lower, upper = self.quantity.attainable(known, free, items)
+        lower, upper = self.quantity.attainable(labelled_positives, free, items)
         return lower[:, self.at], upper[:, self.at]
 
 
@@ -194,11 +194,11 @@ class OfConfusion(Quantity):
         risk = np.einsum("rfy,fyd->rd", table / size, self.measure.loss)
         return self.measure.influence(risk)[:, None]
 
-    def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
+    def attainable(self, labelled_positives: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
         """The least and the largest value that the labels still allow, (R, 1) each. Where the measure
         declares that it rises or falls with TP and with FN they are corners of what is possible;
         otherwise they are the ends of its range."""
-        lower, upper = two_classes.attainable_ends(self.measure, known, free, items)
+        lower, upper = two_classes.attainable_ends(self.measure, labelled_positives, free, items)
         return lower[:, None], upper[:, None]
 
 
@@ -206,6 +206,6 @@ def of_predictions(measures: Sequence[Measure], predicted: Floats) -> tuple[OfCo
     """Measures of the predictions (C,) of the cells, 0.0 or 1.0; they say which of them drive."""
     groups, drive = CellGroups.by_prediction(predicted), driving(measures)
     return tuple(
-        OfConfusion(groups=groups, bounds=one.bounds, drives=m in drive, measure=one)
-        for m, one in enumerate(measures)
+        OfConfusion(groups=groups, bounds=measure.bounds, drives=m in drive, measure=measure)
+        for m, measure in enumerate(measures)
     )

@@ -172,36 +172,36 @@ def bet_on_round(
     x = base + beyond * np.maximum(total / w, 1.0)
     bound = base + upward[:, None] * total
     predicted = np.where(drawn, np.maximum(total * scatter[:, None], 1e-9 * n_items_left[:, None] ** 2), 1.0)
-    far = np.where(drawn, np.minimum((x - base) ** 2 / predicted, _FAR), 0.0)
-    deviation = before_each_draw(account.deviation, far)
+    ratio = np.where(drawn, np.minimum((x - base) ** 2 / predicted, _FAR), 0.0)
+    deviation = before_each_draw(account.deviation, ratio)
     spread = np.sqrt(predicted * (_PREDICTED + deviation) / (_PREDICTED + draws))
     stake = EFFECTS / (1 + EFFECTS**2) / spread[:, :, None]
-    most = np.where(bound > 0, _MOST / np.maximum(bound, 1e-300), np.inf)
-    gained = np.log1p(-np.minimum(stake, most[:, :, None]) * np.minimum(x, bound)[:, :, None])
-    told = drawn if gaps is None else drawn & ~gaps
+    limit = np.where(bound > 0, _MOST / np.maximum(bound, 1e-300), np.inf)
+    gained = np.log1p(-np.minimum(stake, limit[:, :, None]) * np.minimum(x, bound)[:, :, None])
+    has_answer = drawn if gaps is None else drawn & ~gaps
     return Account(
         factors=after_all_draws(account.factors, np.where(drawn[:, :, None], gained, 0.0)),
         labelled=after_all_draws(account.labelled, v),
-        deviation=after_all_draws(account.deviation, far),
+        deviation=after_all_draws(account.deviation, ratio),
         draws=account.draws + drawn.sum(axis=1),
-        told=account.told + told.sum(axis=1),
-        total=after_all_draws(account.total, np.where(told, x, 0.0)),
-        square=after_all_draws(account.square, np.where(told, x**2, 0.0)),
-        predicted=after_all_draws(account.predicted, np.where(told, predicted, 0.0)),
+        told=account.told + has_answer.sum(axis=1),
+        total=after_all_draws(account.total, np.where(has_answer, x, 0.0)),
+        square=after_all_draws(account.square, np.where(has_answer, x**2, 0.0)),
+        predicted=after_all_draws(account.predicted, np.where(has_answer, predicted, 0.0)),
         worths=np.concatenate([account.worths, np.where(drawn, np.minimum(x, bound), np.nan)], axis=1),
         bound=np.concatenate([account.bound, np.where(drawn, bound, 0.0)], axis=1),
     )
 
 
-def before_each_draw(first: Floats, steps: Floats) -> Floats:
+def before_each_draw(start: Floats, steps: Floats) -> Floats:
     """(R, T) the sum before each draw: of a first value (R,) and the steps (R, T) of the draws before it."""
-    sums = np.cumsum(np.concatenate([first[:, None], steps], axis=1), axis=1)
+    sums = np.cumsum(np.concatenate([start[:, None], steps], axis=1), axis=1)
     return np.asarray(sums[:, :-1])
 
 
-def after_all_draws(first: Floats, steps: Floats) -> Floats:
+def after_all_draws(start: Floats, steps: Floats) -> Floats:
     """(R, ...) the first value (R, ...) and all steps (R, T, ...), added in the order of the draws."""
-    return np.asarray(np.cumsum(np.concatenate([first[:, None], steps], axis=1), axis=1)[:, -1])
+    return np.asarray(np.cumsum(np.concatenate([start[:, None], steps], axis=1), axis=1)[:, -1])
 
 
 def mixed(logs: Floats) -> Floats:

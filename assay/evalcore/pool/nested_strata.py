@@ -38,25 +38,25 @@ def two_sided_edges(scores: OrderedScores, positives: int) -> Floats:
     n = len(scores)
     border = n - min(max(positives, 0), n)
     edges: list[Floats] = []
-    for first, end in ((0, border), (border, n)):
-        if end - first > 1:
-            edges.append(_side_edges(scores, first, end, border))
+    for start, end in ((0, border), (border, n)):
+        if end - start > 1:
+            edges.append(_side_edges(scores, start, end, border))
     if 0 < border < n:
         edges.append(scores.at(np.array([border])))
-    found = np.unique(np.concatenate([np.empty(0), *edges]))
-    return np.asarray(found[found > scores.low], dtype=np.float64)
+    all_edges = np.unique(np.concatenate([np.empty(0), *edges]))
+    return np.asarray(all_edges[all_edges > scores.low], dtype=np.float64)
 
 
-def _side_edges(scores: OrderedScores, first: int, end: int, border: int) -> Floats:
-    """Interior edges of the items of ranks first..end-1, counted from the lowest score."""
+def _side_edges(scores: OrderedScores, start: int, end: int, border: int) -> Floats:
+    """Interior edges of the items of ranks start..end-1, counted from the lowest score."""
     n = len(scores)
-    places = _spread_ranks(first, end)
+    places = _spread_ranks(start, end)
     score = scores.at(places)
     from_top = n - places - 0.5
     odds = from_top / (n - from_top)
     top = threshold_rank(n - border, n)
     ratio = odds / (top / (n - top))
-    by_rank = np.cumsum(np.diff(places, prepend=first) / (ratio + 1 / ratio))
+    by_rank = np.cumsum(np.diff(places, prepend=start) / (ratio + 1 / ratio))
     by_frequency = _root_frequency(scores, score)
     total = by_rank / max(by_rank[-1], 1e-300) + by_frequency / max(by_frequency[-1], 1e-300)
     steps = total[-1] * np.arange(1, FINEST) / FINEST
@@ -71,15 +71,15 @@ def threshold_rank(positives: float, items: float) -> float:
     return float(max(positives, 0.5)) if positives < items else items / 2
 
 
-def _spread_ranks(first: int, end: int) -> Ints:
+def _spread_ranks(start: int, end: int) -> Ints:
     """Ranks of a side, both ends among them: evenly, and geometrically from either end."""
-    size = end - first
+    size = end - start
     if size <= _RANKS:
-        return np.arange(first, end)
+        return np.arange(start, end)
     even = np.linspace(0, size - 1, _RANKS // 2)
     falling = np.geomspace(1, size, _RANKS // 4) - 1
     places = np.round(np.concatenate([even, falling, size - 1 - falling])).astype(np.int64)
-    return np.asarray(first + np.unique(places))
+    return np.asarray(start + np.unique(places))
 
 
 def _root_frequency(scores: OrderedScores, score: Floats) -> Floats:
@@ -161,12 +161,12 @@ def log_rank_odds(size: Ints, place: Floats, positives: float) -> Floats:
     n = float(size.sum())
     order = np.argsort(-place, kind="stable")
     end = np.cumsum(size[order]).astype(np.float64)
-    first = np.asarray(end - size[order], np.float64)
+    start = np.asarray(end - size[order], np.float64)
 
     def integral(r: Floats) -> Floats:
         return np.asarray(np.where(r > 0, r * np.log(np.maximum(r, 1e-300)), 0.0) - r)
 
-    mean = (integral(end) - integral(first) + integral(n - end) - integral(n - first)) / size[order]
+    mean = (integral(end) - integral(start) + integral(n - end) - integral(n - start)) / size[order]
     at = threshold_rank(positives, n) / n
     odds = np.empty(len(size))
     odds[order] = mean - (np.log(at) - np.log1p(-at))

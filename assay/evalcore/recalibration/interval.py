@@ -28,19 +28,19 @@ def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -
     the order of draws that are equal but for one.
     Draws without a value (NaN) are left out and the rest reweighted; NaN where none has one.
     """
-    known = np.isfinite(draws)
-    weight = np.where(known, weight, 0.0)
-    order = np.argsort(np.where(known, draws, np.inf), axis=1, kind="stable")
-    sorted_draws = np.take_along_axis(np.where(known, draws, 0.0), order, axis=1)
+    has_value = np.isfinite(draws)
+    weight = np.where(has_value, weight, 0.0)
+    order = np.argsort(np.where(has_value, draws, np.inf), axis=1, kind="stable")
+    sorted_draws = np.take_along_axis(np.where(has_value, draws, 0.0), order, axis=1)
     total = weight.sum(axis=1, keepdims=True)
     above = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1) / np.where(total > 0, total, 1.0)
     below = np.concatenate([np.zeros_like(total), above[:, :-1]], axis=1)
-    last = np.maximum(known.sum(axis=1) - 1, 0)
+    last_place = np.maximum(has_value.sum(axis=1) - 1, 0)
     columns = []
     for level in levels:
         reach = BLUR * min(level, 1 - level)
         share = np.clip(np.minimum(above, level + reach) - np.maximum(below, level - reach), 0.0, None)
-        at = np.minimum((above < level).sum(axis=1), last)[:, None]
+        at = np.minimum((above < level).sum(axis=1), last_place)[:, None]
         # measured from the draw in the middle: where all are alike, the quantile is exactly what they are
         middle = np.take_along_axis(sorted_draws, at, axis=1)
         away = (share * (sorted_draws - middle)).sum(axis=1) / np.maximum(share.sum(axis=1), 1e-300)
@@ -63,11 +63,11 @@ def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
     Draws without a value (NaN) are left out; (NaN, inf) where none has one.
     """
-    known = np.isfinite(draws)
-    weight = np.where(known, weight, 0.0)
+    has_value = np.isfinite(draws)
+    weight = np.where(has_value, weight, 0.0)
     total = weight.sum(axis=1)
     safe = np.where(total > 0, total, 1.0)
-    filled = np.where(known, draws, 0.0)
+    filled = np.where(has_value, draws, 0.0)
     mean = (weight * filled).sum(axis=1) / safe
     variance = (weight * (filled - mean[:, None]) ** 2).sum(axis=1) / safe
     return np.where(total > 0, mean, np.nan), np.where(total > 0, variance, np.inf)
@@ -195,13 +195,13 @@ class Combined:
 
 def count(e: Evidence, post: Posterior, groups: CellGroups) -> GroupCounts:
     """The pool's items by group of cells, from the evidence and the posterior mean rates."""
-    known = groups.sums(e.k)
+    positives = groups.sums(e.k)
     return GroupCounts(
         items=groups.sums(e.n + e.left),
         labelled=groups.sums(e.n),
-        known=known,
+        known=positives,
         free=groups.sums(e.left),
-        expected=known + groups.sums(e.left * post.mean),
+        expected=positives + groups.sums(e.left * post.mean),
     )
 
 
@@ -223,9 +223,9 @@ def by_design(
     estimand: Estimand, sums: RegionSums, counts: GroupCounts, mean: Floats, median: Floats
 ) -> ByDesign:
     """From the sums of the rounds; mean (R, C) of the posterior's rates, median (R,) of its measure."""
-    found, empirical, modelled = sums.totals(estimand.quantity.groups, mean)
-    found = np.clip(found, counts.known, counts.known + counts.free)
-    value = estimand.value(found, counts.items)
+    positives, empirical, modelled = sums.totals(estimand.quantity.groups, mean)
+    positives = np.clip(positives, counts.known, counts.known + counts.free)
+    value = estimand.value(positives, counts.items)
     slope = estimand.slope(counts.expected, counts.items)
     variance = _delta(slope, np.maximum(empirical, modelled)) + LEAST_VARIANCE
     usable = np.isfinite(value) & np.isfinite(variance) & np.isfinite(median)
@@ -313,28 +313,28 @@ def main_interval(
     confidence.
     """
     joined = logit_interval(combined.value, np.sqrt(combined.variance), z, estimand.bounds)
-    own = z * np.sqrt(np.where(design.usable, design.empirical, np.nan))      # half of the design's width
+    half = z * np.sqrt(np.where(design.usable, design.empirical, np.nan))      # half of the design's width
     two = hull([posterior.nominal, joined], estimand.bounds)
     three = hull(
         [stretched(two, combined.value, STRETCH, estimand.bounds), heavier.nominal], estimand.bounds
     )
-    kept = own * _fading(three, own, counts.expected.sum(axis=1))
-    earned = hull([three, (design.value - kept, design.value + kept)], estimand.bounds)
-    whole = (design.value - own, design.value + own)
-    four = _hull_of_four(estimand, joined, whole, posterior, heavier, counts)
+    faded_half = half * _fading(three, half, counts.expected.sum(axis=1))
+    earned = hull([three, (design.value - faded_half, design.value + faded_half)], estimand.bounds)
+    design_ends = (design.value - half, design.value + half)
+    four = _hull_of_four(estimand, joined, design_ends, posterior, heavier, counts)
     share = earned_share(estimand, counts)
     return share * earned[0] + (1 - share) * four[0], share * earned[1] + (1 - share) * four[1]
 
 
-def _fading(three: Ends, own: Floats, positives: Floats) -> Floats:
-    """The share (R,) of the design's half-width `own` that is kept beside the other three together.
+def _fading(three: Ends, half: Floats, positives: Floats) -> Floats:
+    """The share (R,) of the design's half-width `half` that is kept beside the other three together.
 
     positives (R,): how many are expected in the pool.
     """
-    others = (three[1] - three[0]) / 2
-    wider = own > others
+    other_half = (three[1] - three[0]) / 2
+    wider = half > other_half
     power = FADING * FEW_POSITIVES / (positives + FEW_POSITIVES)
-    return np.where(wider, others / np.where(wider, own, 1.0), 1.0) ** power
+    return np.where(wider, other_half / np.where(wider, half, 1.0), 1.0) ** power
 
 
 def _hull_of_four(
@@ -393,8 +393,8 @@ def shown_both_ways(estimand: Estimand, counts: GroupCounts) -> Floats:
     pull = estimand.pull(counts.expected, counts.items)
     pull = pull - (pull * expected / size).sum(axis=(1, 2), keepdims=True)
     pull = np.where(np.isfinite(pull), pull, 0.0)
-    found = _by_label(counts.known, counts.labelled)
-    return np.minimum(_weighed(found, np.maximum(pull, 0.0)), _weighed(found, np.maximum(-pull, 0.0)))
+    labels = _by_label(counts.known, counts.labelled)
+    return np.minimum(_weighed(labels, np.maximum(pull, 0.0)), _weighed(labels, np.maximum(-pull, 0.0)))
 
 
 def _by_label(positives: Floats, items: Floats) -> Floats:
@@ -402,10 +402,10 @@ def _by_label(positives: Floats, items: Floats) -> Floats:
     return np.stack([np.maximum(items - positives, 0.0), positives], axis=-1)
 
 
-def _weighed(found: Floats, pull: Floats) -> Floats:
+def _weighed(labels: Floats, pull: Floats) -> Floats:
     """Items (R,) found of the kinds that pull, each as a share of the strongest: both (R, G, 2)."""
     strongest = pull.max(axis=(1, 2))
-    total = (found * pull).sum(axis=(1, 2))
+    total = (labels * pull).sum(axis=(1, 2))
     return np.where(strongest > 0, total / np.where(strongest > 0, strongest, 1.0), 0.0)
 
 
@@ -435,17 +435,17 @@ def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> 
     )
 
 
-def guard_share(matters: Bools, items: Floats, labelled: Floats, known: Floats) -> Floats:
+def guard_share(matters: Bools, items: Floats, labelled: Floats, labelled_positives: Floats) -> Floats:
     """How much (R,) of the way to the wide interval the guard reaches: 1 until FEW positives were found.
 
-    matters (G,): whether a label of the group can change the measure; items, labelled, known (R, G).  0 where
-    labels among the predicted negatives are not dense, where these have no part in the measure, and where it
-    is not one of predictions.
+    matters (G,): whether a label of the group can change the measure; items, labelled, labelled_positives
+    (R, G).  0 where labels among the predicted negatives are not dense, where these have no part in the
+    measure, and where it is not one of predictions.
     """
     if len(matters) != 2 or not matters[0]:
         return np.zeros(len(items))
     dense = items[:, 0] / np.maximum(labelled[:, 0], 1.0) < items[:, 1]
-    return np.where(dense, np.sqrt(FEW / np.maximum(known[:, 0], FEW)), 0.0)
+    return np.where(dense, np.sqrt(FEW / np.maximum(labelled_positives[:, 0], FEW)), 0.0)
 
 
 # The confidence sequence of `recalibrated`: an interval that may be looked at after every round.

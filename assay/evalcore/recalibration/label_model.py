@@ -59,8 +59,8 @@ def _scale(cells: Cells, probability: Floats, rank: Floats, order: Ints) -> tupl
     if 0 < cells.predicted_positives < cells.n_items:
         return float(cells.predicted_positives), 0.0
     # a system that calls everything alike does not say how many are positive; its probabilities may
-    most = max(cells.n_items / 2, 1.0)
-    positives = float(np.clip((cells.size * probability).sum(), 1.0, most))
+    limit = max(cells.n_items / 2, 1.0)
+    positives = float(np.clip((cells.size * probability).sum(), 1.0, limit))
     return positives, float(np.interp(-positives, -rank[order], cells.mean_score[order]))
 
 

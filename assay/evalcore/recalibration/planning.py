@@ -59,7 +59,7 @@ def audited_cells(quantities: Sequence[Quantity], predicted: Floats) -> Bools:
     These are the predicted negatives, or every item that matters where only predicted positives do;
     predicted (C,): 1.0 where the prediction is positive.
     """
-    matters = np.any([one.matters for one in quantities], axis=0)
+    matters = np.any([quantity.matters for quantity in quantities], axis=0)
     negative = predicted == 0
     return np.asarray(negative if (matters & negative).any() else matters)
 
@@ -70,35 +70,35 @@ def virtual_step(labels: Floats) -> Floats:
 
 
 def plan_batch(
-    known: Evidence, quantities: Sequence[Quantity], size: Floats, quadrature: Quadrature, spread: float = 0.0
+    e: Evidence, quantities: Sequence[Quantity], size: Floats, quadrature: Quadrature, spread: float = 0.0
 ) -> BatchPlan:
     """Inclusion probabilities for batches of `size` (R,), whole numbers not above what is left.
 
     spread: the share of the labels that goes to every item alike of those an audit is about.
     """
-    model, fitted, n, k, left = known.model, known.fit, known.n, known.k, known.left
+    model, fitted, n, k, free = e.model, e.fit, e.n, e.k, e.left
     labels = n.sum(axis=1)
-    open_items = np.where(np.any([one.matters for one in quantities], axis=0), left, 0.0)
+    open_items = np.where(np.any([quantity.matters for quantity in quantities], axis=0), free, 0.0)
     audited = audited_cells(quantities, model.shape.predicted)
-    rest, planned = open_items, np.zeros(left.shape)
+    remainder, planned = open_items, np.zeros(free.shape)
     done = np.zeros(len(size))
-    first: tuple[Floats, Floats] | None = None
+    first_look: tuple[Floats, Floats] | None = None
     number = 0
-    while first is None or (done < size).any():
+    while first_look is None or (done < size).any():
         step = np.minimum(size - done, virtual_step(labels + done))
-        post = posterior(model, fitted, n, k, left, quadrature.at(number))
-        view = _look(post, quantities, n, k, left)
-        if first is None:
-            first = view.mean, view.first
-        expected = _expected(view, rest, rest * audited, step, labels + done, spread)
-        expected = levelled(expected, rest, known.sums.regions, labels + done)
-        planned, rest, done = planned + expected, rest - expected, done + step
+        post = posterior(model, fitted, n, k, free, quadrature.at(number))
+        view = _look(post, quantities, n, k, free)
+        if first_look is None:
+            first_look = view.mean, view.first
+        expected = _expected(view, remainder, remainder * audited, step, labels + done, spread)
+        expected = levelled(expected, remainder, e.sums.regions, labels + done)
+        planned, remainder, done = planned + expected, remainder - expected, done + step
         number += 1
         if (done < size).any():
-            n, k, left = n + expected, k + expected * view.mean, left - expected
+            n, k, free = n + expected, k + expected * view.mean, free - expected
             fitted = fit(model, n, k, fitted.coefficients)
     inclusion = np.divide(planned, open_items, out=np.zeros_like(planned), where=open_items > 0)
-    return BatchPlan(inclusion=np.minimum(inclusion, 1.0), model=first[0], slope=first[1])
+    return BatchPlan(inclusion=np.minimum(inclusion, 1.0), model=first_look[0], slope=first_look[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,34 +113,34 @@ class _View:
     positives: Floats        # (R,) expected in the pool
 
 
-def _look(post: Posterior, quantities: Sequence[Quantity], n: Floats, k: Floats, left: Floats) -> _View:
-    pulls, others, reduced, first, positives = [], [], [], None, None
+def _look(post: Posterior, quantities: Sequence[Quantity], n: Floats, k: Floats, free: Floats) -> _View:
+    pulls, side_pulls, reduced, first_slope, positives = [], [], [], None, None
     drawn: dict[int, Floats] = {}
-    for one in quantities:
-        groups, sums = one.groups, one.groups.sums
-        items = sums(n + left)
+    for quantity in quantities:
+        groups, sums = quantity.groups, quantity.groups.sums
+        items = sums(n + free)
         if id(groups) not in drawn:
-            drawn[id(groups)] = sums(k)[:, None] + groups.positives(post.rate, left)      # (R, S, G)
+            drawn[id(groups)] = sums(k)[:, None] + groups.positives(post.rate, free)      # (R, S, G)
         draws = drawn[id(groups)]
         mean = np.stack([(post.weight * group).sum(axis=1) for group in np.moveaxis(draws, 2, 0)], axis=1)
-        slope = one.slopes(mean, items)[..., groups.of_cell]                              # (R, q, C)
-        if first is None:
-            first, positives = slope[:, 0], mean.sum(axis=1)
-        pull = np.abs(slope[:, 0]) if one.size == 1 else np.sqrt((slope**2).sum(axis=1))
-        if not one.drives:
-            others.append(pull)
+        slope = quantity.slopes(mean, items)[..., groups.of_cell]                              # (R, q, C)
+        if first_slope is None:
+            first_slope, positives = slope[:, 0], mean.sum(axis=1)
+        pull = np.abs(slope[:, 0]) if quantity.size == 1 else np.sqrt((slope**2).sum(axis=1))
+        if not quantity.drives:
+            side_pulls.append(pull)
             continue
-        pulls.append((one.weight, pull))
-        found = reductions(post, np.nan_to_num(one.values(draws, items)), slope).sum(axis=1)
-        reduced.append(one.weight * found)
-    if first is None or positives is None:
+        pulls.append((quantity.weight, pull))
+        gains = reductions(post, np.nan_to_num(quantity.values(draws, items)), slope).sum(axis=1)
+        reduced.append(quantity.weight * gains)
+    if first_slope is None or positives is None:
         raise ValueError("a plan is made for one measure at least")
-    (_, alone), *more = pulls
+    (_, alone), *other_pulls = pulls
     return _View(
         mean=post.mean,
-        first=first,
-        pull=np.sqrt(np.sum([weight * pull**2 for weight, pull in pulls], axis=0)) if more else alone,
-        others=others,
+        first=first_slope,
+        pull=np.sqrt(np.sum([weight * pull**2 for weight, pull in pulls], axis=0)) if other_pulls else alone,
+        others=side_pulls,
         reduction=np.sum(reduced, axis=0),
         positives=positives,
     )
@@ -156,8 +156,8 @@ def _expected(
     if not spread:
         return items * _inclusion(view, items, step, labels)
     even = audited * spread_labels((audited > 0).astype(np.float64), audited, step * spread)
-    rest = items - even
-    return np.asarray(even + rest * _inclusion(view, rest, step - even.sum(axis=1), labels))
+    remainder = items - even
+    return np.asarray(even + remainder * _inclusion(view, remainder, step - even.sum(axis=1), labels))
 
 
 def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floats:
@@ -176,8 +176,8 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     ]
     if view.others:
         # one label set serves every measure asked for
-        others = [spread_labels(pull * spread, items, step) for pull in view.others]
-        parts.append(SECONDARY * np.mean(others, axis=0))
+        secondary = [spread_labels(pull * spread, items, step) for pull in view.others]
+        parts.append(SECONDARY * np.mean(secondary, axis=0))
     return spread_labels(np.sum(parts, axis=0), items, step)
 
 
@@ -224,9 +224,9 @@ def reductions(post: Posterior, values: Floats, slopes: Floats) -> Floats:
     values, weight = np.ascontiguousarray(np.moveaxis(values, 2, 1)), post.weight[:, None]
     centred = weight * (values - (weight * values).sum(axis=2, keepdims=True))
     covariance = np.matmul(centred, post.rate)
-    second = np.matmul(post.weight[:, None, :], post.rate**2)[:, 0]
-    own = slopes * np.maximum(mean - second, 0.0)[:, None]
-    return np.asarray((covariance + own) ** 2 / np.maximum(mean * (1 - mean), 1e-12)[:, None])
+    second_moment = np.matmul(post.weight[:, None, :], post.rate**2)[:, 0]
+    own_variance = slopes * np.maximum(mean - second_moment, 0.0)[:, None]
+    return np.asarray((covariance + own_variance) ** 2 / np.maximum(mean * (1 - mean), 1e-12)[:, None])
 
 
 def pivotal(expected: Floats, rng: np.random.Generator) -> Floats:
@@ -237,10 +237,10 @@ def pivotal(expected: Floats, rng: np.random.Generator) -> Floats:
     there, every other cell may be missed together), and a simple random sample inside each cell gives every
     item exactly its inclusion probability.  Totals must be whole, up to rounding.
     """
-    whole = np.floor(expected + 1e-9)
-    fraction = np.maximum(expected - whole, 0.0)
+    floors = np.floor(expected + 1e-9)
+    fraction = np.maximum(expected - floors, 0.0)
     fraction[fraction < 1e-9] = 0.0
-    counts = whole
+    counts = floors
     n_repeats, n_cells = expected.shape
     rows = np.arange(n_repeats)
     holder: Ints = np.zeros(n_repeats, np.int64)
@@ -265,6 +265,6 @@ def pivotal(expected: Floats, rng: np.random.Generator) -> Floats:
         holder = np.where(moves, c, holder)
         carried = np.where(got, total - 1, total)
         carried[carried < 1e-9] = 0.0
-    last = carried > 0.5
-    counts[rows[last], holder[last]] += 1
+    leftover = carried > 0.5
+    counts[rows[leftover], holder[leftover]] += 1
     return counts

@@ -141,9 +141,9 @@ def _shared_out(log_evidence: Floats, draws: int) -> Ints:
     return np.asarray(2 * np.diff(ends, axis=1, prepend=0.0), dtype=np.int64)
 
 
-def _laplace(model: LabelModel, fitted: Fit, given: Noise) -> tuple[Ints, Floats, Floats, Floats]:
+def _laplace(model: LabelModel, fitted: Fit, noise: Noise) -> tuple[Ints, Floats, Floats, Floats]:
     """Draws of the Laplace fits: configuration (R, S), β (R, S, m), f (R, S, C), draws of each (R, H)."""
-    n_draws, n_basis = given.normal.shape
+    n_draws, n_basis = noise.normal.shape
     counts = _shared_out(fitted.log_evidence, n_draws)
     n_repeats, n_config = counts.shape
     whose = np.empty((n_repeats, n_draws), np.int64)
@@ -153,18 +153,18 @@ def _laplace(model: LabelModel, fitted: Fit, given: Noise) -> tuple[Ints, Floats
         whose[r] = np.repeat(np.arange(n_config), counts[r])
         at = np.cumsum(counts[r]) - counts[r]
         for h in np.flatnonzero(counts[r]):
-            own = slice(at[h], at[h] + counts[r, h])
-            shift, _ = scipy.linalg.lapack.dtrtrs(fitted.root[r, h].T, given.normal[own].T)            # L⁻ᵀe
-            beta[r, own] = fitted.coefficients[r, h] + shift.T
-            f[r, own] = model.mean[h] + beta[r, own] @ model.basis[h].T
+            rows = slice(at[h], at[h] + counts[r, h])
+            shift, _ = scipy.linalg.lapack.dtrtrs(fitted.root[r, h].T, noise.normal[rows].T)            # L⁻ᵀe
+            beta[r, rows] = fitted.coefficients[r, h] + shift.T
+            f[r, rows] = model.mean[h] + beta[r, rows] @ model.basis[h].T
     return whose, beta, f, counts.astype(np.float64)
 
 
 def posterior(
-    model: LabelModel, fitted: Fit, n: Floats, k: Floats, left: Floats, given: Noise
+    model: LabelModel, fitted: Fit, n: Floats, k: Floats, free: Floats, noise: Noise
 ) -> Posterior:
-    """Draw, given n labelled items (R, C), k of them positive, and `left` (R, C) unlabelled."""
-    return posteriors(model, fitted, n, k, left, given, (None,))[0]
+    """Draw, given n labelled items (R, C), k of them positive, and `free` (R, C) unlabelled."""
+    return posteriors(model, fitted, n, k, free, noise, (None,))[0]
 
 
 def posteriors(
@@ -172,23 +172,23 @@ def posteriors(
     fitted: Fit,
     n: Floats,
     k: Floats,
-    left: Floats,
-    given: Noise,
+    free: Floats,
+    noise: Noise,
     contaminations: Sequence[Contamination | None],
 ) -> list[Posterior]:
     """The same draws under several beliefs about hidden positives, one posterior for each.
 
-    n, k, left (R, C) as in `posterior`.  None comes first: a belief may refer to the tail without
+    n, k, free (R, C) as in `posterior`.  None comes first: a belief may refer to the tail without
     contamination.  Raises ValueError if it does not.
     """
     if any(c is not None for c in contaminations) and contaminations[0] is not None:
         raise ValueError("the posterior without contamination comes first: others refer to its tail")
-    drawn = _draws(model, fitted, n, k, left, given)
-    missed_items = left * (1 - model.shape.predicted)
+    drawn = _draws(model, fitted, n, k, free, noise)
+    missed_items = free * (1 - model.shape.predicted)
     expected_missed = np.zeros((len(n), 1))
     result = []
     for contamination in contaminations:
-        eta = hidden_share(contamination, model.shape, given.log_share, expected_missed)
+        eta = hidden_share(contamination, model.shape, noise.log_share, expected_missed)
         edited = drawn.rate if contamination is None else drawn.rate + eta[..., None] * (1 - drawn.rate)
         log_weight = _log_weight(model, drawn, eta)
         top = log_weight.max(axis=1, keepdims=True)
@@ -206,7 +206,7 @@ def posteriors(
                 by_configuration=np.stack(
                     [np.bincount(h, w, n_config) for h, w in zip(drawn.whose, weight, strict=True)]
                 ),
-                cut=(weight * np.isfinite(given.log_cut)).sum(axis=1),
+                cut=(weight * np.isfinite(noise.log_cut)).sum(axis=1),
                 log_evidence=(top + np.log(total_weight))[:, 0],
             )
         )
@@ -229,60 +229,60 @@ class _Draws:
     left: Floats         # (R,) unlabelled items
 
 
-def _draws(model: LabelModel, fitted: Fit, n: Floats, k: Floats, left: Floats, given: Noise) -> _Draws:
-    whose, beta, f, counts = _laplace(model, fitted, given)
+def _draws(model: LabelModel, fitted: Fit, n: Floats, k: Floats, free: Floats, noise: Noise) -> _Draws:
+    whose, beta, f, counts = _laplace(model, fitted, noise)
     small = np.abs(f)
     np.exp(np.negative(small, out=small), out=small)                           # e^−|f|
     one_more = 1 + small
     rate = np.where(f >= 0, 1.0, small)
     rate /= one_more
-    rate *= np.where(given.beyond, CUT_RATE, 1.0)
+    rate *= np.where(noise.beyond, CUT_RATE, 1.0)
 
     # log p and log(1 − p) of the cells with labels, before and after the cut
     active = np.flatnonzero((n > 0).any(axis=0))
     hit = np.flatnonzero((k > 0).any(axis=0))
-    rest = (n - k)[:, active, None]
+    negatives = (n - k)[:, active, None]
     f_active = np.take(f, active, axis=-1)
     # softplus(f), of which the exponential is there already
     empty = -(np.maximum(f_active, 0) + np.log(np.take(one_more, active, axis=-1)))
     exact = np.matmul(empty, n[:, active, None])[..., 0] + np.matmul(f_active, k[:, active, None])[..., 0]
     faint = np.take(rate, active, axis=-1)
-    empty = np.where(given.beyond[:, active], -faint * (1 + 0.5 * faint), empty)     # log1p(−p), p ≤ 1e-3
+    empty = np.where(noise.beyond[:, active], -faint * (1 + 0.5 * faint), empty)     # log1p(−p), p ≤ 1e-3
 
-    excess = exact - 0.5 * (beta**2).sum(axis=-1) + 0.5 * (given.normal**2).sum(axis=-1)
+    excess = exact - 0.5 * (beta**2).sum(axis=-1) + 0.5 * (noise.normal**2).sum(axis=-1)
     excess = np.minimum(excess - np.take_along_axis(fitted.log_joint, whose, axis=1), LARGEST_EXCESS)
     with np.errstate(divide="ignore"):
-        each = fitted.log_evidence - np.log(counts)
-    found = k.sum(axis=1)
+        per_draw = fitted.log_evidence - np.log(counts)
+    positives = k.sum(axis=1)
     return _Draws(
         whose=whose,
         rate=rate,
-        base=excess + np.take_along_axis(each, whose, axis=1) - exact,
-        missed=np.matmul(empty, rest)[..., 0],
+        base=excess + np.take_along_axis(per_draw, whose, axis=1) - exact,
+        missed=np.matmul(empty, negatives)[..., 0],
         seen=np.take(rate, hit, axis=-1),
         hits=k[:, hit, None],
-        rest=rest.sum(axis=1),
-        known=found[:, None] + np.matmul(rate, left[:, :, None])[..., 0],
-        found=found,
-        left=left.sum(axis=1),
+        rest=negatives.sum(axis=1),
+        known=positives[:, None] + np.matmul(rate, free[:, :, None])[..., 0],
+        found=positives,
+        left=free.sum(axis=1),
     )
 
 
 def _log_weight(model: LabelModel, drawn: _Draws, eta: Floats) -> Floats:
     """Log weight (R, S) of draws of which a share η (R or 1, S) of the other items is positive."""
-    found = np.log(np.maximum(drawn.seen + eta[..., None] * (1 - drawn.seen), 1e-300))
+    log_seen = np.log(np.maximum(drawn.seen + eta[..., None] * (1 - drawn.seen), 1e-300))
     clear = drawn.rest * np.log1p(-eta)
-    log_weight = drawn.base + drawn.missed + clear + np.matmul(found, drawn.hits)[..., 0]
+    log_weight = drawn.base + drawn.missed + clear + np.matmul(log_seen, drawn.hits)[..., 0]
     total = drawn.known + eta * (drawn.left[:, None] - (drawn.known - drawn.found[:, None]))
     surprise = np.log(np.maximum(total, 0.3) / model.shape.positives) / TOTAL_SCALE
     log_weight -= 0.5 * (TOTAL_DF + 1) * np.log1p(surprise**2 / TOTAL_DF)
     return np.asarray(log_weight)
 
 
-def finite_counts(post: Posterior, left: Floats, groups: Floats, rng: np.random.Generator) -> Floats:
+def finite_counts(post: Posterior, free: Floats, groups: Floats, rng: np.random.Generator) -> Floats:
     """Positives among the unlabelled items of each group of cells, one count a draw: (R, S, G).
 
-    left (R, C): unlabelled items; groups (G, C): 1 for the cells of the group, else 0; the last is drawn
+    free (R, C): unlabelled items; groups (G, C): 1 for the cells of the group, else 0; the last is drawn
     first.
 
     A sum of binomials with mean m and variance v is drawn as the binomial with the same two moments:
@@ -290,7 +290,7 @@ def finite_counts(post: Posterior, left: Floats, groups: Floats, rng: np.random.
     """
     squared, counts = post.rate**2, []
     for group in groups[::-1]:
-        weighted = left * group                                                    # (R, C)
+        weighted = free * group                                                    # (R, C)
         mean, squares = (_sums(per_cell, weighted, group) for per_cell in (post.rate, squared))
         share = np.clip(squares / np.maximum(mean, 1e-300), 1e-9, 1.0)
         # one cell, or cells alike, give a whole number of items: a rounding must not make it one more

@@ -65,7 +65,7 @@ class Outlooks:
         """
         e, estimand, counts = self.evidence, self.estimand, self.counts
         z, labels = float(scipy.special.ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
-        main, narrow, *others = (
+        main, narrow, *beliefs = (
             quantiles(v, post.weight, labels, confidence)
             for v, post in zip(self.values, self.posts, strict=True)
         )
@@ -78,10 +78,10 @@ class Outlooks:
         ends = main_interval(estimand, combined, design, main, narrow, counts, z)
         ends = within(ends, certain, posterior, counts, confidence)
         wide = ends
-        for hidden in others:      # the third belief; none where it would change no end
+        for hidden in beliefs:      # the third belief; none where it would change no end
             wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
         if bare:
-            ends = guarded(estimand, ends, wide, counts) if self.guard and others else ends
+            ends = guarded(estimand, ends, wide, counts) if self.guard and beliefs else ends
             return EstimateArrays(
                 value=np.clip(value, *estimand.bounds), lower=ends[0], upper=ends[1],
                 variance=combined.variance, diagnostics={},
@@ -130,29 +130,29 @@ def bare_reports(
     `report_quantities`; a repeat whose draws are too few is looked at again by itself."""
     beliefs = BELIEFS if guard and _any_guard(evidence, quantities) else BELIEFS[:-1]
     posts = _posts(evidence, draws, rng, beliefs)
-    found = _bare(_outlooks(evidence, quantities, posts, rng, guard), confidence)
-    again = np.flatnonzero(_too_few(posts))
-    if not len(again):
-        return found
-    some = evidence.rows(again)
-    posts = _posts(some, MORE_DRAWS * draws, rng, beliefs)
-    better = _bare(_outlooks(some, quantities, posts, rng, guard), confidence)
-    for whole, part in zip(found, better, strict=True):
+    reports = _bare(_outlooks(evidence, quantities, posts, rng, guard), confidence)
+    rows = np.flatnonzero(_too_few(posts))
+    if not len(rows):
+        return reports
+    subset = evidence.rows(rows)
+    posts = _posts(subset, MORE_DRAWS * draws, rng, beliefs)
+    better = _bare(_outlooks(subset, quantities, posts, rng, guard), confidence)
+    for report, part in zip(reports, better, strict=True):
         for name in ("value", "lower", "upper", "variance"):
-            getattr(whole, name)[again] = getattr(part, name)
-    return found
+            getattr(report, name)[rows] = getattr(part, name)
+    return reports
 
 
 def _any_guard(e: Evidence, quantities: Sequence[Quantity]) -> bool:
     return any(
-        guard_share(one.label_matters, one.groups.sums(e.n + e.left), one.groups.sums(e.n),
-                    one.groups.sums(e.k)).any()
-        for one in quantities
+        guard_share(quantity.label_matters, quantity.groups.sums(e.n + e.left), quantity.groups.sums(e.n),
+                    quantity.groups.sums(e.k)).any()
+        for quantity in quantities
     )
 
 
 def _bare(outlooks: Sequence[Outlooks], confidence: float) -> list[EstimateArrays]:
-    return [one.estimate(confidence, bare=True) for one in outlooks[:1]]
+    return [outlook.estimate(confidence, bare=True) for outlook in outlooks[:1]]
 
 
 def _too_few(posts: Sequence[Posterior]) -> Bools:
@@ -165,23 +165,23 @@ def _outlooks(
     guard: bool = False,
 ) -> list[Outlooks]:
     drawn: dict[int, tuple[list[Floats], GroupCounts]] = {}
-    found = []
-    for one in quantities:
-        groups = one.groups
+    outlooks = []
+    for quantity in quantities:
+        groups = quantity.groups
         if id(groups) not in drawn:
             drawn[id(groups)] = (
                 [_positives(evidence, post, groups, rng) for post in posts], count(evidence, posts[0], groups)
             )
         positives, counts = drawn[id(groups)]
-        values = [one.values(draw, counts.items) for draw in positives]
-        found += [
+        values = [quantity.values(draw, counts.items) for draw in positives]
+        outlooks += [
             Outlooks(
                 evidence=evidence, estimand=estimand, posts=posts, counts=counts, guard=guard,
                 values=[np.ascontiguousarray(v[..., estimand.at]) for v in values],
             )
-            for estimand in one.numbers
+            for estimand in quantity.numbers
         ]
-    return found
+    return outlooks
 
 
 def _posts(
@@ -251,9 +251,9 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
     gap (R,): squared difference over the sum of the variances; broken (R,): from `broken_chance`; usable
     (R,): whether the design has an estimate.
     """
-    labels, found = e.n.sum(axis=1), e.k.sum(axis=1)
+    labels, positives = e.n.sum(axis=1), e.k.sum(axis=1)
     return np.select(
-        [found == 0, broken > LIKELY_BROKEN, ~usable, gap > DOUBT, labels < SETTLED],
+        [positives == 0, broken > LIKELY_BROKEN, ~usable, gap > DOUBT, labels < SETTLED],
         [NO_POSITIVE, BROKEN_SCORE, MODEL_ONLY, DISAGREE, EARLY],
         default=AGREE,
     )
@@ -293,8 +293,8 @@ def not_excluded(e: Evidence, post: Posterior, confidence: float) -> DiagnosticA
     negative = e.model.shape.predicted == 0
     items = (e.left * negative).sum(axis=1)
     reached = np.where((e.left > 0) & negative, -np.expm1(e.sums.log_missed), 1.0)
-    least = reached.min(axis=1)
-    bound = np.minimum(-np.log((1 - confidence) / 2) / np.maximum(least, 1e-300), items)
+    lowest = reached.min(axis=1)
+    bound = np.minimum(-np.log((1 - confidence) / 2) / np.maximum(lowest, 1e-300), items)
     speaks = ((e.k * negative).sum(axis=1) == 0) & (e.n.sum(axis=1) > 0)
     return {
         "no_positive_found": e.k.sum(axis=1) == 0,

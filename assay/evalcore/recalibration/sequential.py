@@ -97,24 +97,24 @@ class RegionSums:
         census is no sample and adds nothing.
         """
         sampled = ~design.census[:, None]
-        pi, left = design.unlabelled, design.left.astype(np.float64)
+        pi, free = design.unlabelled, design.left.astype(np.float64)
         inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
-        told = inverse if design.stands_for is None else design.stands_for
+        weights = inverse if design.stands_for is None else design.stands_for
         positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
-        spread = np.where(pi > 0, left * np.maximum(inverse - 1, 0.0), 0.0)
-        drawn = (left * pi) @ self.regions.T > 0
+        spread = np.where(pi > 0, free * np.maximum(inverse - 1, 0.0), 0.0)
+        drawn = (free * pi) @ self.regions.T > 0
         by_region = 1 / np.maximum(spread @ self.regions.T, LEAST_SPREAD)
         w = np.where(sampled & drawn, by_region, 0.0) @ self.regions
-        seen = w**2 * told * np.maximum(told - 1, 0.0)
+        scatter = w**2 * weights * np.maximum(weights - 1, 0.0)
         with np.errstate(divide="ignore"):
             missed = np.log1p(-np.minimum(pi, 1 - 1e-12)) * sampled
         return RegionSums(
             regions=self.regions,
             weight=self.weight + w,
-            known=self.known + w * (labelled[..., 1] + told * positive),
-            guessed=self.guessed + w * (left - told * (positive + negative)),
-            hits=self.hits + seen * positive,
-            misses=self.misses + seen * negative,
+            known=self.known + w * (labelled[..., 1] + weights * positive),
+            guessed=self.guessed + w * (free - weights * (positive + negative)),
+            hits=self.hits + scatter * positive,
+            misses=self.misses + scatter * negative,
             spread=self.spread + w**2 * spread,
             log_missed=self.log_missed + missed,
         )
@@ -127,12 +127,12 @@ class RegionSums:
         """
         drawn = self.weight > 0
         w = np.where(drawn, self.weight, 1.0)
-        found = (self.known + self.guessed * guess) / w
+        positives = (self.known + self.guessed * guess) / w
         empirical = (self.hits * (1 - guess) ** 2 + self.misses * guess**2) / w**2
         predicted = self.spread * np.maximum(guess * (1 - guess), 1e-12) / w**2
         unknown = groups.sums((~drawn).astype(np.float64)) > 0
         return (
-            groups.sums(np.where(drawn, found, 0.0)),
+            groups.sums(np.where(drawn, positives, 0.0)),
             np.where(unknown, np.inf, groups.sums(empirical)),
             np.where(unknown, np.inf, groups.sums(predicted)),
         )
@@ -180,8 +180,8 @@ class RoundSums:
     def none(repeats: int, quantities: Sequence[Quantity]) -> "RoundSums":
         """The sums before the first round, all zero, one set for each quantity."""
         totals = []
-        for one in quantities:
-            nothing = np.zeros((repeats, len(one.groups.rows)))
+        for quantity in quantities:
+            nothing = np.zeros((repeats, len(quantity.groups.rows)))
             totals.append(RoundTotals(
                 weight=np.zeros(repeats), total=nothing, empirical=nothing, predicted=nothing
             ))
@@ -201,28 +201,28 @@ class RoundSums:
         census is no sample and adds nothing.
         """
         sampled = ~design.census[:, None]
-        pi, left = design.unlabelled, design.left.astype(np.float64)
+        pi, free = design.unlabelled, design.left.astype(np.float64)
         m = np.zeros_like(pi) if design.model is None else design.model
         inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
-        told = inverse if design.stands_for is None else design.stands_for
+        weights = inverse if design.stands_for is None else design.stands_for
         positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
-        residual = (positive - (positive + negative) * m) * told
-        estimate = labelled[..., 1] + left * m + residual
-        spread = np.where(pi > 0, left * (inverse - 1) * np.maximum(m * (1 - m), 1e-12), 0.0)
-        seen = told * np.maximum(told - 1, 0.0) * (positive * (1 - m) ** 2 + negative * m**2)
-        expected = labelled[..., 1] + left * m
+        residual = (positive - (positive + negative) * m) * weights
+        estimate = labelled[..., 1] + free * m + residual
+        spread = np.where(pi > 0, free * (inverse - 1) * np.maximum(m * (1 - m), 1e-12), 0.0)
+        scatter = weights * np.maximum(weights - 1, 0.0) * (positive * (1 - m) ** 2 + negative * m**2)
+        expected = labelled[..., 1] + free * m
         items = (design.left + labelled.sum(axis=2)).astype(np.float64)
         totals = []
-        for one, before in zip(quantities, self.totals, strict=True):
-            sums = one.groups.sums
-            slope, predicted = one.slopes(sums(expected), sums(items)), sums(spread)
+        for quantity, before in zip(quantities, self.totals, strict=True):
+            sums = quantity.groups.sums
+            slope, predicted = quantity.slopes(sums(expected), sums(items)), sums(spread)
             variance = (slope**2 * predicted[:, None]).sum(axis=(1, 2))
             w = np.where(sampled[:, 0] & (variance > 0), 1 / np.maximum(variance, 1e-30), 0.0)
             squared = w[:, None] ** 2
             totals.append(RoundTotals(
                 weight=before.weight + w,
                 total=before.total + w[:, None] * sums(estimate),
-                empirical=before.empirical + squared * sums(seen),
+                empirical=before.empirical + squared * sums(scatter),
                 predicted=before.predicted + squared * predicted,
             ))
         return RoundSums(totals=tuple(totals))

@@ -34,26 +34,26 @@ def amend_command(spec: Path, first: str | None, reason: str, where: str | None,
       assay amend dedup-monitor.yaml --reason "agreed with the business: 0.85"
       assay amend dedup-monitor.yaml --from 2026-12-01
     """
-    asked = load_monitor_spec(spec)
-    store = store_for(where, asked)
-    made = amending.amend(store, asked, now=datetime.now(UTC), first=first, reason=reason)
+    full_spec = load_monitor_spec(spec)
+    store = store_for(where, full_spec)
+    made = amending.amend(store, full_spec, moment=datetime.now(UTC), first_window=first, reason=reason)
     if as_json:
         amended: AmendedJson = {
-            "monitor": asked.name, "amendment": None if made is None else printed(made)
+            "monitor": full_spec.name, "amendment": None if made is None else printed(made)
         }
         print_json(amended)
         return 0
     if made is None:
-        click.echo(f"{asked.name}: nothing changed")
+        click.echo(f"{full_spec.name}: nothing changed")
         return 0
-    click.echo(f"{asked.name}: version {made.number}, from window {made.first} on")
+    click.echo(f"{full_spec.name}: version {made.number}, from window {made.first} on")
     click.echo(f"  changed: {', '.join(made.changed)}")
     click.echo(f"  {consequence_of(made)}")
     if made.anew or made.new_model:
         click.echo(
             "  The bound on false breaches holds for each stretch between two such changes by itself."
         )
-    if short := funding_of(asked, datetime.now(UTC)).in_words:
+    if short := funding_of(full_spec, datetime.now(UTC)).in_words:
         click.echo(f"assay: {short}", err=True)
     if any(key.startswith(("monitor.schedule", "pool.source")) for key in made.changed):
         click.echo(f"  next: assay monitor {spec} schedules it anew")
@@ -78,7 +78,7 @@ def mute_command(name: str, until: str, reason: str, where: str | None, as_json:
       assay mute dedup --until 2026-12-01 --reason "new release is rolled out"
     """
     made = muting.mute(
-        store_named(where), name, until=moment_of(until), reason=reason, now=datetime.now(UTC)
+        store_named(where), name, until=moment_of(until), reason=reason, moment=datetime.now(UTC)
     )
     if as_json:
         muted: MutedJson = {"monitor": name, "mute": printed(made)}
@@ -99,7 +99,7 @@ def unmute_command(name: str, where: str | None, as_json: bool) -> int:
     Example:
       assay unmute dedup
     """
-    ended = muting.unmute(store_named(where), name, now=datetime.now(UTC))
+    ended = muting.unmute(store_named(where), name, moment=datetime.now(UTC))
     if as_json:
         unmuted: UnmutedJson = {"monitor": name, "ended": ended}
         print_json(unmuted)

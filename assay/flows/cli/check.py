@@ -43,15 +43,15 @@ class Checked:
         and confidence, the ends of the limit, and the verdict. The key `question` is there only where
         several questions are asked."""
         row = self.row
-        told: CheckJson = {
+        entry: CheckJson = {
             "measure": row.measure, "class": row.class_name, "system": row.system, "versus": row.versus,
             "segment": row.segment, "value": row.value, "undefined_reason": row.undefined_reason,
             "lower": row.lower, "upper": row.upper, "confidence": row.confidence,
             "min": self.low, "max": self.high, "verdict": self.verdict,
         }
         if row.question is not None:
-            told["question"] = row.question
-        return told
+            entry["question"] = row.question
+        return entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +74,10 @@ class ComparedPool:
         """The entry `pool` of what `assay check --json` prints: items, digest, date of the freeze and
         source. `same` is true where the source holds the pool, and null, with the reason in
         `not_compared`, where nobody could look."""
-        pool, why = self.pool, self.not_compared
+        pool, reason = self.pool, self.not_compared
         return {
             "items": pool.items, "digest": pool.digest, "frozen": pool.frozen, "source": self.source,
-            "same": True if why is None else None, "not_compared": why,
+            "same": True if reason is None else None, "not_compared": reason,
         }
 
 
@@ -127,18 +127,18 @@ def check(
     finished = standing.state == "finished"
     rows = _of_question([row for row in standing.estimates if row.segment is None], question)
     # before the first round is closed there is nothing to look up
-    wanted = _wanted(rows, name, measure, class_name, system, baseline) if rows or finished else []
+    estimates = _wanted(rows, name, measure, class_name, system, baseline) if rows or finished else []
     checks = [
         Checked(row=row, low=low, high=high, verdict=verdict_of_interval(row.lower, row.upper, low, high))
-        for row in wanted
+        for row in estimates
     ]
     code = _exit_code(checks) if finished else 5
     if as_json:
-        told: CheckedJson = {
+        result: CheckedJson = {
             "evaluation": name, "state": standing.state, "pool": pool.to_json(), "labels": standing.labels,
-            "checks": [one.to_json() for one in checks], "exit_code": code,
+            "checks": [entry.to_json() for entry in checks], "exit_code": code,
         }
-        print_json(told)
+        print_json(result)
     else:
         click.echo(_markdown(standing, checks, pool) if markdown else _lines(standing, checks, pool))
     return code
@@ -149,7 +149,7 @@ def _compared(opened: Opened, source: str | None) -> ComparedPool:
 
     Raises SourceChanged where it holds something else; BadInput where `source` cannot be looked at.
     """
-    pool, why = FrozenPool.of(opened.ledger, opened.spec, opened.manifest), None
+    pool, reason = FrozenPool.of(opened.ledger, opened.spec, opened.manifest), None
     try:
         refuse_changed_source(opened.ledger, opened.spec, opened.manifest, source=source)
     except SourceChanged:
@@ -157,8 +157,8 @@ def _compared(opened: Opened, source: str | None) -> ComparedPool:
     except AssayError as error:
         if source is not None:
             raise BadInput(f"--source: {error}") from None
-        why = str(error)
-    return ComparedPool(pool=pool, source=source or pool.source, not_compared=why)
+        reason = str(error)
+    return ComparedPool(pool=pool, source=source or pool.source, not_compared=reason)
 
 
 def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float | None, float | None]:
@@ -173,22 +173,22 @@ def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float
 def _is_error(spec: Spec, measure: str | None) -> bool:
     """Whether less of the measure is better; of the first one where none is named."""
     kind, one_class = spec.labels.outcome, spec.labels.one_class
-    asked = [
+    measures = [
         choice.of_two_classes(one_class) if kind is None else choice.of(kind, spec.budget.labels)
         for choice in spec.measure
     ]
-    asked = [one for one in asked if one.name == measure] if measure else asked[:1]
-    return any(one.is_error for one in asked)
+    measures = [choice for choice in measures if choice.name == measure] if measure else measures[:1]
+    return any(choice.is_error for choice in measures)
 
 
 def _of_question(rows: Sequence[MeasureEstimate], question: str | None) -> list[MeasureEstimate]:
     """The estimates of a question; of several, of the first unless one is named.  Raises BadInput."""
-    asked = list(dict.fromkeys(row.question for row in rows if row.question is not None))
-    if question is not None and rows and question not in asked:
-        there = f"it asks {', '.join(asked)}" if asked else "it asks one question; leave out --question"
-        raise BadInput(f"--question: {question!r} is none of the evaluation's questions: {there}")
-    wanted = question or (asked[0] if asked else None)
-    return [row for row in rows if row.question == wanted]
+    names = list(dict.fromkeys(row.question for row in rows if row.question is not None))
+    if question is not None and rows and question not in names:
+        hint = f"it asks {', '.join(names)}" if names else "it asks one question; leave out --question"
+        raise BadInput(f"--question: {question!r} is none of the evaluation's questions: {hint}")
+    name = question or (names[0] if names else None)
+    return [row for row in rows if row.question == name]
 
 
 def _wanted(
@@ -199,36 +199,36 @@ def _wanted(
     if not rows:
         raise BadInput(f"evaluation {name!r} has no estimates; assay status {name} says why")
     measure = measure or rows[0].measure
-    found = [
+    matches = [
         row for row in rows
         if row.measure == measure and row.versus == baseline
         and (class_name is None or row.class_name == class_name) and (system is None or row.system == system)
     ]
-    if not found:
-        there = ", ".join(dict.fromkeys(row.what for row in rows))
-        raise BadInput(f"evaluation {name!r} has no such estimate; it has {there}")
-    return found
+    if not matches:
+        names = ", ".join(dict.fromkeys(row.what for row in rows))
+        raise BadInput(f"evaluation {name!r} has no such estimate; it has {names}")
+    return matches
 
 
 def _exit_code(checks: Sequence[Checked]) -> Literal[0, 3, 4]:
     """Of the worst: a breach before what is inconclusive."""
-    verdicts = {one.verdict for one in checks}
+    verdicts = {entry.verdict for entry in checks}
     worse: tuple[Verdict, ...] = ("breach", "inconclusive")
     return next((_EXIT[v] for v in worse if v in verdicts), 0)
 
 
 def _lines(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) -> str:
-    said = [
-        f"  {one.row.what}: {_value(one.row)}, {one.limit}: {one.verdict}" for one in checks
+    lines = [
+        f"  {entry.row.what}: {_value(entry.row)}, {entry.limit}: {entry.verdict}" for entry in checks
     ]
-    return "\n".join([f"{standing.evaluation}: {_how_far(standing)}", *said, f"  {pool.text}"])
+    return "\n".join([f"{standing.evaluation}: {_how_far(standing)}", *lines, f"  {pool.text}"])
 
 
 def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) -> str:
     rows = [
-        f"| {markdown_cell(one.row.what)} | {wording.value_or_reason(one.row)} | {wording.interval(one.row)} "
-        f"| {one.limit} | {one.verdict} |"
-        for one in checks
+        f"| {markdown_cell(c.row.what)} | {wording.value_or_reason(c.row)} | {wording.interval(c.row)} "
+        f"| {c.limit} | {c.verdict} |"
+        for c in checks
     ]
     table = []
     if checks:
@@ -250,8 +250,8 @@ def _how_far(standing: Standing) -> str:
     labels = wording.plural(standing.labels, "label", "labels")
     if standing.state == "finished":
         return f"{labels}, finished"
-    first = "" if standing.estimates else "; no estimate before the first round is closed"
-    return f"{labels} so far, not finished{first}"
+    suffix = "" if standing.estimates else "; no estimate before the first round is closed"
+    return f"{labels} so far, not finished{suffix}"
 
 
 def markdown_cell(text: str) -> str:

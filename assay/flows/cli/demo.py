@@ -37,78 +37,78 @@ def demo(label_studio: bool, out: Path, seed: int, verbose: bool, as_json: bool)
     from assay.flows.demo import run_demo
 
     with ProgressDisplay(500).running() as progress:
-        found = run_demo(
+        result = run_demo(
             out, seed=seed, label_studio=label_studio, on_round=progress.round, say=progress.say,
             note=progress.note,
         )
     if as_json:
-        print_json(_to_json(found))
+        print_json(_to_json(result))
     elif verbose or is_verbose():
-        _print(found)
+        _print(result)
     else:
-        for line in answer(found):
+        for line in answer(result):
             click.echo(line)
-    return found.standing.exit_code
+    return result.standing.exit_code
 
 
-def _to_json(found: "Demo") -> DemoJson:
+def _to_json(result: "Demo") -> DemoJson:
     sampling: dict[str, RandomSampleJson] = {
         r.measure: {
             "labels": r.labels, "half_width": r.half_width, "chance_undefined": r.chance_undefined,
             "labels_needed": r.labels_needed,
         }
-        for r in found.random_sampling
+        for r in result.random_sampling
     }
     return {
-        **found.standing.to_json(),
-        "truth": found.truth,
+        **result.standing.to_json(),
+        "truth": result.truth,
         "random_sampling": sampling,
-        "report": str(found.report.html),
-        "ledger": found.ledger,
+        "report": str(result.report.html),
+        "ledger": result.ledger,
     }
 
 
-def answer(found: "Demo") -> list[str]:
+def answer(result: "Demo") -> list[str]:
     """What was asked, in a few lines: the estimate, both intervals, the price, the truth, and the report."""
-    standing, n = found.standing, found.opened.manifest.rows
-    first, *others = [row for row in standing.estimates if row.segment is None]
-    true = found.truth[first.measure]
-    low, high = first.lower, first.upper
+    standing, n = result.standing, result.opened.manifest.rows
+    lead, *other_rows = [row for row in standing.estimates if row.segment is None]
+    true = result.truth[lead.measure]
+    low, high = lead.lower, lead.upper
     held = "inside" if low is not None and high is not None and low <= true <= high else "outside"
-    wide = price.wide_in_words(first, standing.positive)
+    wide = price.wide_in_words(lead, standing.positive)
     besides = "; ".join(
         f"{row.measure} {wording.value_and_interval(row.value, row.lower, row.upper)}, in truth "
-        f"{found.truth[row.measure]:.3f}" for row in others
+        f"{result.truth[row.measure]:.3f}" for row in other_rows
     )
-    named = wording.measure_name(first.measure)
+    measure = wording.measure_name(lead.measure)
     return [
-        f"{named} is about {wording.value_or_reason(first)} ({wording.percent(first.confidence)} interval "
-        f"{wording.interval(first)}).",
+        f"{measure} is about {wording.value_or_reason(lead)} ({wording.percent(lead.confidence)} interval "
+        f"{wording.interval(lead)}).",
         *([f"  {wide}."] if wide else []),
         f"  The truth is {true:.3f}, {held} the interval: all {n:,} pairs of this pool are labelled.",
         f"  It took {standing.labels:,} labels; a random sample would have needed "
-        f"{price.random_labels_in_words(first)} for this interval.",
+        f"{price.random_labels_in_words(lead)} for this interval.",
         f"  Besides: {besides}.",
-        f"Report: {file_link(found.report.html)}",
-        f"More: assay demo --verbose; assay status {found.opened.name} --store {found.ledger}",
+        f"Report: {file_link(result.report.html)}",
+        f"More: assay demo --verbose; assay status {result.opened.name} --store {result.ledger}",
     ]
 
 
-def _print(found: "Demo") -> None:
-    print_standing(found.standing)
-    n = found.opened.manifest.rows
-    click.echo(f"\nThe truth, known here because all {n:,} pairs are labelled ({found.positives} match):")
-    for measure, value in found.truth.items():
+def _print(result: "Demo") -> None:
+    print_standing(result.standing)
+    n = result.opened.manifest.rows
+    click.echo(f"\nThe truth, known here because all {n:,} pairs are labelled ({result.positives} match):")
+    for measure, value in result.truth.items():
         click.echo(f"  {measure:<18} {value:.4f}")
-    first = found.random_sampling[0]
+    draws = result.random_sampling[0]
     click.echo(
-        f"\nRandom sampling, {first.labels:,} labels: {first.measure} ± {_width(first.half_width)}, "
-        f"and no value at all in {first.chance_undefined:.0%} of samples"
+        f"\nRandom sampling, {draws.labels:,} labels: {draws.measure} ± {_width(draws.half_width)}, "
+        f"and no value at all in {draws.chance_undefined:.0%} of samples"
     )
-    if first.labels_needed is not None:
-        click.echo(f"  it would need about {first.labels_needed:,} labels for ± {first.target_half_width:g}")
-    click.echo(f"\nReport: {file_link(found.report.html)}")
-    click.echo(f"Ledger: {found.ledger}  (assay status {found.opened.name} --store {found.ledger})")
+    if draws.labels_needed is not None:
+        click.echo(f"  it would need about {draws.labels_needed:,} labels for ± {draws.target_half_width:g}")
+    click.echo(f"\nReport: {file_link(result.report.html)}")
+    click.echo(f"Ledger: {result.ledger}  (assay status {result.opened.name} --store {result.ledger})")
 
 
 def _width(half_width: float) -> str:

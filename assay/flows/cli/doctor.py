@@ -53,10 +53,10 @@ def columns_told(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command these options; they reach it as one argument, `told`."""
 
     @wraps(command)
-    def called(**given: Any) -> int:
-        said = {name: given.pop(f"told_{name}") for name in _OPTIONS}
-        display = tuple(filter(None, (said.pop("display") or "").split(",")))
-        return command(**given, told=Told(**said, display=display))
+    def called(**options: Any) -> int:
+        columns = {name: options.pop(f"told_{name}") for name in _OPTIONS}
+        display = tuple(filter(None, (columns.pop("display") or "").split(",")))
+        return command(**options, told=Told(**columns, display=display))
 
     decorated: Callable[..., int] = called
     for name, help in reversed(_OPTIONS.items()):
@@ -75,26 +75,26 @@ def can_ask(as_json: bool) -> bool:
 
 
 def with_answers(
-    told: Told, examine: Callable[[Told], "Examination"], can_ask: bool
+    hints: Told, examine: Callable[[Told], "Examination"], can_ask: bool
 ) -> "Examination":
     """What `examine` finds; where somebody can be asked, with what a file leaves open settled by them."""
-    found = examine(told)
-    if found.roles is None or not can_ask:
-        return found
-    answered = _asked(told, found.roles.questions)
-    return found if answered == told else examine(answered)
+    examination = examine(hints)
+    if examination.roles is None or not can_ask:
+        return examination
+    answered = _asked(hints, examination.roles.questions)
+    return examination if answered == hints else examine(answered)
 
 
-def _asked(told: Told, questions: Sequence["OpenChoice"]) -> Told:
+def _asked(hints: Told, questions: Sequence["OpenChoice"]) -> Told:
     """With answers from the terminal."""
-    said: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for question in questions:
         if len(question.choices) > 1:
             answer = click.prompt(
                 question.asks.capitalize(), default=question.taken, type=click.Choice(question.choices)
             )
-            said[question.option.removeprefix("--")] = answer
-    return replace(told, **said)
+            answers[question.option.removeprefix("--")] = answer
+    return replace(hints, **answers)
 
 
 def watched(tell: Tell) -> "ExaminationWatch":
@@ -143,20 +143,20 @@ def doctor(
     def store_of(spec: "Spec") -> "Store":
         return store_for(where, spec)
 
-    def examined(said: Told) -> "Examination":
+    def examined(answers: Told) -> "Examination":
         with working(f"reading {subject}") as tell:
-            return examine(subject, store_of, watched(tell), told=said, sampling=not every_row)
+            return examine(subject, store_of, watched(tell), hints=answers, sampling=not every_row)
 
     if where is not None and not subject.endswith((".yaml", ".yml")):
         raise BadInput(f"--store is for a spec; {subject} is examined without a store, so leave it out")
-    found = with_answers(told, examined, can_ask(as_json))
+    examination = with_answers(told, examined, can_ask(as_json))
     if write is not None:
-        _write(write, found.spec)
+        _write(write, examination.spec)
     if as_json:
-        print_json(found.to_json())
+        print_json(examination.to_json())
     else:
-        _print(found, write)
-    return 0 if found.usable else 2
+        _print(examination, write)
+    return 0 if examination.usable else 2
 
 
 def _write(path: Path, text: str | None) -> None:
@@ -166,29 +166,29 @@ def _write(path: Path, text: str | None) -> None:
     write_new(path, text)
 
 
-def _print(found: "Examination", written: Path | None) -> None:
+def _print(examination: "Examination", written: Path | None) -> None:
     from assay.tasks.doctor.examination import prognosis_lines
 
-    verdict = "can be used" if found.usable else "cannot be used yet"
-    if found.usable and found.sample is not None:
+    verdict = "can be used" if examination.usable else "cannot be used yet"
+    if examination.usable and examination.sample is not None:
         verdict += ", by the rows looked at"
-    click.echo(f"{found.subject}: {verdict}")
-    for finding in found.findings:
+    click.echo(f"{examination.subject}: {verdict}")
+    for finding in examination.findings:
         remedy = f" → {finding.remedy}" if finding.remedy else ""
         text = f"{finding.about}: {finding.says}{remedy}"
         for number, line in enumerate(text.splitlines()):
             sign = " " * 10 if number else _SIGNS[finding.level]
             click.echo(fill(line.strip(), 110, initial_indent=sign, subsequent_indent=" " * 10))
-    for one in found.summary.measures if found.summary else ():
-        if one.note:
-            click.echo(f"  measure   {one.measure}: {one.note}")
-    if found.prognosis is not None:
-        for line in prognosis_lines(found.prognosis):
+    for entry in examination.summary.measures if examination.summary else ():
+        if entry.note:
+            click.echo(f"  measure   {entry.measure}: {entry.note}")
+    if examination.prognosis is not None:
+        for line in prognosis_lines(examination.prognosis):
             click.echo(fill(line, 110, initial_indent="  cost      ", subsequent_indent=" " * 12))
-    if found.summary is not None:
-        freeze = found.summary.freeze
+    if examination.summary is not None:
+        freeze = examination.summary.freeze
         click.echo(f"  freezing  about {freeze.seconds:,} s and {freeze.megabytes:,} MB of memory")
     if written is not None:
         click.echo(f"wrote {written}; check it, then: assay doctor {written} && assay run {written}")
-    elif found.spec is not None:
-        click.echo("\n" + found.spec.rstrip())
+    elif examination.spec is not None:
+        click.echo("\n" + examination.spec.rstrip())

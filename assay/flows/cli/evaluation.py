@@ -83,11 +83,11 @@ def run(
     from assay.flows.evaluation.begin import begin_evaluation
 
     path = spec_to_run(spec, told, can_ask(as_json))
-    asked = load_spec(path, name)
-    store = store_for(where, asked)
-    with ProgressDisplay(asked.budget.labels).running() as progress:
-        progress.say(f"preparing {asked.name}")
-        opened = begin_evaluation(store, asked, progress=progress.frozen)
+    full_spec = load_spec(path, name)
+    store = store_for(where, full_spec)
+    with ProgressDisplay(full_spec.budget.labels).running() as progress:
+        progress.say(f"preparing {full_spec.name}")
+        opened = begin_evaluation(store, full_spec, progress=progress.frozen)
         ahead = _outlook(opened, progress)
         for line in before_it_starts(opened, ahead):
             progress.note(line)
@@ -129,21 +129,21 @@ def begin_command(spec: Path, name: str | None, where: str | None, as_json: bool
     """
     from assay.flows.evaluation.begin import begin_evaluation
 
-    asked = load_spec(spec, name)
-    store = store_for(where, asked)
-    before = store.exists(manifest(asked.name))
-    with ProgressDisplay(asked.budget.labels).running() as progress:
-        progress.say(f"preparing {asked.name}")
-        opened = begin_evaluation(store, asked, progress=progress.frozen)
+    full_spec = load_spec(spec, name)
+    store = store_for(where, full_spec)
+    before = store.exists(manifest(full_spec.name))
+    with ProgressDisplay(full_spec.budget.labels).running() as progress:
+        progress.say(f"preparing {full_spec.name}")
+        opened = begin_evaluation(store, full_spec, progress=progress.frozen)
         ahead = _outlook(opened, progress)
     standing = with_outlook(current_standing(opened), ahead)
     if as_json:
         print_json(standing.to_json())
     else:
         pool = FrozenPool.of(opened.ledger, opened.spec, opened.manifest).text
-        here = store_flag(opened.ledger.store.url)
+        flag = store_flag(opened.ledger.store.url)
         began = "had begun before, with" if before else "began with"
-        click.echo(f"{opened.name}: {began} {pool}; next: assay advance {opened.name}{here}")
+        click.echo(f"{opened.name}: {began} {pool}; next: assay advance {opened.name}{flag}")
         for line in before_it_starts(opened, ahead):
             click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
@@ -246,12 +246,12 @@ def _say(
     if as_json:
         print_json(standing.to_json())
         return standing.exit_code
-    more = more_labels(opened, standing)
-    here = store_flag(opened.ledger.store.url)
-    command = extend_command(opened, standing, more)
-    print_standing(standing, opened.limit_text, more, command=command and command + here)
+    labels = more_labels(opened, standing)
+    flag = store_flag(opened.ledger.store.url)
+    command = extend_command(opened, standing, labels)
+    print_standing(standing, opened.limit_text, labels, command=command and command + flag)
     if standing.known is not None:
-        click.echo(f"  report: assay report {opened.name}{here}")
+        click.echo(f"  report: assay report {opened.name}{flag}")
     return standing.exit_code
 
 
@@ -261,92 +261,92 @@ if TYPE_CHECKING:
     from assay.tasks.doctor.examination import Examination
 
 
-def spec_to_run(given: str, told: Told, can_ask: bool) -> Path:
-    """The spec to run: `given`, or one that is written for the file `given`.
+def spec_to_run(source: str, hints: Told, can_ask: bool) -> Path:
+    """The spec to run: `source`, or one that is written for the file `source`.
 
     Raises BadInput where the file has a problem, where two columns could be the same thing, or where its
     labels are not known.
     """
-    if (unread := no_predictions(given)) is not None:
+    if (unread := no_predictions(source)) is not None:
         raise BadInput(unread)
-    if not _is_source(given):
-        told.refuse_beside_a_spec(given)
-        return Path(given)
+    if not _is_source(source):
+        hints.refuse_beside_a_spec(source)
+        return Path(source)
     from assay.flows.cli.doctor import watched
     from assay.flows.doctor import examine_file
 
-    def examined(said: Told) -> "Examination":
-        with working(f"reading {given}") as tell:
-            return examine_file(given, said, watched(tell), forecast=False)   # `run` makes its own
+    def examined(answers: Told) -> "Examination":
+        with working(f"reading {source}") as tell:
+            return examine_file(source, answers, watched(tell), forecast=False)   # `run` makes its own
 
-    found = with_answers(told, examined, can_ask)
-    if found.roles is not None:
-        click.echo(f"assay: columns: {found.roles.in_one_line}", err=True)
-    problems = [f"{one.about}: {one.says} → {one.remedy}" for one in found.findings if one.level == "problem"]
-    if problems or not found.labelled:
-        for one in found.findings:      # freezing says the same, where it comes to that
-            if one.about == "source" and one.level == "ok":
-                click.echo(f"assay: {one.says}", err=True)
-    if problems or found.spec is None or found.roles is None:
-        raise BadInput(f"{given} cannot be used yet:\n  " + "\n  ".join(problems))
-    if not found.labelled:
-        raise BadInput(_unlabelled(given, found))
-    path, is_new = _written(given, found.spec)
-    if found.roles.numbered:
+    examination = with_answers(hints, examined, can_ask)
+    if examination.roles is not None:
+        click.echo(f"assay: columns: {examination.roles.in_one_line}", err=True)
+    problems = [f"{f.about}: {f.says} → {f.remedy}" for f in examination.findings if f.level == "problem"]
+    if problems or not examination.labelled:
+        for finding in examination.findings:      # freezing says the same, where it comes to that
+            if finding.about == "source" and finding.level == "ok":
+                click.echo(f"assay: {finding.says}", err=True)
+    if problems or examination.spec is None or examination.roles is None:
+        raise BadInput(f"{source} cannot be used yet:\n  " + "\n  ".join(problems))
+    if not examination.labelled:
+        raise BadInput(_unlabelled(source, examination))
+    path, is_new = _written(source, examination.spec)
+    if examination.roles.numbered:
         click.echo("assay: no column names each item, so the number of its row does, from 1 (--id)", err=True)
-    for line in found.measured_lines:
+    for line in examination.measured_lines:
         click.echo(f"assay: {line}", err=True)
-    for question in found.roles.questions:
+    for question in examination.roles.questions:
         click.echo(f"assay: {question.asks} Taken: {question.taken!r} ({question.option})", err=True)
     wrote = "wrote" if is_new else "goes on with"
     click.echo(f"assay: {wrote} {path}, the spec of this try; edit it for the next one", err=True)
     return path
 
 
-def _is_source(given: str) -> bool:
+def _is_source(source: str) -> bool:
     """Whether it is predictions rather than a spec. Raises BadInput for a name that is neither's."""
-    suffix = Path(given).suffix.lower()
-    if format_of(given) is not None or is_glob(given) or Path(given).is_dir() or given.endswith("/"):
+    suffix = Path(source).suffix.lower()
+    if format_of(source) is not None or is_glob(source) or Path(source).is_dir() or source.endswith("/"):
         return True
-    if suffix in ("", ".yaml", ".yml") and "://" not in given:
+    if suffix in ("", ".yaml", ".yml") and "://" not in source:
         return False
-    if "://" in given and not suffix:
+    if "://" in source and not suffix:
         return True        # a folder in a bucket
     raise BadInput(
-        f"{given}: its name is neither that of a spec (.yaml, .yml, on this disk) nor of predictions; "
+        f"{source}: its name is neither that of a spec (.yaml, .yml, on this disk) nor of predictions; "
         f"{supported_formats()}. A table of text may be called .csv or .tsv, whatever separates its values"
     )
 
 
-def _unlabelled(given: str, found: "Examination") -> str:
-    label = None if found.roles is None else found.roles.label
-    people = f"let people answer: assay doctor {given} --write assay.yaml, then edit it"
+def _unlabelled(source: str, examination: "Examination") -> str:
+    label = None if examination.roles is None else examination.roles.label
+    people = f"let people answer: assay doctor {source} --write assay.yaml, then edit it"
     if label is None:
-        return (f"{given}: no column is called a label, so nobody can answer; name the column with --label, "
+        return (f"{source}: no column is called a label, so nobody can answer; name the column with --label, "
                 f"or {people}")
-    why = next((one.says for one in found.findings if one.about == label), "")
-    return (f"{given}: column {label!r} has no label for every row, so nobody can answer: {why}. "
+    reason = next((finding.says for finding in examination.findings if finding.about == label), "")
+    return (f"{source}: column {label!r} has no label for every row, so nobody can answer: {reason}. "
             f"Put the labelled rows into a file of their own, name another column with --label, or {people}")
 
 
-def _written(given: str, text: str) -> tuple[Path, bool]:
+def _written(source: str, text: str) -> tuple[Path, bool]:
     """The file of the spec, and whether it is new: a try of the same spec goes on where it was.
 
     A file of another spec stays as it is. This one gets the next number then, in its name and in that of the
     evaluation, so that both can be compared.
     """
-    name = trial_name(given)
-    place = given if is_table(given) else with_slashes(given)
+    name = trial_name(source)
+    place = source if is_table(source) else with_slashes(source)
     stem = stem_of_source(place).strip("*?[]") or "evaluation"
     for number in range(1, _MOST_TRIES + 1):
         ending = "" if number == 1 else f"-{number}"
         path = Path(f"{stem}-trial{ending}.yaml")
-        one = text.replace(f"name: {name}\n", f"name: {name}{ending}\n", 1)
+        content = text.replace(f"name: {name}\n", f"name: {name}{ending}\n", 1)
         try:
             with path.open("x", encoding="utf-8") as opened:
-                opened.write(one)
+                opened.write(content)
         except FileExistsError:
-            if path.read_text(encoding="utf-8") == one:
+            if path.read_text(encoding="utf-8") == content:
                 return path, False
             continue
         except OSError as error:

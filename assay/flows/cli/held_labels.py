@@ -82,7 +82,7 @@ def estimate_pool(
     with working(f"estimating from the labels of {path}"):
         pool = _read(path, named_systems, options)
         column = options["weight"] or _CHANCES
-        chances = chances_in(path, column, named=options["weight"] is not None)
+        chances = chances_in(path, column, must_exist=options["weight"] is not None)
         rows, note = estimates_of_held_pool(
             pool, HeldQuestion(
                 measures=tuple(measures), systems=tuple(named_systems), about=about, drawn=options["drawn"]

@@ -85,11 +85,11 @@ def snooze_command(
     return _respond(name, reply, where, as_json=as_json)
 
 
-def _respond(name: str, reply: Reply, where: str | None, *, as_json: bool) -> int:
-    made = respond(store_named(where), name, reply, now=datetime.now(UTC))
+def _respond(name: str, reply: Reply, address: str | None, *, as_json: bool) -> int:
+    made = respond(store_named(address), name, reply, now=datetime.now(UTC))
     if as_json:
-        said: ResponseJson = {"monitor": name, "response": printed(made)}
-        print_json(said)
+        result: ResponseJson = {"monitor": name, "response": printed(made)}
+        print_json(result)
     else:
         click.echo(f"{name}: {response_in_words(made)}")
     return 0

@@ -72,32 +72,32 @@ def judges_command(
         if asks_several(opened.question):
             raise BadInput(f"evaluation {name!r} asks several questions, and judges are looked at where one "
                            "is asked")
-        found = read_sample(opened)
-        known = read_judges(opened, current_standing(opened), found)
+        sample = read_sample(opened)
+        judges = read_judges(opened, current_standing(opened), sample)
         if features is None and earlier is None:
-            checks = read_judge_checks(opened, found) or JudgeChecks()
+            checks = read_judge_checks(opened, sample) or JudgeChecks()
         else:
             listed = [part.strip() for part in (features or "").split(",") if part.strip()]
             checks = JudgeChecks(
-                effects=effects_of_features(opened, found, listed) if listed else None,
+                effects=effects_of_features(opened, sample, listed) if listed else None,
                 audits=() if earlier is None or margin is None else audits_of_judges(
-                    opened, found, earlier, margin, judge
+                    opened, sample, earlier, margin, judge
                 ),
             )
-        if known is None and checks == JudgeChecks():
-            effects_of_features(opened, found, [])     # says why there is nothing to look at
+        if judges is None and checks == JudgeChecks():
+            effects_of_features(opened, sample, [])     # says why there is nothing to look at
     verdict = _together(checks.audits)
     if as_json:
-        told: JudgesJson = {
-            "evaluation": name, "labels": len(found.rows), "revision": found.revision,
+        result: JudgesJson = {
+            "evaluation": name, "labels": len(sample.rows), "revision": sample.revision,
             "checks": printed(checks), "verdict": verdict,
         }
-        if known is not None:
-            told["judges"] = printed(known)
-        print_json(told)
+        if judges is not None:
+            result["judges"] = printed(judges)
+        print_json(result)
     else:
-        title = f"{name}: judges by {len(found.rows):,} labels"
-        section = None if known is None else judges_in_words(known)
+        title = f"{name}: judges by {len(sample.rows):,} labels"
+        section = None if judges is None else judges_in_words(judges)
         click.echo(_markdown(title, section, checks) if markdown else title)
         if not markdown:
             _print(section, checks)
@@ -107,11 +107,11 @@ def judges_command(
 def _together(audits: tuple[JudgeAudit, ...]) -> AuditVerdict | None:
     """Of several judges: one that fails fails all."""
     verdicts: tuple[AuditVerdict, ...] = ("fail", "inconclusive", "pass")
-    return next((one for one in verdicts if one in {audit.verdict for audit in audits}), None)
+    return next((verdict for verdict in verdicts if verdict in {audit.verdict for audit in audits}), None)
 
 
-def _print(known: JudgeSection | None, checks: JudgeChecks) -> None:
-    for figure in known.rows if known else ():
+def _print(judges: JudgeSection | None, checks: JudgeChecks) -> None:
+    for figure in judges.rows if judges else ():
         click.echo(f"  {figure.judge} {figure.figure}: {_said(figure)}")
     section = judge_checks_in_words(checks)
     if section.rows:
@@ -131,12 +131,12 @@ def _said(line: JudgeLine | EffectLine | AuditLine) -> str:
     return f"undefined: {line.undefined}" if line.undefined else f"{line.value} ({line.interval})"
 
 
-def _markdown(title: str, known: JudgeSection | None, checks: JudgeChecks) -> str:
+def _markdown(title: str, judges: JudgeSection | None, checks: JudgeChecks) -> str:
     section = judge_checks_in_words(checks)
     lines = [f"### {markdown_cell(title)}", ""]
     lines += _table(("Judge", "Figure", "Estimate", "Interval"), [
         (row.judge, row.figure, *_known(row.undefined, row.value, row.interval))
-        for row in (known.rows if known else ())
+        for row in (judges.rows if judges else ())
     ])
     lines += _table(("Judge", "Feature", "Figure", "Change", "Interval of all together"), [
         (row.judge, row.feature, row.figure, *_known(row.undefined, row.value, row.interval))
@@ -159,5 +159,5 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     """Nothing without a row."""
     if not rows:
         return []
-    said = [heads, ("---",) * len(heads), *rows]
-    return [*("| " + " | ".join(map(markdown_cell, row)) + " |" for row in said), ""]
+    lines = [heads, ("---",) * len(heads), *rows]
+    return [*("| " + " | ".join(map(markdown_cell, row)) + " |" for row in lines), ""]

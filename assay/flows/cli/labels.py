@@ -70,8 +70,8 @@ def export(
         if opened.spec.labels.answers.questions:
             columns, revision = exported_questions(opened, shown=shown)
         else:
-            found = read_sample(opened)
-            columns, revision = exported(opened, found, shown=shown), found.revision
+            sample = read_sample(opened)
+            columns, revision = exported(opened, sample, shown=shown), sample.revision
     path = out or Path(f"assay-labels-{name}.{format}")
     replaced = path.exists()
     write_files({path.name: FORMATS[format](columns)}, path.parent)
@@ -80,22 +80,22 @@ def export(
 
 
 def _export_scores(
-    name: str, tool: str, given: tuple[str | None, str | None], out: Path | None, where: str | None,
+    name: str, tool: str, options: tuple[str | None, str | None], out: Path | None, address: str | None,
     as_json: bool,
 ) -> int:
-    """given: the column of targets, and the run."""
-    (target, run), path = given, out or Path(f"assay-scores-{name}.{SCORE_FORMATS[tool].suffix}")
+    """options: the column of targets, and the run."""
+    (target, run), path = options, out or Path(f"assay-scores-{name}.{SCORE_FORMATS[tool].suffix}")
     with working(f"reading the labels of {name}"):
-        opened = open_evaluation(store_named(where), name)
+        opened = open_evaluation(store_named(address), name)
         if opened.spec.labels.answers.questions:
             raise BadInput(f"evaluation {name!r} asks several questions, and a score is of one; leave out "
                            "--scores, and the file has the answers to each")
-        found = read_sample(opened)
-        written = scores_of_labels(opened, found, tool, target=target, run=run)
+        sample = read_sample(opened)
+        written = scores_of_labels(opened, sample, tool, target=target, run=run)
     replaced = path.exists()
     write_scores(path, written)
     file = ExportedFile(path=path, format=tool, columns=[], replaced=replaced)
-    return _tell_of_export(opened, found.revision, len(found.rows), file, as_json)
+    return _tell_of_export(opened, sample.revision, len(sample.rows), file, as_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +110,13 @@ class ExportedFile:
 
 def _tell_of_export(opened: Opened, revision: int, items: int, file: ExportedFile, as_json: bool) -> int:
     if as_json:
-        told: ExportJson = {
+        result: ExportJson = {
             "evaluation": opened.name, "out": str(file.path), "format": file.format, "items": items,
             "columns": file.columns, "revision": revision, "seed": opened.spec.seed,
             "replaced": file.replaced,
             "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
         }
-        print_json(told)
+        print_json(result)
     else:
         instead = ", in place of the file that was there" if file.replaced else ""
         click.echo(f"wrote {file_link(file.path)}{instead}")
@@ -159,33 +159,33 @@ def estimate_command(
       assay estimate restaurant-dedup --measure f1 --segment region=north --json
       assay estimate restaurant-dedup --measure recall --reuse
     """
-    named = [part.strip() for part in measures.split(",") if part.strip()]
+    names = [part.strip() for part in measures.split(",") if part.strip()]
     if is_pool(name, of_pool):
         _refuse_beside_pool({
             "--threshold": threshold, "--segment": segment, "--question": question, "--reuse": reuse or None,
             "--store": where,
         })
-        return estimate_pool(name, named, systems, about, as_json, **of_pool)
+        return estimate_pool(name, names, systems, about, as_json, **of_pool)
     if len(systems) > 1:
         raise BadInput("--system: of an evaluation, one new system is estimated at a time; name one column")
     system = next(iter(systems), None)
-    asked = NewQuestion(
-        measures=named,
+    request = NewQuestion(
+        measures=names,
         threshold=threshold, segment=_segment(segment), system=system, question=question, about=about,
     )
     opened = open_evaluation(store_named(where), name)
-    found = read_sample(opened, question)
+    sample = read_sample(opened, question)
     with working(f"estimating from the labels of {name}"):
-        answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
+        answer = (reused_estimates if reuse else new_estimates)(opened, sample, request)
     if as_json:
-        told: EstimatedJson = {
-            "evaluation": name, "labels": len(found.rows), "rounds": len(found.folded.closed),
-            "revision": found.revision, "estimates": [printed(row) for row in answer.rows],
+        result: EstimatedJson = {
+            "evaluation": name, "labels": len(sample.rows), "rounds": len(sample.folded.closed),
+            "revision": sample.revision, "estimates": [printed(row) for row in answer.rows],
             "notes": list(answer.notes),
         }
-        print_json(told)
+        print_json(result)
         return 0
-    click.echo(f"{name}: from {len(found.rows):,} labels bought for "
+    click.echo(f"{name}: from {len(sample.rows):,} labels bought for "
                f"{', '.join(choice.name for choice in opened.spec.measure)}")
     for row in answer.rows:
         click.echo(f"  {estimate_line(row)}")
@@ -194,9 +194,9 @@ def estimate_command(
     return 0
 
 
-def _refuse_beside_pool(given: dict[str, object]) -> None:
+def _refuse_beside_pool(options: dict[str, object]) -> None:
     """Raises BadInput for an option that is of an evaluation alone."""
-    option = next((name for name, value in given.items() if value is not None), None)
+    option = next((name for name, value in options.items() if value is not None), None)
     if option is not None:
         raise BadInput(f"{option}: is for labels of an evaluation, and this is a pool; leave it out")
 

@@ -71,17 +71,17 @@ def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -
     standing = current_standing(opened)
     if forecast:
         with working("forecasting") as tell:
-            ahead = read_outlook(opened, standing, lambda done, most: tell("simulating worlds", done, most))
+            ahead = read_outlook(opened, standing, lambda done, total: tell("simulating worlds", done, total))
     else:
         ahead = kept_outlook(opened, standing)
     standing = with_outlook(standing, ahead)
     if as_json:
         print_json(standing.to_json())
     else:
-        more = more_labels(opened, standing)
-        command = extend_command(opened, standing, more)
+        labels = more_labels(opened, standing)
+        command = extend_command(opened, standing, labels)
         command = command and command + store_flag(store.url)
-        print_standing(standing, opened.limit_text, more, command=command)
+        print_standing(standing, opened.limit_text, labels, command=command)
     return standing.exit_code
 
 
@@ -94,23 +94,23 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
     history = read_monitor_history(store, name)
     rows = history.rows
     if as_json:
-        told: MonitorStandingJson = {
+        result: MonitorStandingJson = {
             "monitor": name, "window": rows[-1].window if rows else None,
             "state": rows[-1].state if rows else None,
         }
-        print_json(told)
+        print_json(result)
         return standing_code(rows)
-    said = no_data_in_words(history) or "no window has been opened yet"
+    text = no_data_in_words(history) or "no window has been opened yet"
     if rows and not history.without_data:
-        several = row_by_question(rows[-1])
-        said = f"window {rows[-1].window}: " + "; ".join(
-            _of_question(one, several=len(several) > 1) for one in several
+        question_rows = row_by_question(rows[-1])
+        text = f"window {rows[-1].window}: " + "; ".join(
+            _of_question(part, with_measure=len(question_rows) > 1) for part in question_rows
         )
-    click.echo(f"{name}: a monitor; {said.rstrip('.')}; all windows: assay history {name}")
+    click.echo(f"{name}: a monitor; {text.rstrip('.')}; all windows: assay history {name}")
     return standing_code(rows)
 
 
-def _of_question(row: "HistoryRow", *, several: bool) -> str:
+def _of_question(row: "HistoryRow", *, with_measure: bool) -> str:
     """`in breach, 3.1 (2.9 to 3.3)`; where several questions are asked, `Mean of tone in breach, ...`."""
     from assay.tasks.report import wording
     from assay.tasks.report.history.words import STATES, beyond_in_words, value_in_words
@@ -118,7 +118,7 @@ def _of_question(row: "HistoryRow", *, several: bool) -> str:
     place = row.overall
     value = "" if place is None else f", {value_in_words(place.measured)}"
     state = "" if place is None else beyond_in_words(place)
-    name = f"{wording.measure_name(row.verdict.measure)} " if several and row.verdict else ""
+    name = f"{wording.measure_name(row.verdict.measure)} " if with_measure and row.verdict else ""
     return f"{name}{state or STATES[row.state]}{value}"
 
 
@@ -131,19 +131,19 @@ def standing_code(rows: "Sequence[HistoryRow]") -> int:
 
 
 def _all(store: Store, as_json: bool) -> int:
-    found = all_standings(store)
-    standings = [one for _, one in found if isinstance(one, Standing)]
-    damaged = {name: str(one) for name, one in found if not isinstance(one, Standing)}
+    pairs = all_standings(store)
+    standings = [standing for _, standing in pairs if isinstance(standing, Standing)]
+    damaged = {name: str(error) for name, error in pairs if not isinstance(error, Standing)}
     watching = monitors(store)
     if as_json:
-        told: EveryStandingJson = {
+        result: EveryStandingJson = {
             "store": store.url, "evaluations": [standing.to_json() for standing in standings],
         }
         if watching:
-            told["monitors"] = watching
+            result["monitors"] = watching
         if damaged:
-            told["damaged"] = damaged
-        print_json(told)
+            result["damaged"] = damaged
+        print_json(result)
     elif not standings and not damaged and not watching:
         click.echo(f"no evaluation has begun in {store.url}")
     for standing in standings if not as_json else []:
@@ -228,8 +228,8 @@ def report_command(
         write_files(files, folder)
     if as_json:
         print_json(several_json(gathered) if names[1:] else standings[0].to_json())
-    told = [name for name in files if not names[1:] or name.startswith("reports.")]
-    for name in told:
+    file_names = [name for name in files if not names[1:] or name.startswith("reports.")]
+    for name in file_names:
         click.echo(f"wrote {file_link(folder / name)}", err=as_json)
     codes = {standing.exit_code for standing in standings}
     return next(code for code in (3, 1, 5, 4, 0) if code in codes)
@@ -424,8 +424,8 @@ def _print(result: "Verification") -> None:
         click.echo(f"{result.evaluation}: verified ({state})")
     else:
         click.echo(f"{result.evaluation}: NOT VERIFIED ({state})")
-        for found in result.differences:
-            click.echo(f"  {found.key}: {found.difference}")
+        for mismatch in result.differences:
+            click.echo(f"  {mismatch.key}: {mismatch.difference}")
     click.echo(
         f"  {_recomputed(result)} recomputed; "
         f"{result.keys_checked} of {wording.plural(result.keys, 'key')} compared with digests; the others "

@@ -207,12 +207,12 @@ class Commands(click.Group):
     """The click group `assay`. It knows its commands by name and imports the module of one only when that
     command is run, so that help and completion cost no import."""
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """The context of the command line, as click's own group makes it. Help is printed while this runs,
         so an output that nobody reads any more ends the process quietly, and another broken pipe becomes
         Unreachable."""
         with _while_it_is_read():
-            return super().make_context(*given, **more)
+            return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         """What the chosen command returns, as click's own group has it. A pipe whose reader went away ends
@@ -230,32 +230,32 @@ class Commands(click.Group):
         place = COMMANDS.get(cmd_name)
         if place is None:
             return None
-        found = getattr(import_module(f"assay.flows.cli.{place.module}"), place.function)
-        if not isinstance(found, click.Command):
+        command = getattr(import_module(f"assay.flows.cli.{place.module}"), place.function)
+        if not isinstance(command, click.Command):
             raise TypeError(f"{place.module}.{place.function} is no command")
-        return found
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that `args` begin with.  Where only help or Tab wants to know, its outline will do."""
-        name, *rest = args
-        if ctx.resilient_parsing or (len(rest) == 1 and rest[0] in ctx.help_option_names):
+        name, *words = args
+        if ctx.resilient_parsing or (len(words) == 1 and words[0] in ctx.help_option_names):
             outline = outline_of(name)
             if outline is not None:
-                return name, outline, rest
+                return name, outline, words
         if name not in COMMANDS and not ctx.resilient_parsing:
             ctx.fail(f"no such command {name!r}; {nearest(name, COMMANDS, 'commands')}")
-        found = super().resolve_command(ctx, args)
-        if found[1] is not None and not ctx.resilient_parsing:
-            _each_once(found[1], click.Context(found[1], parent=ctx, info_name=name), rest)
-        return found
+        match = super().resolve_command(ctx, args)
+        if match[1] is not None and not ctx.resilient_parsing:
+            _each_once(match[1], click.Context(match[1], parent=ctx, info_name=name), words)
+        return match
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands that begin so, with their lines, none of them imported; then our own options."""
-        named = [CompletionItem(name, help=place.line) for name, place in COMMANDS.items()
+        items = [CompletionItem(name, help=place.line) for name, place in COMMANDS.items()
                  if name.startswith(incomplete)]
-        return named + click.Command.shell_complete(self, ctx, incomplete)
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the section "Commands" of the help: each command's name and its one line, taken from the
@@ -267,13 +267,13 @@ class Commands(click.Group):
 def _each_once(command: click.Command, ctx: click.Context, args: list[str]) -> None:
     """Raises UsageError where an option of one value is given several: the last would win in silence."""
     try:
-        given = command.make_parser(ctx).parse_args(list(args))[2]
+        params = command.make_parser(ctx).parse_args(list(args))[2]
     except click.UsageError:      # told where the command itself reads them
         return
-    for one in given:
-        if isinstance(one, click.Option) and given.count(one) > 1 and not (one.multiple or one.is_flag):
-            together = "; write several in one, with commas between them" * ("," in (one.metavar or ""))
-            raise click.UsageError(f"{one.opts[0]} is given {given.count(one)} times{together}", ctx)
+    for p in params:
+        if isinstance(p, click.Option) and params.count(p) > 1 and not (p.multiple or p.is_flag):
+            together = "; write several in one, with commas between them" * ("," in (p.metavar or ""))
+            raise click.UsageError(f"{p.opts[0]} is given {params.count(p)} times{together}", ctx)
 
 
 # Outlines: what help and Tab need to know of a command.
@@ -285,9 +285,9 @@ _KINDS: dict[str, click.ParamType[Any]] = {"path": click.Path(), "text": click.S
 class Outline(click.Command):
     """A command that can print its help and complete its options, and can do nothing else."""
 
-    def __init__(self, name: str, said: dict[str, Any]) -> None:
-        super().__init__(name, help=said["help"], params=[_parameter(one) for one in said["parameters"]])
-        self._usage, self._options = said["usage"], said["options"]
+    def __init__(self, name: str, outline: dict[str, Any]) -> None:
+        super().__init__(name, help=outline["help"], params=[_parameter(p) for p in outline["parameters"]])
+        self._usage, self._options = outline["usage"], outline["options"]
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The parts of the usage line, as the real command has them: they are read from the file of outlines
@@ -303,57 +303,57 @@ class Outline(click.Command):
 
 def outline_of(name: str) -> Outline | None:
     """The outline of the command of this name; None where the file has none."""
-    said = json.loads(FILE.read_text(encoding="utf-8")).get(name)
-    return None if said is None else Outline(name, said)
+    outline = json.loads(FILE.read_text(encoding="utf-8")).get(name)
+    return None if outline is None else Outline(name, outline)
 
 
 def as_outline(command: click.Command, ctx: click.Context) -> dict[str, Any]:
     """What the file of outlines holds of one command: the parts of its usage line, its help text, a pair of
     names and text for each option, and the parameters that completion needs."""
-    records = [one.get_help_record(ctx) for one in command.get_params(ctx) if isinstance(one, click.Option)]
+    records = [p.get_help_record(ctx) for p in command.get_params(ctx) if isinstance(p, click.Option)]
     return {
         "usage": command.collect_usage_pieces(ctx),
         "help": command.help,
         "options": [list(record) for record in records if record is not None],
-        "parameters": [_kept(one) for one in command.params],
+        "parameters": [_kept(p) for p in command.params],
     }
 
 
 def all_outlines(group: click.Group) -> str:
     """The text of the file: every command of the group, imported."""
-    whole = click.Context(group, info_name="assay", **group.context_settings)
-    found = {}
-    for name in group.list_commands(whole):
-        command = group.get_command(whole, name)
+    context = click.Context(group, info_name="assay", **group.context_settings)
+    outlines = {}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if command is not None:
-            found[name] = as_outline(command, click.Context(command, parent=whole, info_name=name))
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+            outlines[name] = as_outline(command, click.Context(command, parent=context, info_name=name))
+    return json.dumps(outlines, indent=1, ensure_ascii=False) + "\n"
 
 
-def _kept(one: click.Parameter) -> dict[str, Any]:
-    choices = [str(choice) for choice in one.type.choices] if isinstance(one.type, click.Choice) else None
+def _kept(arg: click.Parameter) -> dict[str, Any]:
+    choices = [str(choice) for choice in arg.type.choices] if isinstance(arg.type, click.Choice) else None
     return {
-        "option": isinstance(one, click.Option),
-        "names": [one.name, *one.opts, *one.secondary_opts] if isinstance(one, click.Option) else [one.name],
-        "flag": isinstance(one, click.Option) and one.is_flag,
-        "kind": "path" if isinstance(one.type, click.Path) else "text",
+        "option": isinstance(arg, click.Option),
+        "names": [arg.name, *arg.opts, *arg.secondary_opts] if isinstance(arg, click.Option) else [arg.name],
+        "flag": isinstance(arg, click.Option) and arg.is_flag,
+        "kind": "path" if isinstance(arg.type, click.Path) else "text",
         "choices": choices,
-        "nargs": one.nargs,
-        "multiple": one.multiple,
-        "help": one.help if isinstance(one, click.Option) else None,
+        "nargs": arg.nargs,
+        "multiple": arg.multiple,
+        "help": arg.help if isinstance(arg, click.Option) else None,
     }
 
 
-def _parameter(said: dict[str, Any]) -> click.Parameter:
+def _parameter(entry: dict[str, Any]) -> click.Parameter:
     kind: click.ParamType[Any] = (
-        _KINDS[said["kind"]] if said["choices"] is None else click.Choice(said["choices"])
+        _KINDS[entry["kind"]] if entry["choices"] is None else click.Choice(entry["choices"])
     )
-    if not said["option"]:
-        return click.Argument(said["names"], type=kind, nargs=said["nargs"], required=False)
-    if said["flag"]:
-        return click.Option(said["names"], is_flag=True, help=said["help"])
+    if not entry["option"]:
+        return click.Argument(entry["names"], type=kind, nargs=entry["nargs"], required=False)
+    if entry["flag"]:
+        return click.Option(entry["names"], is_flag=True, help=entry["help"])
     return click.Option(
-        said["names"], type=kind, nargs=said["nargs"], multiple=said["multiple"], help=said["help"]
+        entry["names"], type=kind, nargs=entry["nargs"], multiple=entry["multiple"], help=entry["help"]
     )
 
 
@@ -407,12 +407,12 @@ def _exit_code(arguments: list[str]) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = f"{context.get_usage()}\n" if context else ""
-        said = error.format_message()
+        message = error.format_message()
         if isinstance(error, click.NoSuchOption) and context is not None:
-            options = [name for one in context.command.get_params(context) for name in one.opts
+            options = [name for param in context.command.get_params(context) for name in param.opts
                        if name.startswith("--")]
-            said = f"no such option {error.option_name}; {nearest(error.option_name, options, 'options')}"
-        return _failed("UsageError", said, 2, as_json, before=usage)
+            message = f"no such option {error.option_name}; {nearest(error.option_name, options, 'options')}"
+        return _failed("UsageError", message, 2, as_json, before=usage)
     except AssayError as error:
         return _failed(type(error).__name__, str(error), error.exit_code, as_json)
     return code if isinstance(code, int) else 0
@@ -421,6 +421,6 @@ def _exit_code(arguments: list[str]) -> int:
 def _failed(kind: str, message: str, exit_code: int, as_json: bool, before: str = "") -> int:
     click.echo(f"{before}assay: {message}", err=True)
     if as_json:
-        told: FailedJson = {"error": {"kind": kind, "message": message, "exit_code": exit_code}}
-        print_json(told)
+        result: FailedJson = {"error": {"kind": kind, "message": message, "exit_code": exit_code}}
+        print_json(result)
     return exit_code

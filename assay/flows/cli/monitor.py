@@ -97,34 +97,34 @@ def monitor_command(
     """
     if not once and (window is not None or pages is not None):
         raise click.UsageError("--window and --pages can only be used with --once")
-    asked = load_monitor_spec(spec)
-    store = store_for(where, asked)
-    is_new = register(store, asked)
-    if (is_new or not once) and (short := funding_of(asked, datetime.now(UTC)).in_words):
+    full_spec = load_monitor_spec(spec)
+    store = store_for(where, full_spec)
+    is_new = register(store, full_spec)
+    if (is_new or not once) and (short := funding_of(full_spec, datetime.now(UTC)).in_words):
         click.echo(f"assay: {short}", err=True)
     if not once:
         from assay.flows.monitor.deployment import deploy_monitor
 
-        deployed = deploy_monitor(asked, store.url, open_monitor(store, asked.name).all[-1].number)
+        deployed = deploy_monitor(full_spec, store.url, open_monitor(store, full_spec.name).all[-1].number)
         if as_json:
             scheduled: ScheduledJson = {
-                "monitor": asked.name, "deployment": deployed.name, "paused": deployed.paused,
+                "monitor": full_spec.name, "deployment": deployed.name, "paused": deployed.paused,
             }
             print_json(scheduled)
         else:
-            click.echo(f"{asked.name}: {deployed.in_words}")
-        if not ("://" in asked.pool.source or Path(asked.pool.source).is_absolute()):
+            click.echo(f"{full_spec.name}: {deployed.in_words}")
+        if not ("://" in full_spec.pool.source or Path(full_spec.pool.source).is_absolute()):
             click.echo(
-                f"assay: pool.source: {asked.pool.source!r} is relative: the monitor's runs read it from "
+                f"assay: pool.source: {full_spec.pool.source!r} is relative: the monitor's runs read it from "
                 f"{Path.cwd()}, but sweeps and the receiver may run in other folders; use "
                 "an absolute path or s3://", err=True,
             )
         return 0
-    now = datetime.now(UTC)
-    with working(f"looking at the windows of {asked.name}"):
-        done = tick(store, asked.name, now=now, only=[] if window is None else [window])
+    moment = datetime.now(UTC)
+    with working(f"looking at the windows of {full_spec.name}"):
+        done = tick(store, full_spec.name, moment=moment, only=[] if window is None else [window])
     settings = Settings() if pages is None else Settings(pages=pages)
-    return _after_a_run(store, done, settings, now, [] if window is None else [window], as_json=as_json)
+    return _after_a_run(store, done, settings, moment, [] if window is None else [window], as_json=as_json)
 
 
 @click.command("backfill")
@@ -145,30 +145,30 @@ def backfill_command(name: str, first: str, last: str | None, where: str | None,
     Example:
       assay backfill dedup --from 2026-11-03 --to 2026-11-09
     """
-    store, now = store_named(where), datetime.now(UTC)
+    store, moment = store_named(where), datetime.now(UTC)
     with working(f"looking at the windows of {name} from {first} on"):
-        done = backfill(store, name, first=first, last=last, now=now)
-    return _after_a_run(store, done, Settings(), now, done.looked_at, as_json=as_json)
+        done = backfill(store, name, from_window=first, to_window=last, moment=moment)
+    return _after_a_run(store, done, Settings(), moment, done.looked_at, as_json=as_json)
 
 
 def _after_a_run(
-    store: Store, done: Tick, settings: Settings, now: datetime, only: Sequence[str], *, as_json: bool
+    store: Store, done: Tick, settings: Settings, moment: datetime, only: Sequence[str], *, as_json: bool
 ) -> int:
     """Publish, deliver and say what a run did; the exit code. only: the windows that somebody named."""
     name = done.monitor
     history = read_monitor_history(store, name)
-    problems = publish_history(store, name, settings, now, history)
-    told = deliver(store, [layout.monitor_ledger(name)])
+    problems = publish_history(store, name, settings, moment, history)
+    deliveries = deliver(store, [layout.monitor_ledger(name)])
     if as_json:
-        print_json(_tick_json(history, done, told))
+        print_json(_tick_json(history, done, deliveries))
     else:
-        click.echo(f"{name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
+        click.echo(f"{name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(deliveries)]))}")
         _print_history(history, _SHOWN)
     for windows, message in told_once(done.failed | done.awaited | done.left_out):
         click.echo(f"assay: {windows}: {message}", err=True)
     for message in problems:
         click.echo(f"assay: {message}", err=True)
-    return _exit_code(done, history, only, failed=bool(done.failed or problems) or undelivered(told))
+    return _exit_code(done, history, only, failed=bool(done.failed or problems) or undelivered(deliveries))
 
 
 @click.command()
@@ -203,35 +203,35 @@ def history(
         if as_json or out or parquet or prometheus_file or send_otel:
             raise click.UsageError("say which monitor; `assay history` alone lists them")
         return _list_monitors(store)
-    told = with_judges(store, read_monitor_history(store, name))
+    history = with_judges(store, read_monitor_history(store, name))
     if as_json:
-        print_json(told.to_json())
+        print_json(history.to_json())
     else:
-        _print_history(told)
+        _print_history(history)
     written = []
     if out is not None:
-        write_pages(told, out)
+        write_pages(history, out)
         written += sorted(out.glob("history.*"))
     if parquet is not None:
-        write_files({parquet.name: history_parquet(told)}, parquet.parent)
+        write_files({parquet.name: history_parquet(history)}, parquet.parent)
         written.append(parquet)
     if prometheus_file is not None:
-        telemetry.write_textfile(figures_of(store, told, datetime.now(UTC)), prometheus_file)
+        telemetry.write_textfile(figures_of(store, history, datetime.now(UTC)), prometheus_file)
         written.append(prometheus_file)
     for file in written:
         click.echo(f"wrote {file_link(file)}", err=as_json)
     if send_otel:
-        telemetry.send_by_otlp(figures_of(store, told, datetime.now(UTC)))
+        telemetry.send_by_otlp(figures_of(store, history, datetime.now(UTC)))
         click.echo("sent the figures by OTLP", err=as_json)
     return 0
 
 
 def _list_monitors(store: Store) -> int:
     names = monitors(store)
-    for one in names:
-        rows = read_monitor_history(store, one).rows
+    for name in names:
+        rows = read_monitor_history(store, name).rows
         newest = f"window {rows[-1].window}: {STATES[rows[-1].state]}" if rows else "no window yet"
-        click.echo(f"{one}: {newest}; {wording.plural(len(rows), 'window')}; assay history {one}")
+        click.echo(f"{name}: {newest}; {wording.plural(len(rows), 'window')}; assay history {name}")
     if not names:
         click.echo(f"no monitor is in {store.url}; register one with `assay monitor SPEC`")
     return 0
@@ -241,50 +241,51 @@ _RESPONSES = 5   # to incidents, the newest
 _SHOWN = 30   # windows, after a look
 
 
-def _print_history(told: MonitorHistory, most: int | None = None) -> None:
-    """most: of the windows the newest so many; None for all."""
-    if not told.rows:
+def _print_history(history: MonitorHistory, limit: int | None = None) -> None:
+    """limit: of the windows the newest so many; None for all."""
+    if not history.rows:
         click.echo("  no window has been opened yet")
         return
-    for number, of in enumerate(history_by_question(told)):
-        rows = of.rows if most is None else of.rows[-most:]
+    for number, of in enumerate(history_by_question(history)):
+        rows = of.rows if limit is None else of.rows[-limit:]
         wide, span = max(len(of.measure), 10), max(18, *(len(place_interval(row.overall)) for row in rows))
         click.echo(
             f"  {'window':<14} {of.measure:<{wide}} {'interval':<{span}} {'last windows':<28} {'labels':>6} "
             f"{'bought':>6}  verdict"
         )
-        if len(rows) < len(told.rows) and not number:
-            earlier = Counter(row.state for row in told.rows[: -len(rows)])
+        if len(rows) < len(history.rows) and not number:
+            earlier = Counter(row.state for row in history.rows[: -len(rows)])
             states = ", ".join(f"{count:,} {state}" for state, count in earlier.most_common())
-            click.echo(f"  {earlier.total():,} earlier windows: {states}; see assay history {told.monitor}")
+            advice = f"see assay history {history.monitor}"
+            click.echo(f"  {earlier.total():,} earlier windows: {states}; {advice}")
         for run in runs_without_data(rows):
             click.echo("  " + _line(run, wide, span))
-    if (silent := no_data_in_words(told)) is not None:
-        why = told.without_data[-1].wrong
-        click.echo(fill(silent + (f" Of the last: {why.why}" if why else ""), 100, initial_indent="  ",
+    if (silent := no_data_in_words(history)) is not None:
+        issue = history.without_data[-1].wrong
+        click.echo(fill(silent + (f" Of the last: {issue.why}" if issue else ""), 100, initial_indent="  ",
                         subsequent_indent="    "))
-    means = [row.recent for row in told.rows if row.recent is not None]
+    means = [row.recent for row in history.rows if row.recent is not None]
     if means:
         newest = f"last windows: the mean of as many as brackets say; the newest {joined_windows(means[-1])}"
         click.echo(fill(newest, 100, initial_indent="  ", subsequent_indent="    "))
-    for change in told.judges:
+    for change in history.judges:
         click.echo(f"  {judge_in_words(change)}")
-    for one in told.amendments:
-        reason = f" ({one.reason})" if one.reason else ""
+    for version in history.amendments:
+        reason = f" ({version.reason})" if version.reason else ""
         click.echo(
-            f"  version {one.number} from {one.first} on: {', '.join(one.changed)}{reason}. "
-            f"{consequence_of(one)}"
+            f"  version {version.number} from {version.first} on: {', '.join(version.changed)}{reason}. "
+            f"{consequence_of(version)}"
         )
-    for response in told.responses[-_RESPONSES:]:
+    for response in history.responses[-_RESPONSES:]:
         click.echo(f"  {response_in_words(response)}")
-    muted = mute_at(told.mutes, datetime.now(UTC))
+    muted = mute_at(history.mutes, datetime.now(UTC))
     if muted is not None:
         click.echo(f"  alerts are muted until {muted.until:%Y-%m-%d %H:%M} UTC: {muted.reason}")
-    bought = wording.plural(told.bought, "label", "labels")
-    windows = wording.plural(len(told.rows), "window", "windows")
-    cost = wording.cost_in_words(told.bought, told.ownership)
-    click.echo(f"  {bought} bought for {windows}" + (f", {cost}" if cost else ""))
-    if whose := told.ownership.in_words:
+    labels = wording.plural(history.bought, "label", "labels")
+    windows = wording.plural(len(history.rows), "window", "windows")
+    cost = wording.cost_in_words(history.bought, history.ownership)
+    click.echo(f"  {labels} bought for {windows}" + (f", {cost}" if cost else ""))
+    if whose := history.ownership.in_words:
         click.echo(f"  owner: {whose}")
 
 
@@ -298,8 +299,8 @@ def _line(run: Sequence[HistoryRow], wide: int, span: int) -> str:
     hints = [row.state]
     if row.overall is not None and (beyond := beyond_in_words(row.overall)):
         hints.append(beyond)
-    if row.overall is not None and (more := decided_with_windows(row.overall)):
-        hints.append(more)
+    if row.overall is not None and (hint := decided_with_windows(row.overall)):
+        hints.append(hint)
     if row.verdict and row.verdict.labels_to_decide:
         hints.append(f"about {wording.plural(row.verdict.labels_to_decide, 'more label')} would decide")
     if row.verdict and row.asked:
@@ -311,8 +312,8 @@ def _line(run: Sequence[HistoryRow], wide: int, span: int) -> str:
         hints.append(row.wrong.why if not row.verdict else f"{row.wrong.state}: {row.wrong.why}")
     if row.raised:
         hints.append(f"signals: {', '.join(signal.name for signal in row.raised)}")
-    if again := again_in_words(row):
-        hints.append(again)
+    if text := again_in_words(row):
+        hints.append(text)
     labels = m.labels if m else 0
     return (
         f"{row.window:<14} {value:<{wide}} {place_interval(row.overall):<{span}} "
@@ -322,18 +323,18 @@ def _line(run: Sequence[HistoryRow], wide: int, span: int) -> str:
 
 def told_once(messages: Mapping[str, str]) -> list[tuple[str, str]]:
     """(windows, message): what differs in numbers alone, such as dates, is told once, of the newest."""
-    found: dict[str, list[str]] = {}
+    windows: dict[str, list[str]] = {}
     for window, message in messages.items():
-        found.setdefault(re.sub(r"\d+", "#", message), []).append(window)
+        windows.setdefault(re.sub(r"\d+", "#", message), []).append(window)
     return [
-        (f"window {several[0]}" if len(several) == 1 else
-         f"{len(several)} windows, {min(several)} to {max(several)}", messages[max(several)])
-        for several in found.values()
+        (f"window {names[0]}" if len(names) == 1 else
+         f"{len(names)} windows, {min(names)} to {max(names)}", messages[max(names)])
+        for names in windows.values()
     ]
 
 
 def _tick_json(history: MonitorHistory, done: Tick, delivered: Sequence[Delivery]) -> TickJson:
-    deliveries: Any = [asdict(one) for one in delivered]
+    deliveries: Any = [asdict(delivery) for delivery in delivered]
     return {
         **history.to_json(),
         "opened": [o.evaluation for o in done.opened],
@@ -348,9 +349,9 @@ def _tick_json(history: MonitorHistory, done: Tick, delivered: Sequence[Delivery
     }
 
 
-def _exit_code(done: Tick, told: MonitorHistory, only: Sequence[str], failed: bool) -> int:
+def _exit_code(done: Tick, history: MonitorHistory, only: Sequence[str], failed: bool) -> int:
     """A breach first, so that nothing hides it; then a failure; then the state of the newest window."""
-    stands = standing_code([row for row in told.rows if not only or row.window in only])
+    stands = standing_code([row for row in history.rows if not only or row.window in only])
     if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):
         return 3
     return 1 if failed else stands

@@ -62,31 +62,31 @@ def import_command(
 
     if write is not None:
         refuse_to_replace(write)
-    found = bring_in(given, to, format, layout, earlier)
-    if write is not None and found.spec is not None:
-        write_new(write, found.spec)
+    logs = bring_in(given, to, format, layout, earlier)
+    if write is not None and logs.spec is not None:
+        write_new(write, logs.spec)
     if as_json:
-        told: ImportedJson = {
-            "format": found.format, "read": list(found.places), "pool": str(to), "rows": found.written.rows,
-            "columns": list(found.written.columns), "systems": list(found.written.systems),
-            "notes": list(found.notes), "spec": found.spec,
+        result: ImportedJson = {
+            "format": logs.format, "read": list(logs.places), "pool": str(to), "rows": logs.written.rows,
+            "columns": list(logs.written.columns), "systems": list(logs.written.systems),
+            "notes": list(logs.notes), "spec": logs.spec,
         }
-        print_json(told)
+        print_json(result)
     else:
-        _print(found, write)
+        _print(logs, write)
     return 0
 
 
-def _print(found: "BroughtIn", spec: Path | None) -> None:
-    written = found.written
-    files = "1 place" if len(found.places) == 1 else f"{len(found.places):,} places"
-    click.echo(f"wrote {written.path}: {written.rows:,} rows from {files} ({found.format})")
-    for line in (f"columns: {', '.join(written.columns)}", *(f"note: {note}" for note in found.notes)):
+def _print(logs: "BroughtIn", spec: Path | None) -> None:
+    written = logs.written
+    files = "1 place" if len(logs.places) == 1 else f"{len(logs.places):,} places"
+    click.echo(f"wrote {written.path}: {written.rows:,} rows from {files} ({logs.format})")
+    for line in (f"columns: {', '.join(written.columns)}", *(f"note: {note}" for note in logs.notes)):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     if spec is not None:
         click.echo(f"wrote {spec}; check it, then: assay doctor {spec} && assay run {spec}")
-    elif found.spec is not None:
-        click.echo("\n" + found.spec.rstrip())
+    elif logs.spec is not None:
+        click.echo("\n" + logs.spec.rstrip())
 
 
 @click.command("publish")
@@ -134,16 +134,16 @@ def publish_command(
 
         events = send_results(store, name)
     if as_json:
-        told: PublishedJson = {
+        result: PublishedJson = {
             "name": name, "run_id": done.run_id if done else None,
             "experiment_id": done.experiment_id if done else None, "new": bool(done and done.new),
             "metrics": done.metrics if done else 0, "events": events,
         }
-        print_json(told)
+        print_json(result)
         return 0
     if done is not None:
-        known = "new run" if done.new else "run"
-        click.echo(f"{name}: {known} {done.run_id} of experiment {done.experiment_id}, "
+        run = "new run" if done.new else "run"
+        click.echo(f"{name}: {run} {done.run_id} of experiment {done.experiment_id}, "
                    f"{wording.plural(done.metrics, 'metric value')} added")
     if send_otel:
         click.echo(f"{name}: {wording.plural(events, 'event')} sent by OTLP")

@@ -56,18 +56,18 @@ def is_verbose() -> bool:
     return logging.getLogger("assay").isEnabledFor(logging.INFO)
 
 
-def store_named(where: str | None) -> "Store":
+def store_named(address: str | None) -> "Store":
     """The store in which a command looks for a NAME: the address from its option `--store`, else the one in
     the settings (`ASSAY_STORE`)."""
     from assay.tasks.ledger import open_store
     from assay.tasks.settings import Settings
 
-    return open_store(where or Settings().store)
+    return open_store(address or Settings().store)
 
 
-def store_for(where: str | None, spec: "Spec") -> "Store":
+def store_for(address: str | None, spec: "Spec") -> "Store":
     """The store of a command with a SPEC: --store, else the spec's, else as for a NAME."""
-    return store_named(where or spec.store)
+    return store_named(address or spec.store)
 
 
 def store_flag(url: str) -> str:

@@ -27,7 +27,7 @@ from assay.flows.cli.output import json_option, print_json
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Write the items to label there, as CSV.")
 @json_option
-def recycle_command(pool: str, out: Path | None, as_json: bool, **asked: Any) -> None:
+def recycle_command(pool: str, out: Path | None, as_json: bool, **options: Any) -> None:
     """Draw samples for the precision of several classifiers, which share their labels.
 
     Every system's sample recycles what it can of the parent's (Algorithms 1 and 2 of "Estimating precisions
@@ -46,15 +46,15 @@ def recycle_command(pool: str, out: Path | None, as_json: bool, **asked: Any) ->
         recycling_in_words,
     )
 
-    how = Recycling(**{name: asked.pop(name) for name in ("size", "mixing", "seed")})
-    named = RecycledColumns(**asked | {"systems": dict(_named(one) for one in asked["systems"])})
-    found = recycle_columns(columns_of_file(pool, named.names), named, how)
+    recycling = Recycling(**{name: options.pop(name) for name in ("size", "mixing", "seed")})
+    columns = RecycledColumns(**options | {"systems": dict(_named(text) for text in options["systems"])})
+    samples = recycle_columns(columns_of_file(pool, columns.names), columns, recycling)
     if out is not None:
-        _write(out, found)
+        _write(out, samples)
     if as_json:
-        print_json({"systems": printed(found), "labels": sum(one.new for one in found)})
+        print_json({"systems": printed(samples), "labels": sum(sample.new for sample in samples)})
         return
-    click.echo(recycling_in_words(found))
+    click.echo(recycling_in_words(samples))
     if out is not None:
         click.echo(f"items to label: {out}")
 
@@ -66,14 +66,14 @@ def _named(written: str) -> tuple[str, str]:
     return name, column
 
 
-def _write(out: Path, found: Any) -> None:
+def _write(out: Path, samples: Any) -> None:
     """The items, each once, with the systems whose samples they are in."""
     import csv
 
     serves: dict[str, list[str]] = {}
-    for one in found:
-        for item in one.items:
-            serves.setdefault(item, []).append(one.system)
+    for sample in samples:
+        for item in sample.items:
+            serves.setdefault(item, []).append(sample.system)
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as opened:
         rows = csv.writer(opened)

@@ -41,12 +41,12 @@ def repeats_command(
     if (price_item is None) != (price_answer is None):
         raise click.UsageError("--price-item and --price-answer are weighed against each other: give both")
     prices = None if price_item is None or price_answer is None else (price_item, price_answer)
-    named = RepeatColumns(draws=_numbers(draws), prices=prices, **asked)
-    found, unlabelled = repeats_of_columns(columns_of_file(pool, named.names), named)
+    roles = RepeatColumns(draws=_numbers(draws), prices=prices, **asked)
+    repeats, unlabelled = repeats_of_columns(columns_of_file(pool, roles.names), roles)
     if as_json:
-        print_json({"repeats": printed(found), "unlabelled": unlabelled})
+        print_json({"repeats": printed(repeats), "unlabelled": unlabelled})
         return
-    click.echo(repeats_in_words(found, unlabelled))
+    click.echo(repeats_in_words(repeats, unlabelled))
 
 
 def _numbers(written: str) -> tuple[int, ...]:

@@ -138,20 +138,20 @@ def replay_command(
     from assay.tasks.replay.simulated import ReplayRequest
     from assay.tasks.spec.evaluation import load_spec
 
-    given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
+    roles = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
              "probability": probability}
     columns = _Columns(
-        called={role: column for role, column in given.items() if column is not None},
+        called={role: column for role, column in roles.items() if column is not None},
         positive=positive, features=_listed(features), further=_listed(systems),
         judges=_listed(judges), covariates=_listed(covariates), spread=spread,
         systems=dict(_named(text) for text in named_systems), cluster=cluster,
         weight=weight, rank=rank, contenders=_listed(contenders),
     )
     spec = None if questions is None else load_spec(questions)
-    named = _listed(measures) if spec is None else list(measures_of_questions(spec))
+    names = _listed(measures) if spec is None else list(measures_of_questions(spec))
     request = ReplayRequest(
         methods=tuple(_listed(methods)),
-        measures=tuple(named),
+        measures=tuple(names),
         budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)),
         repeats=repeats,
         seed=seed,
@@ -168,7 +168,7 @@ def replay_command(
     with _naming_flags():
         if plot is not None:
             check_plot_path(plot)
-        labelled = _labelled(pool, outcome, columns, named) if spec is None else \
+        labelled = _labelled(pool, outcome, columns, names) if spec is None else \
             read_question_pool(pool, spec)
         with _counting() as tell:
             result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
@@ -218,14 +218,14 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
             rank=columns.rank, contenders=tuple(columns.contenders), features=tuple(columns.features),
         ))
     renamed = {role: column for role, column in called.items() if column != role}
-    found = read_labelled_pool(
+    labelled_pool = read_labelled_pool(
         pool, positive=columns.positive, features=columns.features, systems=columns.further, called=renamed
     )
     weight = None if says_nothing(pool, "weight", columns.weight) else columns.weight
     cluster = None if says_nothing(pool, "cluster", columns.cluster) else columns.cluster
     if cluster is None and weight is None and not asks_for_curves(measures):
-        return found
-    return of_two_classes(pool, found, cluster, weight)
+        return labelled_pool
+    return of_two_classes(pool, labelled_pool, cluster, weight)
 
 
 _TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster, --weight and curves"
@@ -249,9 +249,9 @@ _IDLE = {   # what an option is for, where it would change nothing
 }
 
 
-def _refuse_idle(given: Mapping[str, object]) -> None:
+def _refuse_idle(options: Mapping[str, object]) -> None:
     """Raises BadInput for an option that was given here and would change nothing."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value:
             raise BadInput(f"{option} {_IDLE[option]}")
 
@@ -264,11 +264,11 @@ _BESIDE_QUESTIONS = (   # parameters that go with --questions
 
 def _refuse_beside_questions() -> None:
     """Raises BadInput for an option that is given and that the spec says."""
-    here = click.get_current_context()
-    for one in here.command.params:
-        given = here.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
-        if given and one.name not in _BESIDE_QUESTIONS:
-            raise BadInput(f"{one.opts[0]}: the spec of --questions says it; leave one of them out")
+    context = click.get_current_context()
+    for param in context.command.params:
+        is_given = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_given and param.name not in _BESIDE_QUESTIONS:
+            raise BadInput(f"{param.opts[0]}: the spec of --questions says it; leave one of them out")
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -81,8 +81,8 @@ FORMS: dict[str, Form] = dict([
 def schema_named(name: str) -> JsonObject:
     """The JSON Schema of a form. Raises BadInput for a name that there is not."""
     if name not in FORMS:
-        meant = did_you_mean(name, FORMS)
-        raise BadInput(f"there is no schema {name!r}; {meant}there are {', '.join(FORMS)}")
+        suggestion = did_you_mean(name, FORMS)
+        raise BadInput(f"there is no schema {name!r}; {suggestion}there are {', '.join(FORMS)}")
     form = FORMS[name]
     dialect = "https://json-schema.org/draft/2020-12/schema"
     made = {key: value for key, value in form.make().items() if key not in ("title", "description")}
@@ -117,13 +117,13 @@ def json_page() -> str:
 
 def _together() -> Iterator[tuple[list[str], dict[str, Any]]]:
     """The forms, those of the same schema as one."""
-    found: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    forms: dict[str, tuple[list[str], dict[str, Any]]] = {}
     for name in FORMS:
         if name not in _ELSEWHERE:
             schema = {key: value for key, value in schema_named(name).items()
                       if key not in ("$schema", "title", "description")}
-            found.setdefault(json.dumps(schema), ([], schema))[0].append(name)
-    yield from found.values()
+            forms.setdefault(json.dumps(schema), ([], schema))[0].append(name)
+    yield from forms.values()
 
 
 def _form(form: Mapping[str, Any]) -> Iterator[str]:
@@ -139,9 +139,9 @@ def _table(part: Mapping[str, Any]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for key, value in part["properties"].items():
         about = str(value.get("description", "")).replace("|", "\\|")
-        there = "always" if key in always else ""
+        presence = "always" if key in always else ""
         null = " or null" if {"type": "null"} in value.get("anyOf", ()) else ""
-        yield f"| `{key}` | {there} | {holds(value, _link)}{null} | {about} |"
+        yield f"| `{key}` | {presence} | {holds(value, _link)}{null} | {about} |"
 
 
 def _link(reference: str) -> str:

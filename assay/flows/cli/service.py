@@ -109,7 +109,7 @@ def serve_command(
     from assay.flows.serve.server import Served, serve_pages
     from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, access_to, served_stores
 
-    found = served_stores(stores or (() if named else (Settings().store,)), named)
+    by_alias = served_stores(stores or (() if named else (Settings().store,)), named)
     tokens = os.environ.get(TOKEN_VARIABLE_OF_PAGES, "")
     if token_file is not None:
         if tokens.strip():
@@ -117,12 +117,12 @@ def serve_command(
         tokens = token_file.read_text(encoding="utf-8", errors="replace")
         if not tokens.strip():
             raise click.BadParameter("holds no token", param_hint="--token-file")
-    access = access_to(found, tokens, trust_header)
-    for one in found.values():
-        one.store.check()
+    access = access_to(by_alias, tokens, trust_header)
+    for served in by_alias.values():
+        served.store.check()
     serve_pages(
-        Served(stores=found, access=access, host=host, port=port),
-        ready=lambda taken: click.echo(f"serving {', '.join(found)} on http://{host}:{taken}", err=True),
+        Served(stores=by_alias, access=access, host=host, port=port),
+        ready=lambda taken: click.echo(f"serving {', '.join(by_alias)} on http://{host}:{taken}", err=True),
     )
     return 0
 
@@ -165,25 +165,25 @@ def alerts(
     failed = undelivered(done)
     if as_json:
         listed: Any = [row.to_json() for row in rows]
-        deliveries: Any = [asdict(one) for one in done]
-        told: AlertsJson = {"alerts": listed, "deliveries": deliveries}
-        print_json(told)
+        deliveries: Any = [asdict(alert) for alert in done]
+        result: AlertsJson = {"alerts": listed, "deliveries": deliveries}
+        print_json(result)
         return int(failed)
     for row in rows:
         _print(row)
     if not rows:
         click.echo(f"no alerts in {store.url}" if name is None else f"{name}: no alerts")
-    for one in done:
-        why = f": {one.why}" if one.why else ""
-        click.echo(f"{one.owner}/{one.key} to {one.channel or 'its channels'}: {one.status}{why}")
+    for alert in done:
+        reason = f": {alert.why}" if alert.why else ""
+        click.echo(f"{alert.owner}/{alert.key} to {alert.channel or 'its channels'}: {alert.status}{reason}")
     return int(failed)
 
 
 def _print(row: OutboxRow) -> None:
     click.echo(f"{row.owner}/{row.alert.key}  {row.alert.severity}  {row.alert.subject}")
-    for channel, told in sorted(row.channels.items()):
-        why = f": {told.why}" if told.why else ""
-        click.echo(f"  {channel}: {told.status}, {told.at.isoformat()}{why}")
+    for channel, attempt in sorted(row.channels.items()):
+        reason = f": {attempt.why}" if attempt.why else ""
+        click.echo(f"  {channel}: {attempt.status}, {attempt.at.isoformat()}{reason}")
     if row.muted:
         click.echo("  muted: nobody was told")
     if row.waiting:

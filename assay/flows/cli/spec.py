@@ -29,8 +29,8 @@ def init(file: Path, monitor: bool, as_json: bool) -> int:
     """
     write_new(file, monitor_template() if monitor else spec_template())
     if as_json:
-        told: SpecWrittenJson = {"spec": str(file)}
-        print_json(told)
+        result: SpecWrittenJson = {"spec": str(file)}
+        print_json(result)
     else:
         then = f"monitor {file} --once, or without --once on a Prefect server" if monitor else f"run {file}"
         click.echo(f"wrote {file}; edit it, then: assay {then}")
@@ -53,8 +53,8 @@ def schema(name: str | None) -> int:
     from assay.flows.cli.schemas import FORMS, schema_named
 
     if name is None:
-        for known, form in FORMS.items():
-            click.echo(f"{known:<14} {form.says}")
+        for form_name, form in FORMS.items():
+            click.echo(f"{form_name:<14} {form.says}")
     else:
         click.echo(json.dumps(schema_named(name), indent=2, ensure_ascii=False))
     return 0

@@ -38,14 +38,14 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method, where that was left to `auto`, with --verbose, or where it trusts the score, why; then the
     forecast."""
-    why = f": {opened.why_method}" if is_verbose() or opened.rests_on == "score" else ""
-    chosen = [f"method {opened.method.name}{why}"] if opened.why_method else []
+    reason = f": {opened.why_method}" if is_verbose() or opened.rests_on == "score" else ""
+    chosen = [f"method {opened.method.name}{reason}"] if opened.why_method else []
     hardly = hardly_met_by_all(opened.spec, opened.manifest.rows)
     return chosen + (outlook_lines(ahead) if ahead else []) + ([hardly] if hardly else [])
 
 
 def print_standing(
-    standing: Standing, limit: str = "", more: int | None = None, note: bool = True,
+    standing: Standing, limit: str = "", labels: int | None = None, note: bool = True,
     command: str | None = None,
 ) -> None:
     """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover.
@@ -55,19 +55,19 @@ def print_standing(
     click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
     rows = standing.estimates
     if standing.best is not None:
-        said = best_in_words(standing.best, finished=standing.state == "finished")
-        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
-        for one in standing.best.systems:
-            click.echo(f"    {ranked_line(one)}")
-        if any(one.lower != one.upper for one in standing.best.systems):
-            said = (f"These intervals hold together for all {len(standing.best.systems)} systems; those of "
+        text = best_in_words(standing.best, finished=standing.state == "finished")
+        click.echo(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
+        for system in standing.best.systems:
+            click.echo(f"    {ranked_line(system)}")
+        if any(system.lower != system.upper for system in standing.best.systems):
+            text = (f"These intervals hold together for all {len(standing.best.systems)} systems; those of "
                     "assay compare are of one system each, and narrower.")
-            click.echo(fill(said, 100, initial_indent="    ", subsequent_indent="    "))
+            click.echo(fill(text, 100, initial_indent="    ", subsequent_indent="    "))
         rows = [row for row in rows if row.measure != standing.best.measure or row.segment is not None]
     for line in _rank_lines(standing):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
-    for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
-        of_measure = list(several)
+    for measure, group in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
+        of_measure = list(group)
         for row in of_measure if len(of_measure) <= _MOST_LISTED else ():
             click.echo(f"  {estimate_line(row)}")
         if len(of_measure) > _MOST_LISTED:
@@ -76,7 +76,7 @@ def print_standing(
     segments = len({row.segment for row in rows if row.value is not None} - {None})
     if segments:
         click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
-    spent = sentences.labels(standing.labels, standing.budget, standing.known_before, named=True)
+    spent = sentences.labels(standing.labels, standing.budget, standing.known_before, with_word=True)
     could_not = wording.plural(standing.undecided, "item", "items")
     undecided = f"; {could_not} without a label" if standing.undecided else ""
     cost = wording.cost_in_words(standing.labels - standing.known_before, standing.ownership)
@@ -97,7 +97,7 @@ def print_standing(
     for line in sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:
-        hint = f"; about {wording.plural(more, 'more label')} would decide" if more else ""
+        hint = f"; about {wording.plural(labels, 'more label')} would decide" if labels else ""
         hint += f": {command}" if command else ""
         click.echo(f"  verdict: {standing.verdict}{limit}{hint}")
     if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
@@ -121,15 +121,15 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
     for row in comparison.levels_of(data.estimates):
         click.echo(f"  {estimate_line(row)}")
     if data.best is not None:
-        said = ("The interval of a system is of that one alone; assay status has those that hold together "
+        text = ("The interval of a system is of that one alone; assay status has those that hold together "
                 "for all systems, which are wider.")
-        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
-    for row, told in comparison.differences_of(data.estimates):
-        said = f"{row.measure} of {row.of}: {comparison.difference_in_words(row, told)}"
-        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
-    for row, told in comparison.differences_by_segment(data.estimates):
-        said = f"{row.measure} of {row.of} in {row.segment}: {comparison.difference_in_words(row, told)}"
-        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
+        click.echo(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
+    for row, result in comparison.differences_of(data.estimates):
+        text = f"{row.measure} of {row.of}: {comparison.difference_in_words(row, result)}"
+        click.echo(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
+    for row, result in comparison.differences_by_segment(data.estimates):
+        text = f"{row.measure} of {row.of} in {row.segment}: {comparison.difference_in_words(row, result)}"
+        click.echo(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
     agreeing = comparison.agreeing(systems, data.pool.n)
     for line in (*_rank_lines(data), comparison.finding(data), *agreeing):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
@@ -139,15 +139,15 @@ def estimate_line(row: MeasureEstimate) -> str:
     """A measure, its value, its interval, the wide one where it says more, and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     about = " for the population" if row.about == "population" else ""
-    known = "" if unknown else f"   {wording.percent(row.confidence)} interval{about} {wording.interval(row)}"
+    tail = "" if unknown else f"   {wording.percent(row.confidence)} interval{about} {wording.interval(row)}"
     beside = wording.also_in_words(row)
-    known += f", {beside}" if beside and not unknown else ""
+    tail += f", {beside}" if beside and not unknown else ""
     pooled = wording.pooled_in_words(row)
-    known += f", with the other segments {pooled}" if pooled else ""
+    tail += f", with the other segments {pooled}" if pooled else ""
     wide = price.wide_in_words(row, "")
-    known += f", {wide}" if wide and not unknown else ""
+    tail += f", {wide}" if wide and not unknown else ""
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
-    return f"{row.what:<18} {wording.value_or_reason(row)}{known}{kind}"
+    return f"{row.what:<18} {wording.value_or_reason(row)}{tail}{kind}"
 
 
 def state_in_words(standing: Standing) -> str:
@@ -223,15 +223,15 @@ class ProgressDisplay:
         read as markup."""
         self._console.print(text, markup=False)
 
-    def round(self, known: RoundEstimate) -> None:
+    def round(self, look: RoundEstimate) -> None:
         """Print a line about a round that has closed: its number, the labels so far and the first estimate.
         The status line then counts labels against the budget, and the number of rounds shown goes up by
         one."""
         self.rounds += 1
-        e = known.estimates[0]
-        said = f"{e.what} {wording.row_in_short(e)}"
-        self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
-        self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
+        e = look.estimates[0]
+        text = f"{e.what} {wording.row_in_short(e)}"
+        self._console.print(f"round {look.round:>3}  {look.labels:>6,} labels  {text}", markup=False)
+        self._status.update(f"{look.labels:,} of at most {wording.plural(self._budget, 'label')}")
 
     def waiting(self, standing: Standing) -> None:
         """Show, in the status line, what the evaluation waits for while people have to answer: the same

@@ -59,10 +59,10 @@ _log = logging.getLogger("assay.monitor")
 
 def _named_in_the_form() -> str:
     """The name of a run of `begin`: the evaluation's, as far as it can be read."""
-    given = runtime.flow_run.parameters.get("spec")
+    spec = runtime.flow_run.parameters.get("spec")
     with suppress(BadInput):
-        given = parse_yaml(given, "spec") if isinstance(given, str) else given
-    name = given.get("name") if isinstance(given, Mapping) else None
+        spec = parse_yaml(spec, "spec") if isinstance(spec, str) else spec
+    name = spec.get("name") if isinstance(spec, Mapping) else None
     return name if isinstance(name, str) else "a spec without a name"
 
 
@@ -75,10 +75,10 @@ def begin_deployed(spec: str | dict[str, Any], store: str = "") -> State:
         spec: The spec as YAML, as in a file (`assay init` writes one); or choose `dict` and give it as JSON.
         store: Where the ledger is; the spec's store, or ASSAY_STORE, unless given.
     """
-    asked = written_spec(parse_yaml(spec, "spec") if isinstance(spec, str) else spec, "spec")
-    opened_store = open_store(store or asked.store or Settings().store)
-    begin_evaluation(opened_store, asked)
-    return _driven(opened_store, asked.name, wait_minutes=0)
+    full_spec = written_spec(parse_yaml(spec, "spec") if isinstance(spec, str) else spec, "spec")
+    opened_store = open_store(store or full_spec.store or Settings().store)
+    begin_evaluation(opened_store, full_spec)
+    return _driven(opened_store, full_spec.name, wait_minutes=0)
 
 
 @flow(name="assay-evaluate", flow_run_name="{evaluation}{spec_file}", persist_result=False)
@@ -105,10 +105,10 @@ def evaluate_deployed(
 def _driven(opened_store: Store, evaluation: str, wait_minutes: float) -> State:
     standing = drive(opened_store, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
     deliver(opened_store, [evaluation])   # what does not arrive now, a sweep sends again
-    first = standing.known.estimates[0] if standing.known else None
+    estimate = standing.known.estimates[0] if standing.known else None
     value = "no estimate yet"
-    if first and first.value is not None:
-        value = f"{first.measure} {wording.row_in_short(first)}"
+    if estimate and estimate.value is not None:
+        value = f"{estimate.measure} {wording.row_in_short(estimate)}"
     if standing.state != "finished":
         so_far = wording.plural(standing.labels, "label", "labels")
         return Completed(name="Waiting", message=f"{evaluation}: {value}; {so_far} so far")
@@ -132,12 +132,12 @@ def sweep(store: str = "", look_again: bool = False, look_back_days: float = 30.
     rows = result.rows()
     if rows:
         events.table("assay-sweep", rows, "Open evaluations")
-    told = deliver(opened_store)
-    message = "; ".join(filter(None, [result.summary(), deliveries_in_words(told)]))
+    deliveries = deliver(opened_store)
+    message = "; ".join(filter(None, [result.summary(), deliveries_in_words(deliveries)]))
     if result.failed:
-        first = sorted(result.failed)[0]
-        return Failed(message=f"{message}; {first}: {result.failed[first]}")
-    if undelivered(told):
+        name = sorted(result.failed)[0]
+        return Failed(message=f"{message}; {name}: {result.failed[name]}")
+    if undelivered(deliveries):
         return Failed(message=message)
     return Completed(message=message)
 
@@ -149,16 +149,16 @@ def deliver_alerts(store: str = "", owner: str = "") -> State:
     store   where the ledger is; ASSAY_STORE unless given
     owner   only of this evaluation or monitor
     """
-    told = deliver(open_store(store or Settings().store), [owner] if owner else None)
-    if undelivered(told):
-        return Failed(message=deliveries_in_words(told))
-    return Completed(message=deliveries_in_words(told) or "nothing to send")
+    deliveries = deliver(open_store(store or Settings().store), [owner] if owner else None)
+    if undelivered(deliveries):
+        return Failed(message=deliveries_in_words(deliveries))
+    return Completed(message=deliveries_in_words(deliveries) or "nothing to send")
 
 
 def _named_by_its_time() -> str:
     """The name of a run of a monitor: the monitor's, and when it was due."""
-    given, due = runtime.flow_run.parameters.get("name"), runtime.flow_run.scheduled_start_time
-    return f"{given} {due:%Y-%m-%d %H:%M}" if due is not None else str(given)
+    name, due = runtime.flow_run.parameters.get("name"), runtime.flow_run.scheduled_start_time
+    return f"{name} {due:%Y-%m-%d %H:%M}" if due is not None else str(name)
 
 
 @flow(
@@ -194,24 +194,24 @@ def _name_runs_to_come(name: str) -> None:
                 flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": ["SCHEDULED"]}}}),
                 sort=FlowRunSort.EXPECTED_START_TIME_ASC, limit=_NAMED_AHEAD,
             ):
-                wanted = f"{name} {run.expected_start_time:%Y-%m-%d %H:%M}"
-                if run.name != wanted:
-                    client.update_flow_run(run.id, name=wanted)
+                run_name = f"{name} {run.expected_start_time:%Y-%m-%d %H:%M}"
+                if run.name != run_name:
+                    client.update_flow_run(run.id, name=run_name)
     except Exception as error:    # a name is nothing to fail for
         _log.warning("%s: the runs to come keep their names: %s", name, type(error).__name__)
 
 
 def _ticked(opened_store: Store, name: str) -> State:
-    done = tick(opened_store, name, now=utc_now())
+    done = tick(opened_store, name, moment=utc_now())
     history = read_monitor_history(opened_store, name)
     events.monitor_ticked(opened_store.url, history, [news_of(verdict) for verdict in done.verdicts])
     problems = publish_history(opened_store, name, Settings(), utc_now(), history)
-    told = deliver(opened_store, [layout.monitor_ledger(name)])
-    message = "; ".join(filter(None, [done.summary(), deliveries_in_words(told), *problems]))
+    deliveries = deliver(opened_store, [layout.monitor_ledger(name)])
+    message = "; ".join(filter(None, [done.summary(), deliveries_in_words(deliveries), *problems]))
     if done.failed:
-        first = sorted(done.failed)[0]
-        return Failed(message=f"{message}; window {first}: {done.failed[first]}")
-    if problems or undelivered(told):
+        window = sorted(done.failed)[0]
+        return Failed(message=f"{message}; window {window}: {done.failed[window]}")
+    if problems or undelivered(deliveries):
         return Failed(message=message)
     return Completed(name="Waiting" if done.waiting else None, message=message)
 
@@ -223,11 +223,11 @@ def watch_monitors(store: str = "") -> State:
     store   where the ledgers are; ASSAY_STORE unless given
     """
     opened_store = open_store(store or Settings().store)
-    silent = tell_silence(opened_store, now=utc_now())
-    told = deliver(opened_store, [layout.monitor_ledger(name) for name in silent])
-    said = f"{wording.plural(len(silent), 'monitor')} silent: {', '.join(silent)}" if silent else ""
-    message = "; ".join(filter(None, [said, deliveries_in_words(told)])) or "no monitor is silent"
-    return Failed(message=message) if undelivered(told) else Completed(message=message)
+    silent = tell_silence(opened_store, moment=utc_now())
+    deliveries = deliver(opened_store, [layout.monitor_ledger(name) for name in silent])
+    text = f"{wording.plural(len(silent), 'monitor')} silent: {', '.join(silent)}" if silent else ""
+    message = "; ".join(filter(None, [text, deliveries_in_words(deliveries)])) or "no monitor is silent"
+    return Failed(message=message) if undelivered(deliveries) else Completed(message=message)
 
 
 @flow(name="assay-tell", flow_run_name="{subject}", persist_result=False, retries=3, retry_delay_seconds=60)
@@ -241,14 +241,14 @@ def tell_people(subject: str, body: str = "") -> State:
 
 def _told_directly(subject: str, body: str) -> State:
     key = f"assay_told_{sha256(subject.encode()).hexdigest()[:16]}"
-    last, now = Variable.get(key, default=None), utc_now()
-    if isinstance(last, str) and now - datetime.fromisoformat(last) < _TELL_AGAIN:
-        return Completed(message=f"was told on {last}")
+    last_time, moment = Variable.get(key, default=None), utc_now()
+    if isinstance(last_time, str) and moment - datetime.fromisoformat(last_time) < _TELL_AGAIN:
+        return Completed(message=f"was told on {last_time}")
     channels = open_channels(Alerts(), os.environ)
     if not channels:
         return Failed(message="ASSAY_ALERTS names no channel, so nobody was told")
     alert = Alert(key="runs", kind="failure", severity="warning", subject=subject, body=body)
     for channel in channels:
         send_alert(channel, alert, "runs")
-    Variable.set(key, now.isoformat(), overwrite=True)
+    Variable.set(key, moment.isoformat(), overwrite=True)
     return Completed(message=f"told {wording.plural(len(channels), 'channel')}")

@@ -61,15 +61,15 @@ class Sweep:
             for name, it in sorted((self.finished | self.waiting).items())
         ]
         rows += [
-            {"evaluation": name, "state": "failed", "rounds": None, "labels": None, "why": why}
-            for name, why in sorted(self.failed.items())
+            {"evaluation": name, "state": "failed", "rounds": None, "labels": None, "why": reason}
+            for name, reason in sorted(self.failed.items())
         ]
         return rows
 
 
 def sweep_store(
     store: Store, *, workers: int = 4, only: Iterable[str] | None = None, look_again: bool = False,
-    look_back: timedelta = timedelta(0), now: Callable[[], datetime] = utc_now,
+    look_back: timedelta = timedelta(0), clock: Callable[[], datetime] = utc_now,
 ) -> Sweep:
     """Advance every evaluation in the index of open ones, `workers` at a time.
 
@@ -83,7 +83,7 @@ def sweep_store(
     if names and only is None:
         retried(store.check)()   # which removes what crashed writers left behind
     if look_again and look_back and only is None:
-        names += [name for name in finished_since(store, now() - look_back) if name not in names]
+        names += [name for name in finished_since(store, clock() - look_back) if name not in names]
     result = Sweep()
     away: dict[str, list[str]] = {}      # what a desk that cannot be reached says -> evaluations
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sweep") as pool:
@@ -105,16 +105,16 @@ def sweep_store(
                 result.finished[name] = standing
             else:
                 result.waiting[name] = standing
-    for message, several in away.items():
-        _tell_of_desk(store, sorted(several), message, now())
+    for message, evaluations in away.items():
+        _tell_of_desk(store, sorted(evaluations), message, clock())
     _log.info("swept %s: %s", plural(len(names), "evaluation"), result.summary())
     return result
 
 
-def _tell_of_desk(store: Store, evaluations: Sequence[str], message: str, now: datetime) -> None:
+def _tell_of_desk(store: Store, evaluations: Sequence[str], message: str, moment: datetime) -> None:
     """Raise one alert a day for a desk that cannot be reached, however many evaluations wait for it."""
     try:
-        raise_unreachable(store, evaluations, message, now)
+        raise_unreachable(store, evaluations, message, moment)
     except Exception as error:   # one that nobody can be told of keeps no other from advancing
         _log.error("%s: no alert could be raised: %s", evaluations[0], error)
 

@@ -164,8 +164,8 @@ def advance(
 def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
     newest, evaluation = entries.newest, call.evaluation
     # later ones follow an ending, after rounds that the checkpoint has not seen closed
-    kept = None if newest is None else extensions_in(newest.records)
-    opened = open_evaluation(store, evaluation, kept)
+    extensions = None if newest is None else extensions_in(newest.records)
+    opened = open_evaluation(store, evaluation, extensions)
     ending = _read_ending(opened) if newest is None else None
 
     def people() -> People:
@@ -188,10 +188,10 @@ def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
     if layout.open_index(evaluation) not in entries.keys:
         retried(enter_index)(opened.ledger)
     begun = not_begun(opened.statistics)
-    known = None if newest is None else known_from(Ledger(store, evaluation), newest, begun)
+    memory = None if newest is None else known_from(Ledger(store, evaluation), newest, begun)
     if newest is not None:
         retried(store.list_once)(layout.round_folder(evaluation, newest.round + 1))
-    folded = read_fold(opened.ledger, opened.statistics, known.fold if known else begun)
+    folded = read_fold(opened.ledger, opened.statistics, memory.fold if memory else begun)
     if newest is None or folded.state.round > newest.round:
         opened = opened.extended(retried(read_extensions)(opened.ledger))   # before any of these rounds
     # an evaluation whose round is open has not ended; a look must be sure of it
@@ -203,7 +203,7 @@ def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
     return _Run(
         store=store, opened=opened, people=people(), begun=begun, entries=entries,
         annotating=Annotating(
-            opened, known=known.answered if known else (), people=known.people if known else ()
+            opened, answers=memory.answered if memory else (), people=memory.people if memory else ()
         ),
         on_round=call.on_round, look_again=call.look_again,
         to_close=round_to_close(evaluation, folded, call.named) if call.close_round else None,
@@ -247,15 +247,15 @@ class _Run:
                 return self._standing(folded, ending=ending)
             planned = open_round(self.opened, folded, self.annotating)
             folded = replace(folded, open_round=planned)
-            asked = self._ask(folded, planned)
-            if not asked.is_open:   # others may have decided to close it early while the desk was read
+            round_ = self._ask(folded, planned)
+            if not round_.is_open:   # others may have decided to close it early while the desk was read
                 self.store.forget_listings()
                 list_once(layout.round_folder(self.opened.name, planned.number))
-            labels = close(self.people, asked, requested=planned.number == self.to_close)
+            labels = close(self.people, round_, requested=planned.number == self.to_close)
             if labels is None:
                 self._keep(folded)
-                return self._standing(folded, waiting_for=wait(self.people, asked))
-            labels = _write_labels(self.opened.ledger, planned.number, labels, asked.gold_answers)
+                return self._standing(folded, waiting_for=wait(self.people, round_))
+            labels = _write_labels(self.opened.ledger, planned.number, labels, round_.gold_answers)
             self._remove_late_copies(folded)
             folded = folded.close(self.opened.statistics, labels)
 
@@ -286,16 +286,16 @@ class _Run:
     def _remove_late_copies(self, folded: Fold) -> None:
         """Of the round that closed before this one."""
         for before in folded.closed[-1:]:
-            whole = in_full(self.opened.ledger, before).planned
-            remove_late_copies(self.people, whole, self.annotating.gold_items(whole))
+            planned_round = in_full(self.opened.ledger, before).planned
+            remove_late_copies(self.people, planned_round, self.annotating.gold_items(planned_round))
 
     def _standing(
         self, folded: Fold, *, waiting_for: WaitingFor | None = None, ending: Ending | None = None
     ) -> Standing:
-        known = folded.looks[-1] if folded.looks else None
+        look = folded.looks[-1] if folded.looks else None
         return standing_of(
-            self.opened, "finished" if ending else "waiting", known, waiting_for=waiting_for,
-            ending=ending, reissued=retried(reissued_at)(self.opened.ledger, known),
+            self.opened, "finished" if ending else "waiting", look, waiting_for=waiting_for,
+            ending=ending, reissued=retried(reissued_at)(self.opened.ledger, look),
         )
 
 
@@ -317,13 +317,13 @@ class NoRoundToClose(BadInput):
     """A round was to be closed early, and none is open."""
 
 
-def round_to_close(evaluation: str, folded: Fold, named: int | None) -> int | None:
+def round_to_close(evaluation: str, folded: Fold, round_no: int | None) -> int | None:
     """The number of the round to close, which is the open one; None if the round named is closed already.
 
-    named: the round that somebody asked for; None: the open one. Raises NoRoundToClose.
+    round_no: the round that somebody asked for; None: the open one. Raises NoRoundToClose.
     """
-    if named is not None and 1 <= named <= folded.state.round:
-        _log.info("%s: round %d is closed already", evaluation, named)
+    if round_no is not None and 1 <= round_no <= folded.state.round:
+        _log.info("%s: round %d is closed already", evaluation, round_no)
         return None
     if folded.open_round is None:
         raise NoRoundToClose(
@@ -331,14 +331,14 @@ def round_to_close(evaluation: str, folded: Fold, named: int | None) -> int | No
             "`assay advance` to plan the next one"
         )
     number = folded.open_round.number
-    if named not in (None, number):
-        raise NoRoundToClose(f"round {named} of evaluation {evaluation!r} is not open: round {number} is")
+    if round_no not in (None, number):
+        raise NoRoundToClose(f"round {round_no} of evaluation {evaluation!r} is not open: round {number} is")
     return number
 
 
-def refuse_unless_closed(evaluation: str, ending: Ending, named: int | None) -> None:
+def refuse_unless_closed(evaluation: str, ending: Ending, round_no: int | None) -> None:
     """For a finished evaluation. Raises NoRoundToClose unless the round named is one of its rounds."""
-    if named is None or not 1 <= named <= ending.rounds:
+    if round_no is None or not 1 <= round_no <= ending.rounds:
         raise NoRoundToClose(
             f"evaluation {evaluation!r} is finished after {plural(ending.rounds, 'round')}: no round is open"
         )
@@ -406,9 +406,9 @@ def drive(
                 on_wait(standing)
             if patience.in_all is not None and clock() - started + wait > patience.in_all:
                 return standing
-            now = (standing.rounds, standing.waiting_for)
-            if now != before:
-                wait, before = patience.first, now
+            progress = (standing.rounds, standing.waiting_for)
+            if progress != before:
+                wait, before = patience.first, progress
         patience.sleep(wait)
         wait = min(wait * _GROWTH, patience.longest)
 
@@ -429,15 +429,15 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
     """Look up the items of a round that was drawn, and what people see of them."""
     index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
     rows = index.rows(draws.cell, draws.rank)
-    asked = [t for t, ask in enumerate(draws.ask) if ask]
+    positions = [t for t, ask in enumerate(draws.ask) if ask]
     # where all outcomes are known nobody is shown anything
-    to_show = [] if opened.all_known else asked
+    to_show = [] if opened.all_known else positions
     shown = dict(zip(to_show, index.shown(opened.spec, [rows[t] for t in to_show]), strict=True))
-    inherited = {t: opened.label_beforehand(rows[t].item_id, shown.get(t)) for t in asked}
-    known = known_labels(folded.state)
+    inherited = {t: opened.label_beforehand(rows[t].item_id, shown.get(t)) for t in positions}
+    labels = known_labels(folded.state)
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
     item_id = [row.item_id for row in rows]
-    to_people = [item_id[t] for t in asked if inherited[t] is None]
+    to_people = [item_id[t] for t in positions if inherited[t] is None]
     planned = PlannedRound(
         number=folded.state.round + 1,
         plan=draws,
@@ -455,7 +455,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         strata=strata_of(rows),
         contenders=contenders_of(rows),
         # an item that is asked again has no label that its draw goes by
-        known=[None if ask else known.get(one) for one, ask in zip(addresses, draws.ask, strict=True)],
+        known=[None if ask else labels.get(place) for place, ask in zip(addresses, draws.ask, strict=True)],
         segments=[row.segments for row in rows],
         shown=[shown.get(t) for t in range(len(rows))],
         inherited={t: label for t, label in inherited.items() if label is not None},
@@ -484,23 +484,23 @@ def _write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
 
 # After a round is closed: its estimates, how the people did, and its seal.
 
-def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRound | None) -> Fold:
+def estimate_round(opened: Opened, folded: Fold, moment: datetime, on_round: OnRound | None) -> Fold:
     """Write the estimates of the round just closed and call `on_round`; returns the fold with them."""
-    known = _write_estimate(opened.ledger, folded.estimate(opened.statistics, opened.segments))
-    write_closed(opened.ledger, known.round, now)
-    events.round_closed(opened.ledger.store.url, opened.name, known)
-    _log.info("%s: round %d closed, %s", opened.name, known.round, plural(known.labels, "label"))
+    look = _write_estimate(opened.ledger, folded.estimate(opened.statistics, opened.segments))
+    write_closed(opened.ledger, look.round, moment)
+    events.round_closed(opened.ledger.store.url, opened.name, look)
+    _log.info("%s: round %d closed, %s", opened.name, look.round, plural(look.labels, "label"))
     if on_round:
-        on_round(known)
-    return replace(folded, looks=with_one_more(folded.looks, known))
+        on_round(look)
+    return replace(folded, looks=with_one_more(folded.looks, look))
 
 
-def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold, now: datetime) -> None:
+def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold, moment: datetime) -> None:
     """Put the time, the annotators' record and the seal of the last closed round, unless they are there.
 
-    The process that wrote its estimate may have crashed before it wrote these. `now` is the time then.
+    The process that wrote its estimate may have crashed before it wrote these. `moment` is the time then.
     """
-    ensure_closed(opened.ledger, folded.state.round, now)
+    ensure_closed(opened.ledger, folded.state.round, moment)
     _write_annotators(opened, annotating, folded)
     seal_rounds(opened.ledger, folded.state.round, opened.extensions)
 

@@ -70,7 +70,7 @@ def begin_evaluation(
     spec: Spec,
     desk: Desk | None = None,
     *,
-    now: Callable[[], datetime] = utc_now,
+    clock: Callable[[], datetime] = utc_now,
     progress: Callable[[int], None] | None = None,
     workers: MapOver | None = None,
     same_source: bool = True,
@@ -96,29 +96,29 @@ def begin_evaluation(
             forget(store, spec.name)      # it may have been killed before it cleared up
         return opened
     _check_audit(store, spec)
-    asked = without_silent_columns(spec) if same_source else spec
-    if asked is not spec:
+    bare_spec = without_silent_columns(spec) if same_source else spec
+    if bare_spec is not spec:
         _log.info("%s", _SILENT)
     if desk is None:
         own_identity(Ledger(store, spec.name))
-    where = desk if desk is not None else desk_of(store, spec)
+    chosen_desk = desk if desk is not None else desk_of(store, spec)
 
     def claim(manifest: Manifest) -> None:
-        prepare_desk(where)
+        prepare_desk(chosen_desk)
         own_identity(Ledger(store, spec.name))
-        _claim(store, spec, asked.choice_of(manifest.predicted), manifest)
+        _claim(store, spec, bare_spec.choice_of(manifest.predicted), manifest)
         begin_log(Ledger(store, spec.name))
-        write_begun(Ledger(store, spec.name), now())
+        write_begun(Ledger(store, spec.name), clock())
 
     def check_rows(rows: int, counts: PredictionCounts) -> None:
         if not same_source:
             return     # a window of a monitor is what it is: so large, with these predictions
-        never = never_met_by_all(asked, rows)
+        never = never_met_by_all(bare_spec, rows)
         if never is not None:
             raise BadInput(f"target.half_width {never}")
-        refuse_known_answers(asked, counts.predicted)
+        refuse_known_answers(bare_spec, counts.predicted)
 
-    manifest = _freeze(asked, store, progress, claim, workers, check_rows)
+    manifest = _freeze(bare_spec, store, progress, claim, workers, check_rows)
     _refuse_if_taken(store, spec)
     _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
@@ -173,12 +173,12 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
 @effect("freeze-pool", retries=0, shown=lambda spec, *_: f"freeze {spec.name}")
 def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[Manifest], None],
-    given: MapOver | None, checked: Callable[[int, PredictionCounts], None],
+    map_over: MapOver | None, checked: Callable[[int, PredictionCounts], None],
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
     inherited = write_inherited(store, spec)
     runner = spec.freeze_runner or Settings().freeze_runner
-    with nullcontext(given) if given else chosen_workers(runner) as workers:
+    with nullcontext(map_over) if map_over else chosen_workers(runner) as workers:
         return freeze_pool(
             spec, store, progress, claim, inherited=inherited, map_over=workers, checked=checked
         )

@@ -50,56 +50,56 @@ from assay.tasks.ledger.stores.store import Store
 _log = logging.getLogger("assay.advance")
 
 
-def stop(opened: Opened, folded: Fold, reason: StopReason, now: datetime) -> Ending:
+def stop(opened: Opened, folded: Fold, reason: StopReason, moment: datetime) -> Ending:
     """Write why the evaluation stopped; returns the ending under the key."""
-    known = folded.looks[-1]
+    look = folded.looks[-1]
     ending = _write_ending(
         opened.ledger,
         Ending(
-            stopped_by=reason, verdict=verdict_on(opened, known), rounds=known.round, labels=known.labels,
-            undecided=known.undecided,
+            stopped_by=reason, verdict=verdict_on(opened, look), rounds=look.round, labels=look.labels,
+            undecided=look.undecided,
         ),
         len(opened.extensions),
     )
     seal_ending(opened.ledger, ending.rounds, opened.extensions)
     # before it leaves the index: if this is cut off, a sweep comes back to it
-    raise_verdicts(opened, folded.looks, ending, now)
+    raise_verdicts(opened, folded.looks, ending, moment)
     _leave(opened)
-    events.evaluation_finished(opened.ledger.store.url, opened.name, known, ending)
+    events.evaluation_finished(opened.ledger.store.url, opened.name, look, ending)
     _log.info("%s: finished (%s)", opened.name, ending.stopped_by)
     return ending
 
 
 def finish_again(
-    opened: Opened, ending: Ending, people: Callable[[], People] | None, now: Callable[[], datetime]
+    opened: Opened, ending: Ending, people: Callable[[], People] | None, clock: Callable[[], datetime]
 ) -> None:
     """Complete whatever a crash may have cut short after the ending was written.
 
     people: read the batches of its closed rounds once more, in case answers changed; None: do not.
     """
-    ensure_closed(opened.ledger, ending.rounds, now())
+    ensure_closed(opened.ledger, ending.rounds, clock())
     seal_ending(opened.ledger, ending.rounds, opened.extensions)
     if people is not None and nothing_to_complete(opened, ending.rounds):
-        _alert_and_leave(opened, ending, now())
+        _alert_and_leave(opened, ending, clock())
         if nothing_new(people(), ending.rounds):
             return
     folded = None
     if people is not None or last_revision(opened.ledger) is not None:
         folded = read_fold(opened.ledger, opened.statistics)
         catch_up(opened, folded, finished=True)
-    _alert_and_leave(opened, ending, now())
+    _alert_and_leave(opened, ending, clock())
     if people is not None and folded is not None:
         retried(enter_index)(opened.ledger)   # a look that is cut short is carried through by a sweep
         before = last_revision(opened.ledger)
         if look_again(people(), folded, finished=True) != before:
             retried(forget_if_settled)(opened.ledger.store, opened.name)
-        _alert_and_leave(opened, ending, now())
+        _alert_and_leave(opened, ending, clock())
 
 
-def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
+def _alert_and_leave(opened: Opened, ending: Ending, moment: datetime) -> None:
     """Raise the alerts that are due, and only then leave the index: after a crash, a sweep repeats both."""
     if opened.spec.limit is not None:
-        raise_verdicts(opened, _history(opened.ledger), ending, now)
+        raise_verdicts(opened, _history(opened.ledger), ending, moment)
     _leave(opened)
 
 
@@ -149,7 +149,7 @@ class Extended:
 
 def extend(
     store: Store, name: str, labels: int, *, by: str = "", reason: str = "",
-    now: Callable[[], datetime] = utc_now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> Extended:
     """Give a finished evaluation a budget of `labels` in all, those bought so far included.
 
@@ -170,18 +170,18 @@ def extend(
             f"evaluation {name!r} has not finished: it goes on to {plural(opened.rule.budget, 'label')}; "
             "extend it when it has stopped"
         )
-    wanted, winner = _extended(opened, ending, labels, by, reason, now)
+    extension, winner = _extended(opened, ending, labels, by, reason, clock)
     if winner.labels != labels:
         raise CannotExtend(
             f"somebody else extended evaluation {name!r} to {plural(winner.labels, 'label')} at the same "
             "moment; that stands"
         )
     _extend_log.info("%s: extended from %d to %d labels", name, winner.labels_before, winner.labels)
-    return Extended(extension=winner, anew=winner == wanted)
+    return Extended(extension=winner, anew=winner == extension)
 
 
 def buy_further(
-    store: Store, name: str, number: int, labels: int, *, now: Callable[[], datetime] = utc_now
+    store: Store, name: str, number: int, labels: int, *, clock: Callable[[], datetime] = utc_now
 ) -> None:
     """Give a monitor's evaluation so many further labels, as its extension of this number; once.
 
@@ -195,20 +195,20 @@ def buy_further(
     ending = retried(read_ending)(opened.ledger, len(opened.extensions))
     if ending is None or len(opened.extensions) != number - 1:
         raise CannotExtend(f"evaluation {name!r} has not finished before its follow-up {number}")
-    asked = read_fold(opened.ledger, opened.statistics).asked
-    _extended(opened, ending, min(asked + labels, opened.manifest.rows), "", "follow-up", now)
+    count = read_fold(opened.ledger, opened.statistics).asked
+    _extended(opened, ending, min(count + labels, opened.manifest.rows), "", "follow-up", clock)
 
 
 def _extended(
-    opened: Opened, ending: Ending, labels: int, by: str, reason: str, now: Callable[[], datetime]
+    opened: Opened, ending: Ending, labels: int, by: str, reason: str, clock: Callable[[], datetime]
 ) -> tuple[Extension, Extension]:
     """Write an extension; what was wanted, and what stands in the ledger."""
-    finish_again(opened, ending, None, now)
-    wanted = _wanted(opened, ending, labels, by, reason, now())
+    finish_again(opened, ending, None, clock)
+    extension = _wanted(opened, ending, labels, by, reason, clock())
     retried(enter_index)(opened.ledger)   # first: of an extension that is written, every sweep must know
-    winner = _write(opened.ledger, wanted)
+    winner = _write(opened.ledger, extension)
     reopen(opened.ledger)
-    return wanted, winner
+    return extension, winner
 
 
 def _wanted(
@@ -223,11 +223,11 @@ def _wanted(
             f"evaluation {name!r} cannot be extended: it names the best system with an error that is spread "
             "over the looks of its budget. Begin another with a larger budget; it stops when one is known"
         )
-    asked = read_fold(opened.ledger, opened.statistics).asked
-    if labels <= asked:
+    count = read_fold(opened.ledger, opened.statistics).asked
+    if labels <= count:
         raise CannotExtend(
-            f"labels: {labels} is not more than the {asked} that evaluation {name!r} has asked for; give the "
-            f"new budget in all, as in {asked + 50}"
+            f"labels: {labels} is not more than the {count} that evaluation {name!r} has asked for; give the "
+            f"new budget in all, as in {count + 50}"
         )
     if labels > rows:
         raise CannotExtend(f"labels: {labels} is more than the pool of {name!r} holds; give at most {rows}")
@@ -251,9 +251,9 @@ def _wanted(
 @retried
 def _refuse_window(opened: Opened) -> None:
     """Raises CannotExtend for an evaluation that a monitor opened."""
-    found = window_of(opened.ledger.store, opened.name)
-    if found is not None:
-        monitor, window = found
+    owner = window_of(opened.ledger.store, opened.name)
+    if owner is not None:
+        monitor, window = owner
         raise CannotExtend(
             f"evaluation {opened.name!r} belongs to window {window} of monitor {monitor!r}, whose verdict "
             "counts its labels as they are. The monitor itself buys more where a verdict needs them: see "

@@ -48,10 +48,10 @@ class PunctualProtocol(H11Protocol):
         been slowest to send its request is closed, or this one if no other waits for its client."""
         super().connection_made(transport)
         self._watch()
-        there = [one for one in self.connections if isinstance(one, PunctualProtocol) and one.is_open]
-        if len(there) > self.most_open:
-            slow = [one for one in there if one.waits and one is not self]
-            min(slow, key=lambda one: one.since, default=self).transport.close()
+        clients = [c for c in self.connections if isinstance(c, PunctualProtocol) and c.is_open]
+        if len(clients) > self.most_open:
+            slow = [c for c in clients if c.waits and c is not self]
+            min(slow, key=lambda c: c.since, default=self).transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Take a part of a request in, and stop the clock of the client once the headers are complete; the

@@ -41,7 +41,7 @@ fieldset{{margin:1rem 0;border:1px solid #bbb}}input,button{{font:inherit;paddin
 
 def add_incident_pages(
     app: "FastAPI", store: Store, secret: bytes, body_of: Callable[[Any], Any],
-    now: Callable[[], datetime] = utc_now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> None:
     """Add the page to the receiver's application; body_of: a request's body, None where it is too long."""
     from fastapi import Request, Response
@@ -51,7 +51,7 @@ def add_incident_pages(
         return Response(text, status_code=status, media_type="text/html", headers=HEADERS)
 
     def meant(token: str) -> LinkedIncident | None:
-        return read_token(secret, token, now().timestamp())
+        return read_token(secret, token, clock().timestamp())
 
     gone = "This link does not hold", "<p>It is older than two weeks, or not whole. Ask for a newer one.</p>"
 
@@ -61,7 +61,7 @@ def add_incident_pages(
         if about is None:
             return page(404, *gone)
         try:
-            return page(200, f"{about.monitor}: {about.incident}", _standing(store, about, now()))
+            return page(200, f"{about.monitor}: {about.incident}", _standing(store, about, clock()))
         except AssayError as error:
             return page(503, f"{about.monitor}: {about.incident}", f"<p>{html.escape(str(error))}</p>")
 
@@ -73,27 +73,27 @@ def add_incident_pages(
         if about is None or body is None:
             return page(404 if about is None else 413, *gone)
         try:
-            reply = _reply(about, parse_qs(body.decode("utf-8", "replace")), now())
-            made = await run_in_threadpool(respond, store, about.monitor, reply, now=now())
+            reply = _reply(about, parse_qs(body.decode("utf-8", "replace")), clock())
+            made = await run_in_threadpool(respond, store, about.monitor, reply, now=clock())
         except AssayError as error:
-            said = f"<p>{html.escape(str(error))}</p><p><a href=''>Back</a></p>"
-            return page(400, f"{about.monitor}: not done", said)
+            text = f"<p>{html.escape(str(error))}</p><p><a href=''>Back</a></p>"
+            return page(400, f"{about.monitor}: not done", text)
         return page(200, f"{about.monitor}: done", f"<p>{html.escape(response_in_words(made))}</p>"
                                                    "<p>It is kept in the monitor's ledger.</p>")
 
 
-def _standing(store: Store, about: LinkedIncident, now: datetime) -> str:
-    run = read_run(store, about.monitor, now)
-    found = next((one for one in standing_incidents(run) if one.name == about.incident), None)
-    if found is None:
+def _standing(store: Store, about: LinkedIncident, moment: datetime) -> str:
+    run = read_run(store, about.monitor, moment)
+    incident = next((entry for entry in standing_incidents(run) if entry.name == about.incident), None)
+    if incident is None:
         return "<p>It does not stand any more: there is nothing to do.</p>"
-    return f"<p>{html.escape(found.subject)}</p>{_handled(found)}" + _FORM
+    return f"<p>{html.escape(incident.subject)}</p>{_handled(incident)}" + _FORM
 
 
 def _handled(incident: Incident) -> str:
-    known = incident.handling
-    done = [one for one in (known.acknowledged, known.assigned, known.snoozed) if one is not None]
-    return "".join(f"<p>{html.escape(response_in_words(one))}</p>" for one in done)
+    handling = incident.handling
+    done = [step for step in (handling.acknowledged, handling.assigned, handling.snoozed) if step is not None]
+    return "".join(f"<p>{html.escape(response_in_words(response))}</p>" for response in done)
 
 
 _FORM = """<form method="post"><p><label>Who are you? <input name="by" required maxlength="200"></label></p>
@@ -107,21 +107,21 @@ _FORM = """<form method="post"><p><label>Who are you? <input name="by" required 
 <button name="action" value="snooze">Snooze</button></fieldset></form>"""
 
 
-def _reply(about: LinkedIncident, form: dict[str, list[str]], now: datetime) -> Reply:
+def _reply(about: LinkedIncident, form: dict[str, list[str]], moment: datetime) -> Reply:
     """What the form says. Raises BadInput."""
     from assay.evalcore.errors import BadInput
 
-    said = {name: values[0] for name, values in form.items() if values}
-    action: Action = said.get("action", "")   # type: ignore[assignment]
+    fields = {name: values[0] for name, values in form.items() if values}
+    action: Action = fields.get("action", "")   # type: ignore[assignment]
     if action not in get_args(Action):
         raise BadInput("say what to do: acknowledge, assign or snooze")
     until = None
     if action == "snooze":
-        hours = said.get("hours", "")
+        hours = fields.get("hours", "")
         if not hours.isdecimal() or not 1 <= int(hours) <= _MOST_HOURS:
             raise BadInput(f"give the hours as a whole number from 1 to {_MOST_HOURS}")
-        until = now.astimezone(UTC) + timedelta(hours=int(hours))
+        until = moment.astimezone(UTC) + timedelta(hours=int(hours))
     return Reply(
-        action=action, by=said.get("by", ""), incident=about.incident,
-        to=said.get("to", "") if action == "assign" else "", until=until, reason=said.get("reason", ""),
+        action=action, by=fields.get("by", ""), incident=about.incident,
+        to=fields.get("to", "") if action == "assign" else "", until=until, reason=fields.get("reason", ""),
     )

@@ -88,8 +88,8 @@ class Wakes:
                 return True
             if len(self._due) >= self._most:
                 return False
-            now = self._clock()
-            self._due[name] = max(now + self._delay, self._rests.get(name, now))
+            moment = self._clock()
+            self._due[name] = max(moment + self._delay, self._rests.get(name, moment))
             self._changed.notify()
             return True
 
@@ -124,9 +124,9 @@ class Wakes:
                 _log.exception("%s: unexpected error", name)
             with self._changed:
                 self._running.discard(name)
-                now = self._clock()
-                until = now + min(self._gap, GAPS * (now - began))
-                self._rests = {n: at for n, at in self._rests.items() if at > now} | {name: until}
+                moment = self._clock()
+                until = moment + min(self._gap, GAPS * (moment - began))
+                self._rests = {n: at for n, at in self._rests.items() if at > moment} | {name: until}
                 if name in self._due:
                     self._due[name] = max(self._due[name], until)
                 self._changed.notify_all()
@@ -136,13 +136,13 @@ class Wakes:
         with self._changed:
             while not self._stopping:
                 ready = [(at, name) for name, at in self._due.items() if name not in self._running]
-                now = self._clock()
-                if ready and min(ready)[0] <= now:
+                moment = self._clock()
+                if ready and min(ready)[0] <= moment:
                     name = min(ready)[1]
                     del self._due[name]
                     self._running.add(name)
                     return name
-                self._changed.wait(min(ready)[0] - now if ready else None)
+                self._changed.wait(min(ready)[0] - moment if ready else None)
             return None
 
 
@@ -155,11 +155,11 @@ class Figures:
     """Reads once for all who ask at the same time. Raises BadInput without the extra."""
 
     def __init__(
-        self, store: Store, *, now: Callable[[], datetime] = utc_now,
+        self, store: Store, *, utc_clock: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.content_type = content_type()
-        self._store, self._now, self._clock = store, now, clock
+        self._store, self._now, self._clock = store, utc_clock, clock
         self._lock = threading.Lock()
         self._read: tuple[float, bytes] | None = None
 
@@ -255,8 +255,8 @@ def receiver_app(
     async def hint(evaluation: str, request: Request) -> Response:
         if "transfer-encoding" in request.headers and "content-length" in request.headers:
             return Response(status_code=400)
-        given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
-        if not hmac.compare_digest(given, secret):
+        token = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
+        if not hmac.compare_digest(token, secret):
             return Response(status_code=401)
         if await _small_body(request) is None:
             return Response(status_code=413)

@@ -28,14 +28,14 @@ class Seldom(logging.Filter):
         kind: object = (record.name, record.levelno, record.pathname, record.lineno)
         if kind not in self._seen and len(self._seen) >= MOST_KINDS:
             kind = None
-        now = self._clock()
-        last, others = self._seen.get(kind, (now - MINUTE, 0))
-        if now - last < MINUTE:
-            self._seen[kind] = last, others + 1
+        moment = self._clock()
+        last_time, repeats = self._seen.get(kind, (moment - MINUTE, 0))
+        if moment - last_time < MINUTE:
+            self._seen[kind] = last_time, repeats + 1
             return False
-        self._seen[kind] = now, 0
-        if others:
-            record.msg, record.args = f"{record.getMessage()} (and {others} more like it)", ()
+        self._seen[kind] = moment, 0
+        if repeats:
+            record.msg, record.args = f"{record.getMessage()} (and {repeats} more like it)", ()
         return True
 
 

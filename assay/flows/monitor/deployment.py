@@ -69,8 +69,8 @@ def deploy_monitor(spec: MonitorSpec, store: str, version: int = 1) -> DeployedM
                 client.read_work_pool(WORK_POOL)
             except ObjectNotFound:
                 client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process"))
-            there = _there(client, f"{FLOW}/{spec.name}")
-            kept, active = _kept(there, schedule)
+            entry = _there(client, f"{FLOW}/{spec.name}")
+            kept_schedule, active = _kept(entry, schedule)
             client.create_deployment(
                 flow_id=client.create_flow_from_name(FLOW),
                 name=spec.name,
@@ -78,8 +78,8 @@ def deploy_monitor(spec: MonitorSpec, store: str, version: int = 1) -> DeployedM
                 entrypoint="assay.flows.drivers.deployed.monitor_deployed",
                 description=f"Watch {spec.leading_measure} of {spec.pool.source}.",
                 parameters={"name": spec.name, "store": store},
-                schedules=[DeploymentScheduleCreate(schedule=kept, active=active)],
-                paused=there is not None and there.paused,
+                schedules=[DeploymentScheduleCreate(schedule=kept_schedule, active=active)],
+                paused=entry is not None and entry.paused,
                 work_pool_name=WORK_POOL,
                 concurrency_limit=1,
                 concurrency_options=ConcurrencyOptions(
@@ -100,7 +100,7 @@ def deploy_monitor(spec: MonitorSpec, store: str, version: int = 1) -> DeployedM
             f"the Prefect server did not take the monitor ({type(error).__name__}); see that it is up and "
             "of a version this one can talk to, then run the command again"
         ) from None
-    return DeployedMonitor(name=f"{FLOW}/{spec.name}", paused=not active or (there and there.paused) is True)
+    return DeployedMonitor(name=f"{FLOW}/{spec.name}", paused=not active or (entry and entry.paused) is True)
 
 
 def monitor_tags(spec: MonitorSpec) -> list[str]:
@@ -119,14 +119,14 @@ def _there(client: Any, name: str) -> Any:
         return None
 
 
-def _kept(there: Any, schedule: Any) -> tuple[Any, bool]:
+def _kept(deployment: Any, schedule: Any) -> tuple[Any, bool]:
     """The schedule to have, and whether it is active: the one that is there where it says the same, so that
     its anchor stays; a schedule that somebody paused stays paused, also with another time."""
-    before = [] if there is None else list(there.schedules)
-    for one in before:
-        if _meaning(one.schedule) == _meaning(schedule):
-            return one.schedule, one.active
-    return schedule, not before or any(one.active for one in before)
+    before = [] if deployment is None else list(deployment.schedules)
+    for slot in before:
+        if _meaning(slot.schedule) == _meaning(schedule):
+            return slot.schedule, slot.active
+    return schedule, not before or any(slot.active for slot in before)
 
 
 def _meaning(schedule: Any) -> tuple[Any, ...]:
@@ -139,14 +139,14 @@ def _schedule(spec: MonitorSpec) -> Any:
 
     from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule
 
-    asked = spec.monitor.schedule
-    zone = asked.timezone or spec.monitor.timezone
+    plan = spec.monitor.schedule
+    zone = plan.timezone or spec.monitor.timezone
     try:
-        if asked.cron is not None:
-            return CronSchedule(cron=asked.cron, timezone=zone)
-        return IntervalSchedule(interval=timedelta(minutes=asked.every_minutes or 1))
+        if plan.cron is not None:
+            return CronSchedule(cron=plan.cron, timezone=zone)
+        return IntervalSchedule(interval=timedelta(minutes=plan.every_minutes or 1))
     except ValueError:
         raise BadInput(
-            f"monitor.schedule: Prefect does not take {asked.cron or asked.every_minutes!r} in the timezone "
+            f"monitor.schedule: Prefect does not take {plan.cron or plan.every_minutes!r} in the timezone "
             f"{zone!r}; a cron expression has five fields, such as \"0 6 * * *\""
         ) from None

@@ -35,31 +35,31 @@ class Funding:
         """What happens where the labels are too few, and what would do; nothing where they are enough."""
         if self.needed <= self.monthly_labels:
             return ""
-        there, labels = len(self.windows), wording.plural(self.monthly_labels, "label")
-        said = (f"monitor.monthly_labels: {labels} are {wording.plural(self.labelled, 'window')} of "
-                f"{self.quiet_labels} labels, and {self.month} has {there}: ")
+        count, labels = len(self.windows), wording.plural(self.monthly_labels, "label")
+        text = (f"monitor.monthly_labels: {labels} are {wording.plural(self.labelled, 'window')} of "
+                f"{self.quiet_labels} labels, and {self.month} has {count}: ")
         if not self.labelled:
-            said += "none of them is labelled, and none gets a verdict"
+            text += "none of them is labelled, and none gets a verdict"
         elif self.spread:
-            said += f"about one window in {there / self.labelled:.1f} is labelled, the others get no verdict"
+            text += f"about one window in {count / self.labelled:.1f} is labelled, the others get no verdict"
         else:
-            said += (f"the labels end with window {self.windows[self.labelled - 1]}, and later ones get no "
+            text += (f"the labels end with window {self.windows[self.labelled - 1]}, and later ones get no "
                      "verdict (monitor.spending: first)")
-        less = self.monthly_labels // there
-        return (f"{said}. All would be labelled with monthly_labels: {self.needed}"
-                + (f", or with quiet_labels: {less}" if less else "")
+        share = self.monthly_labels // count
+        return (f"{text}. All would be labelled with monthly_labels: {self.needed}"
+                + (f", or with quiet_labels: {share}" if share else "")
                 + ". Follow-ups, and windows with a new signal, take more.")
 
 
-def funding_of(spec: MonitorSpec, now: datetime) -> Funding:
+def funding_of(spec: MonitorSpec, moment: datetime) -> Funding:
     """Of the first whole month from now on in which the monitor has windows."""
-    begin = max(now, spec.first.end.astimezone(UTC) + spec.settle)
+    begin = max(moment, spec.first.end.astimezone(UTC) + spec.settle)
     month = _next_month(begin) if begin.day > 1 else begin
-    windows, one = [], at(month - spec.settle - timedelta(seconds=1), spec.kind, spec.zone)
-    while (due := one.end.astimezone(UTC) + spec.settle) < _next_month(month):
-        if due >= month and spec.has(one) and _is_in(spec, one):
-            windows.append(one.name)
-        one = one.next()
+    windows, window = [], at(month - spec.settle - timedelta(seconds=1), spec.kind, spec.zone)
+    while (due := window.end.astimezone(UTC) + spec.settle) < _next_month(month):
+        if due >= month and spec.has(window) and _is_in(spec, window):
+            windows.append(window.name)
+        window = window.next()
     return Funding(
         month=f"{month:%Y-%m}", windows=tuple(windows), quiet_labels=spec.quiet_labels,
         monthly_labels=spec.monitor.monthly_labels, spread=spec.monitor.spending == "spread",

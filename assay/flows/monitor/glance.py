@@ -73,7 +73,7 @@ class MonitorGlance:
 
 @retried
 def glance_at_monitor(
-    store: Store, name: str, now: datetime, before: MonitorGlance | None = None
+    store: Store, name: str, moment: datetime, before: MonitorGlance | None = None
 ) -> MonitorGlance:
     """Where a monitor stands; `before`, what was known, is given back if nothing changed.
 
@@ -82,55 +82,55 @@ def glance_at_monitor(
     ledger = Ledger(store, layout.monitor_ledger(name))
     index = frozenset(ledger.keys(layout.index_of_monitor(ledger.name)))
     old = before.known if before is not None and before.known.index == index else None
-    kept = None if old is not None else find_kept(ledger).newest
-    settled = old.settled if old is not None else kept.settled if kept is not None else frozenset()
-    last = old.verdicts if old is not None else kept.verdicts if kept is not None else 0
+    memo = None if old is not None else find_kept(ledger).newest
+    settled = old.settled if old is not None else memo.settled if memo is not None else frozenset()
+    last_number = old.verdicts if old is not None else memo.verdicts if memo is not None else 0
     windows = tuple(store.folders(layout.monitor_windows(ledger.name)))
-    later = _later(ledger, last)
+    later = _later(ledger, last_number)
     live = [window for window in windows if window not in settled]
     keys = set(later)
     if settled:
-        keys.update(key for one in live for key in ledger.keys(layout.monitor_window(ledger.name, one)))
+        keys.update(key for window in live for key in ledger.keys(layout.monitor_window(ledger.name, window)))
     else:
         keys.update(ledger.keys(layout.monitor_windows(ledger.name)) if windows else ())
     keys.update(ledger.keys(layout.monitor_versions(ledger.name)))
     keys.update(ledger.keys(layout.mutes(ledger.name)))
-    known = _Known(
-        index=index, settled=settled, verdicts=last, keys=frozenset(keys), windows=windows,
-        month=f"{now:%Y-%m}",
+    basis = _Known(
+        index=index, settled=settled, verdicts=last_number, keys=frozenset(keys), windows=windows,
+        month=f"{moment:%Y-%m}",
     )
-    if before is not None and before.known == known:
+    if before is not None and before.known == basis:
         return before
-    return _read(ledger, known, kept or find_kept(ledger).newest)
+    return _read(ledger, basis, memo or find_kept(ledger).newest)
 
 
-def _later(ledger: Ledger, last: int) -> list[str]:
+def _later(ledger: Ledger, last_number: int) -> list[str]:
     """The keys of verdicts that the checkpoint does not have."""
-    if not last:
+    if not last_number:
         return [key for key in ledger.keys(layout.monitor_verdicts(ledger.name))
                 if layout.monitor_verdict.match(key) is not None]
-    found: list[str] = []
-    for number in count(last + 1):
+    keys: list[str] = []
+    for number in count(last_number + 1):
         key = layout.monitor_verdict(ledger.name, number)
         if not ledger.exists(key):
             break
-        found.append(key)
-    return found
+        keys.append(key)
+    return keys
 
 
-def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
+def _read(ledger: Ledger, basis: _Known, memo: Kept | None) -> MonitorGlance:
     versions = open_monitor(ledger.store, ledger.name.removeprefix(layout.MONITORS_PREFIX))
-    records = {} if kept is None else kept.records
+    records = {} if memo is None else memo.records
     remembering = Ledger(Remembering(ledger.store, records), ledger.name)
     of_window: dict[str, list[str]] = {}
-    start, given = layout.monitor_windows(ledger.name), layout.monitor_verdicts(ledger.name)
+    start, verdict_prefix = layout.monitor_windows(ledger.name), layout.monitor_verdicts(ledger.name)
     numbered: list[str] = []
-    for key in {*records, *known.keys}:   # many thousand, half of them seals
+    for key in {*records, *basis.keys}:   # many thousand, half of them seals
         if key.endswith(_SEAL):
             continue
         if key.startswith(start):
             of_window.setdefault(key[len(start) : key.index("/", len(start))], []).append(key)
-        elif key.startswith(given):
+        elif key.startswith(verdict_prefix):
             numbered.append(key)
     blobs = {key: records.get(key) or remembering.get(key) for key in sorted(numbered)}
     verdicts = {key: glance_at_verdict(blob, key) for key, blob in blobs.items()}
@@ -149,13 +149,13 @@ def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
         spec=versions.newest, newest=of_newest, judged=judged,
         states=dict(states),
         bought=sum(verdicts[key].bought for key in newest_on.values()),
-        bought_this_month=rows.spent(known.month, verdicts), months=rows.months(verdicts),
+        bought_this_month=rows.spent(basis.month, verdicts), months=rows.months(verdicts),
         mutes=tuple(read_mutes(ledger)),
         changed=max([
-            *(one.opened for row in (of_newest, judged) if row is not None for one in row.openings),
+            *(opening.opened for row in (of_newest, judged) if row is not None for opening in row.openings),
             *(row.wrong.at for row in (of_newest, judged) if row is not None and row.wrong is not None),
         ], default=None),
-        known=known,
+        known=basis,
     )
 
 
@@ -189,26 +189,26 @@ class _Rows:
             if "/openings/" in key and mark in (records.get(key) or self.ledger.get(key))
         }
         openings = read_openings(self.ledger, _all_of(self.of_window, windows))
-        found = [self._verdict(key) for key, one in verdicts.items() if one.window in windows]
-        return spent_in(month, openings, found)
+        full_verdicts = [self._verdict(key) for key, verdict in verdicts.items() if verdict.window in windows]
+        return spent_in(month, openings, full_verdicts)
 
     def months(self, verdicts: Mapping[str, VerdictGlance]) -> dict[str, int]:
         """Month -> labels bought in all windows whose first opening was paid by it."""
-        found = Counter[str]()
+        totals = Counter[str]()
         for window, key in self.newest_on.items():
-            if bought := verdicts[key].bought:
-                openings = [one for one in self.of_window.get(window, ()) if "/openings/" in one]
-                found[self._month(window, openings)] += bought
-        found.pop("", None)
-        return dict(found)
+            if labels := verdicts[key].bought:
+                openings = [opening for opening in self.of_window.get(window, ()) if "/openings/" in opening]
+                totals[self._month(window, openings)] += labels
+        totals.pop("", None)
+        return dict(totals)
 
     def _month(self, window: str, openings: Sequence[str]) -> str:
         """The month that paid for a window first; nothing where it was never opened."""
-        seen = None
+        match = None
         if len(openings) == 1:
-            seen = _MONTH.search(self.records.get(openings[0]) or self.ledger.get(openings[0]))
-        if seen is not None:
-            return seen[1].decode()
+            match = _MONTH.search(self.records.get(openings[0]) or self.ledger.get(openings[0]))
+        if match is not None:
+            return match[1].decode()
         row = self.row(window)    # opened again, or written by other means
         return row.openings[0].month if row is not None and row.openings else ""
 

@@ -47,14 +47,14 @@ from assay.tasks.telemetry import Sample, newest_judged, samples
 
 
 @retried
-def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = utc_now) -> MonitorHistory:
+def read_monitor_history(store: Store, name: str, clock: Callable[[], datetime] = utc_now) -> MonitorHistory:
     """The history of a monitor: a row for each window that was opened or has a state, in order of time, with
     the newest verdict on it, and the spec's amendments, the mutes, and what people did about incidents.
     Raises UnknownMonitor."""
     versions = open_monitor(store, name)
     spec = versions.newest
-    known = read_known(store, name, versions, now())
-    ledger, keys = known.ledger, known.keys
+    known_keys = read_known(store, name, versions, clock())
+    ledger, keys = known_keys.ledger, known_keys.keys
     openings, states = read_openings(ledger, keys), read_states(ledger, keys)
     verdicts = read_verdicts(ledger, keys)
     standing = latest(verdicts)
@@ -115,11 +115,11 @@ def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
             continue
         confidence = opened.spec.target.confidence
         try:
-            found = read_figures(opened)
+            figures = read_figures(opened)
         except AssayError:
             continue   # without weights of its labels a window says nothing of judges
-        if found:
-            windows[row.window] = found
+        if figures:
+            windows[row.window] = figures
     if not windows or next(reversed(windows)) != judged[-1].window:
         return history
     return replace(history, judges=judge_changes(windows, confidence))
@@ -135,17 +135,17 @@ _log = logging.getLogger("assay.monitor")
 
 
 def publish_history(
-    store: Store, name: str, settings: Settings, now: datetime, known: MonitorHistory | None = None
+    store: Store, name: str, settings: Settings, moment: datetime, known_history: MonitorHistory | None = None
 ) -> list[str]:
     """Write and send what the settings ask for; returns what could not be done, in words.
 
-    known: the monitor's history, where it was read already
+    known_history: the monitor's history, where it was read already
     """
     pages, textfiles = settings.pages, settings.prometheus
     if pages is None and textfiles is None and not settings.otel:
         return []
-    history = known or read_monitor_history(store, name)
-    figures = cache(lambda: figures_of(store, history, now))
+    history = known_history or read_monitor_history(store, name)
+    figures = cache(lambda: figures_of(store, history, moment))
     todo: list[Callable[[], None]] = []
     if pages is not None:
         todo.append(lambda: write_pages(history, pages / name))
@@ -168,25 +168,25 @@ def write_pages(history: MonitorHistory, folder: Path) -> None:
 
     Raises ReportNotWritten.
     """
-    there = pages_there(folder)
-    if not (is_told(history, folder) and verdict_numbers(history) == there):
-        write_files({**window_files(history, there), **history_files(history)}, folder)
+    pages = pages_there(folder)
+    if not (is_told(history, folder) and verdict_numbers(history) == pages):
+        write_files({**window_files(history, pages), **history_files(history)}, folder)
 
 
-def figures_of(store: Store, history: MonitorHistory, now: datetime) -> list[Sample]:
+def figures_of(store: Store, history: MonitorHistory, moment: datetime) -> list[Sample]:
     """The figures of one monitor for Prometheus and OpenTelemetry, one Sample each, as of the given moment:
     made from its history and from the end of its newest judged window."""
     newest = newest_judged(history)
     spec = open_monitor(store, history.monitor).newest
-    return samples(history, None if newest is None else spec.window(newest.window).end, now)
+    return samples(history, None if newest is None else spec.window(newest.window).end, moment)
 
 
-def figures_of_store(store: Store, now: datetime) -> list[Sample]:
+def figures_of_store(store: Store, moment: datetime) -> list[Sample]:
     """The figures of every monitor in a store; one that cannot be read is logged and left out."""
-    found: list[Sample] = []
+    figures: list[Sample] = []
     for name in retried(monitors)(store):
         try:
-            found += figures_of(store, read_monitor_history(store, name), now)
+            figures += figures_of(store, read_monitor_history(store, name), moment)
         except AssayError as error:
             _log.error("%s: no figures: %s", name, error)
-    return found
+    return figures

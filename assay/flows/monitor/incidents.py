@@ -69,20 +69,20 @@ def _standing(run: MonitorRun) -> Iterator[tuple[str, str, datetime | None]]:
         yield incident_name(alert.group), alert.subject, _opened(run, window)
     for unusual in standing_signals(run):
         names = ", ".join(signal.name for signal in unusual.raised)
-        first = min(unusual.since.values())
-        yield unusual.kind, f"{run.spec.name}: {names} since window {first}", _opened(run, first)
+        start = min(unusual.since.values())
+        yield unusual.kind, f"{run.spec.name}: {names} since window {start}", _opened(run, start)
     for state, kind in STATE_KINDS.items():
         windows = sorted(
             name for name, states in run.states.items()
             if (standing := standing_state(states)) is not None and standing.state == state
         )
         if windows:
-            since = min(next(one.at for one in run.states[name] if one.state == state) for name in windows)
+            since = min(next(s.at for s in run.states[name] if s.state == state) for name in windows)
             yield kind, f"{run.spec.name}: {state}: {', '.join(windows[:5])}", since
 
 
 def _opened(run: MonitorRun, window: str) -> datetime | None:
-    return next((one.opened for one in run.openings.get(window, ())), None)
+    return next((opening.opened for opening in run.openings.get(window, ())), None)
 
 
 def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> IncidentResponse:
@@ -95,7 +95,7 @@ def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> Incident
     run = read_run(store, name, now)
     incident = _chosen(run, standing_incidents(run), reply.incident)
     _check(reply, now)
-    accepted = [one for one in standing_signals(run) if one.kind == incident.name]
+    accepted = [traffic for traffic in standing_signals(run) if traffic.kind == incident.name]
     windows: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
     if reply.action == "acknowledge" and accepted:
@@ -103,45 +103,45 @@ def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> Incident
         signals = tuple(sorted(accepted[0].since))
     ledger = Ledger(store, layout.monitor_ledger(name))
     before = retried(read_responses)(ledger)
-    wanted = IncidentResponse(
+    response = IncidentResponse(
         number=len(before) + 1, incident=incident.name, action=reply.action, by=reply.by.strip(),
         to=reply.to.strip(), until=reply.until, windows=windows, signals=signals,
         reason=reply.reason.strip(), at=now,
     )
     same = handling_of(before, incident.name, incident.since)
-    last = {"acknowledge": same.acknowledged, "assign": same.assigned, "snooze": same.snoozed}[reply.action]
-    if last is not None and _says(last) == _says(wanted):
-        return last
-    winner = _put(ledger, wanted)
-    if _says(winner) != _says(wanted):
+    record = {"acknowledge": same.acknowledged, "assign": same.assigned, "snooze": same.snoozed}[reply.action]
+    if record is not None and _says(record) == _says(response):
+        return record
+    winner = _put(ledger, response)
+    if _says(winner) != _says(response):
         raise BadInput(f"{name}: somebody else responded at the same moment; look, and try again")
     return winner
 
 
-def _says(one: IncidentResponse) -> tuple[object, ...]:
-    return one.incident, one.action, one.by, one.to, one.until, one.windows, one.signals, one.reason
+def _says(r: IncidentResponse) -> tuple[object, ...]:
+    return r.incident, r.action, r.by, r.to, r.until, r.windows, r.signals, r.reason
 
 
-def _chosen(run: MonitorRun, standing: Sequence[Incident], wanted: str | None) -> Incident:
+def _chosen(run: MonitorRun, standing: Sequence[Incident], name: str | None) -> Incident:
     """The incident that is meant. Raises BadInput."""
-    names = [one.name for one in standing]
+    names = [incident.name for incident in standing]
     if not standing:
         raise BadInput(f"{run.spec.name}: nothing stands: no breach, no signal, and no window waits")
-    if wanted is None and len(standing) == 1:
+    if name is None and len(standing) == 1:
         return standing[0]
-    found = [one for one in standing if one.name == wanted]
-    if not found:
-        what = "several incidents stand" if wanted is None else f"no incident {wanted!r} stands"
+    matches = [incident for incident in standing if incident.name == name]
+    if not matches:
+        what = "several incidents stand" if name is None else f"no incident {name!r} stands"
         raise BadInput(f"{run.spec.name}: {what}; name one of {', '.join(names)}")
-    return found[0]
+    return matches[0]
 
 
-def _check(reply: Reply, now: datetime) -> None:
+def _check(reply: Reply, moment: datetime) -> None:
     if not reply.by.strip():
         raise BadInput("say who you are: others will want to know who did it")
     if reply.action == "assign" and not reply.to.strip():
         raise BadInput("say whose it is from now on")
-    if reply.action == "snooze" and (reply.until is None or reply.until <= now):
+    if reply.action == "snooze" and (reply.until is None or reply.until <= moment):
         raise BadInput("name a moment to come until which nothing is told of it")
     for what, text in (("who you are", reply.by), ("whose it is", reply.to), ("the reason", reply.reason)):
         if len(text) > LONGEST_TEXT:

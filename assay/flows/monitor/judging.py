@@ -64,8 +64,8 @@ def is_finished(ledger: Ledger, follow_ups: int) -> bool:
 @retried
 def revision_of(ledger: Ledger) -> int:
     """How often the labels of an evaluation were corrected since its rounds were closed."""
-    last = last_revision(ledger)
-    return last.number if last else 0
+    revision = last_revision(ledger)
+    return revision.number if revision else 0
 
 
 @retried
@@ -75,32 +75,32 @@ def read_window_evidence(ledger: Ledger, follow_ups: int) -> WindowEvidence:
     later = opened.extensions[follow_ups:]
     opened = opened.extended(opened.extensions[:follow_ups])
     folded = fold(ledger, opened.statistics, rounds=later[0].rounds if later else inf)
-    known = folded.looks[-1]
-    reissued, revision = reissued_at(ledger, known), last_revision(ledger)
+    look = folded.looks[-1]
+    reissued, revision = reissued_at(ledger, look), last_revision(ledger)
     if reissued is None or revision is None:
-        return _evidence(opened, folded, folded.closed, known, revision=0)
-    now = revised_fold(opened, folded, revision).closed
-    return _evidence(opened, folded, now, reissued.known, revision=reissued.number)
+        return _evidence(opened, folded, folded.closed, look, revision=0)
+    closed_rounds = revised_fold(opened, folded, revision).closed
+    return _evidence(opened, folded, closed_rounds, reissued.known, revision=reissued.number)
 
 
 def _evidence(
-    opened: Opened, folded: Fold, closed: Sequence[ClosedRound], known: RoundEstimate, revision: int
+    opened: Opened, folded: Fold, closed: Sequence[ClosedRound], look: RoundEstimate, revision: int
 ) -> WindowEvidence:
     """closed: the rounds, with the labels of now."""
-    found = (*known.estimates, *known.segments)
+    estimates = (*look.estimates, *look.segments)
     samples = opened.statistics.window_samples(
-        closed, found, opened.segments, settled=known.exhausted, planned=opened.spec.budget.labels
+        closed, estimates, opened.segments, settled=look.exhausted, planned=opened.spec.budget.labels
     )
     looks, extensions = opened.question.method.holds_at_every_look, len(opened.extensions)
     return WindowEvidence(
         rests_on=SupportingEvaluation(
-            evaluation=opened.name, revision=revision, follow_ups=extensions, labels=known.labels,
-            bought=known.labels - folded.reused,
+            evaluation=opened.name, revision=revision, follow_ups=extensions, labels=look.labels,
+            bought=look.labels - folded.reused,
         ),
         samples=samples,
         pool=opened.manifest.rows,
-        left=0 if known.exhausted else opened.manifest.rows - folded.asked - folded.reused,
-        interval=known.estimates[0].interval,
+        left=0 if look.exhausted else opened.manifest.rows - folded.asked - folded.reused,
+        interval=look.estimates[0].interval,
         wider=1.0 if looks else widening(opened.spec.target.confidence, extensions),
         dependent=any(
             (opened.manifest.inherited is not None and sample.dependent) or sample.of_population
@@ -110,7 +110,7 @@ def _evidence(
 
 
 def judge(
-    versions: Versions, window: str, found: WindowEvidence, before: Sequence[WindowVerdict],
+    versions: Versions, window: str, evidence: WindowEvidence, before: Sequence[WindowVerdict],
     recorded: WindowVerdict | None = None,
 ) -> WindowVerdict:
     """The verdict on this window by the version of its time, given all verdicts before it.
@@ -122,11 +122,11 @@ def judge(
     earlier = newest.get(window)
     standing = versions.comparable(window, newest)
     in_breach: set[str | None] = set()
-    for question in {one.question for one in version.spec.watched}:
+    for question in {measure.question for measure in version.spec.watched}:
         # a breach of other limits is not confirmed by one window that lies beyond the new ones
-        alike = [one for one in before if versions.same_evidence(window, one.window, question)]
+        alike = [verdict for verdict in before if versions.same_evidence(window, verdict.window, question)]
         places = {
-            place.segment for one in alike for place in (one.overall, *one.segments)
+            place.segment for verdict in alike for place in (verdict.overall, *verdict.segments)
             if place.question == question
         }
         in_breach |= {place for place in places if _breach_stands(alike, place)}
@@ -137,57 +137,57 @@ def judge(
     rules = rules_by_question(
         version.spec, tests_alone=versions.tests_alone and not without_tests
     )
-    overall, segments = _judged(version.spec, rules, window, found, standing, in_breach)
-    first = found.samples[overall.question]
+    overall, segments = _judged(version.spec, rules, window, evidence, standing, in_breach)
+    sample = evidence.samples[overall.question]
     return WindowVerdict(
         number=len(before) + 1,
         window=window,
         version=version.number,
         reissue=0 if earlier is None else earlier.reissue + 1,
-        measure=overall.measure or first.full_name,
-        interval=found.interval,
-        pool=found.pool,
-        rests_on=found.rests_on,
+        measure=overall.measure or sample.full_name,
+        interval=evidence.interval,
+        pool=evidence.pool,
+        rests_on=evidence.rests_on,
         overall=overall,
         segments=segments,
         labels_to_decide=max((
-            more for place in (overall, *segments) if place is overall or is_question(place)
-            if (more := _labels_to_decide(place, found)) is not None
+            labels for place in (overall, *segments) if place is overall or is_question(place)
+            if (labels := _labels_to_decide(place, evidence)) is not None
         ), default=None),
-        dependent=found.dependent,
-        parts=first.parts(),
-        recent=recent_means(versions, window, (overall, *segments), found.dependent, newest),
+        dependent=evidence.dependent,
+        parts=sample.parts(),
+        recent=recent_means(versions, window, (overall, *segments), evidence.dependent, newest),
     )
 
 
 def _judged(
-    spec: MonitorSpec, rules: Mapping[str | None, Rules], window: str, found: WindowEvidence,
+    spec: MonitorSpec, rules: Mapping[str | None, Rules], window: str, evidence: WindowEvidence,
     standing: NewestVerdicts, in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
     if None in rules:
-        return judge_places(rules[None], window, found.samples[None], standing, in_breach)
-    several = [
-        WatchedRules(question=one.question, measure=one.name, rules=rules[one.question])
-        for one in spec.watched if one.question is not None
+        return judge_places(rules[None], window, evidence.samples[None], standing, in_breach)
+    questions = [
+        WatchedRules(question=measure.question, measure=measure.name, rules=rules[measure.question])
+        for measure in spec.watched if measure.question is not None
     ]
-    return judge_questions(several, window, found.samples, standing, in_breach)
+    return judge_questions(questions, window, evidence.samples, standing, in_breach)
 
 
-def _labels_to_decide(place: PlaceVerdict, found: WindowEvidence) -> int | None:
+def _labels_to_decide(place: PlaceVerdict, evidence: WindowEvidence) -> int | None:
     """About how many more labels would take the interval off a limit, or call a breach beyond it.
 
     Intervals after an extension are wider, and that is reckoned with.
     """
-    if place.verdict != "inconclusive" or found.left < 1:
+    if place.verdict != "inconclusive" or evidence.left < 1:
         return None
     m = place.measured
     edges = [limit.value for limit in fixed_limits(place.limits)]
-    more = labels_to_decide(
-        m.value, m.lower, m.upper, edges=edges, labels=m.labels, pool=found.pool, widening=found.wider
+    labels = labels_to_decide(
+        m.value, m.lower, m.upper, edges=edges, labels=m.labels, pool=evidence.pool, widening=evidence.wider
     )
-    more = labels_to_alarm(place, found.pool) if more is None else more
-    more = labels_to_ok(place, found.pool) if more is None else more
-    return None if more is None else min(more, found.left)
+    labels = labels_to_alarm(place, evidence.pool) if labels is None else labels
+    labels = labels_to_ok(place, evidence.pool) if labels is None else labels
+    return None if labels is None else min(labels, evidence.left)
 
 
 def _breach_stands(before: Sequence[WindowVerdict], segment: str | None) -> bool:
@@ -210,21 +210,21 @@ def recent_means(
     before = [newest[name] for name in _last(versions, newest, window, -1)]
     # the first of them may depend on windows that are not among them
     joined = dependent or any(verdict.dependent for verdict in before[1:])
-    found = []
+    means = []
     for place in places:
-        known = {
+        by_window = {
             verdict.window: earlier for verdict in before
             for earlier in (verdict.overall, *verdict.segments) if earlier.segment == place.segment
         } | {window: place}
-        told = {name: one.measured for name, one in known.items()}
+        estimates = {name: p.measured for name, p in by_window.items()}
         if not (joined and before):
-            found.append(recent_mean(place.segment, told, "independent"))
+            means.append(recent_mean(place.segment, estimates, "independent"))
             continue
         by_draws = recent_draws(place.segment, {
-            name: (one.measured, one.drawn) for name, one in known.items() if one.measured.value is not None
+            name: (p.measured, p.drawn) for name, p in by_window.items() if p.measured.value is not None
         })
-        found.append(by_draws or recent_mean(place.segment, told, "dependent"))
-    return tuple(mean for mean in found if mean is not None)
+        means.append(by_draws or recent_mean(place.segment, estimates, "dependent"))
+    return tuple(mean for mean in means if mean is not None)
 
 
 def size_for(versions: Versions, window: str, verdicts: Sequence[WindowVerdict]) -> Sizing | None:
@@ -246,7 +246,7 @@ def size_for(versions: Versions, window: str, verdicts: Sequence[WindowVerdict])
         for question, rules in rules_by_question(spec).items()
     ]
     # a reading answers all questions: as many as the one takes that needs most
-    return max((one for one in sizes if one is not None), key=lambda one: one.labels, default=None)
+    return max((size for size in sizes if size is not None), key=lambda size: size.labels, default=None)
 
 
 def _last(

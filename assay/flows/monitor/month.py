@@ -38,15 +38,15 @@ def spent_in(
 ) -> int:
     """Labels bought in a month; an opening without a verdict counts with all it may ask for."""
     # what an evaluation had bought after each of its openings
-    after = {(one.rests_on.evaluation, one.rests_on.follow_ups): one.rests_on.bought for one in verdicts}
+    after = {(v.rests_on.evaluation, v.rests_on.follow_ups): v.rests_on.bought for v in verdicts}
     spent, follow_ups = 0, Counter[str]()
     for opening in chain.from_iterable(openings.values()):
         if (name := opening.evaluation) is None:
             continue
-        bought = after.get((name, follow_ups[name]))
+        labels = after.get((name, follow_ups[name]))
         before = after.get((name, follow_ups[name] - 1), 0)
         if opening.month == month:
-            spent += opening.labels if bought is None else bought - before
+            spent += opening.labels if labels is None else labels - before
         follow_ups[name] += 1
     return spent
 
@@ -54,25 +54,25 @@ def spent_in(
 def shared_out(run: MonitorRun, windows: Sequence[Window]) -> None:
     """Decide which of the due windows that are new get labels now: `run.expected`, `run.held`."""
     new = [window for window in windows if not run.openings.get(window.name)]
-    left, first = left_this_month(run), _first_look(run)
+    budget, first_look = left_this_month(run), _first_look(run)
     to_come, room = labels_for_windows_to_come(run), room_for_late(run)
     for window in reversed(new):
         spec = run.spec_of(window.name)
         reference = spec.monitor.drop is not None and window.name == spec.reference.name
         if is_behind(run, window) and not reference and not spec.all_known_when_complete:
-            refused = run.due_at(window) > first and (room < 1 or too_old(run, window))
+            refused = run.due_at(window) > first_look and (room < 1 or too_old(run, window))
             refused = refused and not run.asked_for
-            if refused or left - to_come < spec.quiet_labels:
+            if refused or budget - to_come < spec.quiet_labels:
                 run.held.add(window.name)
                 continue
             room -= 1
         run.expected.add(window.name)
-        left -= spec.quiet_labels
+        budget -= spec.quiet_labels
 
 
 def _first_look(run: MonitorRun) -> datetime:
     """When the monitor was first looked at: what was due by then is its past, whichever run opens it."""
-    return min((one.opened for of in run.openings.values() for one in of), default=run.now)
+    return min((opening.opened for of in run.openings.values() for opening in of), default=run.now)
 
 
 def kept_from(run: MonitorRun, window: Window, *, further: bool) -> int:
@@ -99,13 +99,13 @@ def too_old(run: MonitorRun, window: Window) -> bool:
 
 def room_for_late(run: MonitorRun) -> int:
     """How many more late windows people may be given: of those that were opened late and not judged yet."""
-    first = {
-        name: next((one for one in current(run.openings[name]) if one.evaluation is not None), None)
+    openings = {
+        name: next((o for o in current(run.openings[name]) if o.evaluation is not None), None)
         for name in run.active if name not in run.standing
     }
     late = sum(
-        one is not None and one.opened > run.due_at(run.window(name)) + _BEHIND
-        for name, one in first.items()
+        opening is not None and opening.opened > run.due_at(run.window(name)) + _BEHIND
+        for name, opening in openings.items()
     )
     return run.spec.monitor.catch_up.newest - late
 
@@ -116,7 +116,7 @@ def labels_for_windows_to_come(run: MonitorRun) -> int:
     if not spec.monitor.reserve:
         return 0
     windows = [run.spec_of(window.name) for window in _to_come(run)]
-    return int(sum(one.monitor.reserve * one.quiet_labels for one in windows))
+    return int(sum(window_spec.monitor.reserve * window_spec.quiet_labels for window_spec in windows))
 
 
 def _to_come(run: MonitorRun) -> Iterator[Window]:
@@ -124,8 +124,8 @@ def _to_come(run: MonitorRun) -> Iterator[Window]:
     spec, month = run.spec, month_of(run)
     window = at(run.now - spec.settle, spec.kind, spec.zone)
     while f"{(due := run.due_at(window)):%Y-%m}" <= month:
-        there = run.spec_of(window.name).has(window)
-        if due > run.now and there and (spec.last is None or window.name <= spec.last.name):
+        in_stream = run.spec_of(window.name).has(window)
+        if due > run.now and in_stream and (spec.last is None or window.name <= spec.last.name):
             yield window
         window = window.next()
 
@@ -156,15 +156,15 @@ def is_passed_over(run: MonitorRun, window: Window) -> bool:
     if is_reference or not is_short(run, window) or left_this_month(run) < spec.quiet_labels:
         return False
     labelled = [
-        name for name, several in run.openings.items()
-        if name < window.name and any(one.evaluation is not None for one in several)
+        name for name, openings in run.openings.items()
+        if name < window.name and any(opening.evaluation is not None for opening in openings)
     ]
     if not labelled:
         return False
-    since, one = 1, run.window(max(labelled)).next()
-    while one.name < window.name:
-        since += run.spec_of(one.name).has(one)
-        one = one.next()
+    since, cursor = 1, run.window(max(labelled)).next()
+    while cursor.name < window.name:
+        since += run.spec_of(cursor.name).has(cursor)
+        cursor = cursor.next()
     return since < _windows_for_one(run, window) - _HALF_A_WINDOW
 
 

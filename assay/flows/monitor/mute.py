@@ -34,23 +34,23 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.history.words import news_of_place
 
 
-def mute(store: Store, name: str, *, until: datetime, reason: str, now: datetime) -> Mute:
+def mute(store: Store, name: str, *, until: datetime, reason: str, moment: datetime) -> Mute:
     """Mute a monitor's alerts, or change until when. Raises UnknownMonitor, BadInput for a past date."""
-    if until <= now:
+    if until <= moment:
         raise BadInput(f"{until:%Y-%m-%d %H:%M} UTC is past; name a moment to come")
     if not reason.strip():
         raise BadInput("a mute needs a reason: whoever looks for the alerts will want to know why")
-    return _change(store, name, until, reason, now)
+    return _change(store, name, until, reason, moment)
 
 
-def unmute(store: Store, name: str, *, now: datetime, reason: str = "") -> bool:
+def unmute(store: Store, name: str, *, moment: datetime, reason: str = "") -> bool:
     """End a mute; False if there is none. What was muted is summed up. Raises UnknownMonitor."""
     open_monitor(store, name)
     ledger = Ledger(store, layout.monitor_ledger(name))
-    ended = mute_at(retried(read_mutes)(ledger), now) is not None
+    ended = mute_at(retried(read_mutes)(ledger), moment) is not None
     if ended:
-        _change(store, name, None, reason, now)
-    end_mutes(read_run(store, name, now))
+        _change(store, name, None, reason, moment)
+    end_mutes(read_run(store, name, moment))
     return ended
 
 
@@ -62,19 +62,19 @@ def end_mutes(run: MonitorRun) -> None:
         return
     muted = retried(read_muted)(run.ledger)
     for ended in ended_mutes(mutes, run.now):
-        alerts = [one for one in muted if one.mute == ended.number]
+        alerts = [row for row in muted if row.mute == ended.number]
         if alerts:
             _sum_up(run, ended, alerts)
 
 
 def _sum_up(run: MonitorRun, ended: Mute, muted: Sequence[MutedAlert]) -> None:
-    choices, standing = run.alerts, _still_standing(run, [one.alert for one in muted])
+    choices, standing = run.alerts, _still_standing(run, [row.alert for row in muted])
     for alert in standing:
         raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
     if "muted" in choices.tell:
         severity = choices.severity.of("muted")
-        said = [*(alert.subject for alert in standing), *_still_without(run, [one.alert for one in muted])]
-        summary = summary_alert(run.spec.name, ended, muted, said, severity)
+        lines = [*(alert.subject for alert in standing), *_still_without(run, [row.alert for row in muted])]
+        summary = summary_alert(run.spec.name, ended, muted, lines, severity)
         raise_alert(run.ledger, owned_alert(summary, run.spec.ownership), run.now)
 
 
@@ -84,12 +84,12 @@ def _still_standing(run: MonitorRun, muted: Sequence[Alert]) -> list[Alert]:
     Where its own key was muted an alert is raised under another one. One that is told anyway, of a later
     window, is among them under its own key: raising it again changes nothing.
     """
-    incidents = {(one.kind, one.group) for one in muted if one.kind != "recovery"}
-    keys = {one.key for one in muted}
-    there = [*(alert for alert, _ in standing_breaches(run)), *unusual_alerts(run)]
+    incidents = {(alert.kind, alert.group) for alert in muted if alert.kind != "recovery"}
+    keys = {alert.key for alert in muted}
+    alerts = [*(alert for alert, _ in standing_breaches(run)), *unusual_alerts(run)]
     return [
         replace(alert, key=f"{alert.key}-unmuted") if alert.key in keys else alert
-        for alert in there if (alert.kind, alert.group) in incidents
+        for alert in alerts if (alert.kind, alert.group) in incidents
     ]
 
 
@@ -97,7 +97,7 @@ def standing_breaches(run: MonitorRun) -> Iterator[tuple[Alert, str]]:
     """The alerts of the breaches that stand, of the newest window that each was called or confirmed in, each
     with its first window."""
     newest = run.verdicts[-1] if run.verdicts else None
-    for segment in [] if newest is None else [one.segment for one in (newest.overall, *newest.segments)]:
+    for segment in [] if newest is None else [place.segment for place in (newest.overall, *newest.segments)]:
         certain = last_certain(run.verdicts, segment)
         if certain is not None and certain.verdict == "breach":
             verdict = next(v for v in reversed(run.verdicts) if certain in (v.overall, *v.segments))
@@ -112,20 +112,20 @@ def _still_without(run: MonitorRun, muted: Sequence[Alert]) -> Iterator[str]:
             name for name, states in sorted(run.states.items())
             if (standing := standing_state(states)) is not None and standing.state == state
         ]
-        if windows and any(one.kind == kind for one in muted):
+        if windows and any(alert.kind == kind for alert in muted):
             listed = ", ".join(windows[:3]) + (", ..." if len(windows) > 3 else "")
             yield f"{plural(len(windows), 'window')} {state}: {listed}"
 
 
-def _change(store: Store, name: str, until: datetime | None, reason: str, now: datetime) -> Mute:
+def _change(store: Store, name: str, until: datetime | None, reason: str, moment: datetime) -> Mute:
     open_monitor(store, name)
     ledger = Ledger(store, layout.monitor_ledger(name))
     before = retried(read_mutes)(ledger)
     if before and (before[-1].until, before[-1].reason) == (until, reason.strip()):
         return before[-1]   # said twice, or a command that was cut off and is run again
-    wanted = Mute(number=len(before) + 1, until=until, reason=reason.strip(), at=now)
-    winner = _put(ledger, wanted)
-    if (winner.until, winner.reason) != (wanted.until, wanted.reason):
+    new_mute = Mute(number=len(before) + 1, until=until, reason=reason.strip(), at=moment)
+    winner = _put(ledger, new_mute)
+    if (winner.until, winner.reason) != (new_mute.until, new_mute.reason):
         raise BadInput(f"{name}: somebody else muted or unmuted it at the same moment; look, and try again")
     return winner
 

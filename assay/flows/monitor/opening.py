@@ -76,30 +76,30 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     read.
     """
     spec, before = run.spec_of(window.name), list(run.openings.get(window.name, ()))
-    known = known_profiles(run.versions, window, run.openings)
-    seen = _traffic(run, window, next(iter(known.values()), None))
+    profiles = known_profiles(run.versions, window, run.openings)
+    traffic = _traffic(run, window, next(iter(profiles.values()), None))
     complete = outcomes_due(run, window)
-    if before and seen.content == before[-1].content and not complete:
+    if before and traffic.content == before[-1].content and not complete:
         return None
     apart = unusual_signals(run.openings, run.responses)
-    found = signals_of_traffic(run.versions, window, seen.profile, known, apart) + _expected_beyond(
-        run, window, seen.profile, known
+    signals = signals_of_traffic(run.versions, window, traffic.profile, profiles, apart) + _expected_beyond(
+        run, window, traffic.profile, profiles
     )
     replaced = before[-1].replaced + 1 if before else 0
-    again = "outcomes complete" if complete else "late predictions"
-    why = again if before else _why(found, _standing_before(apart, known, window))
-    sizing = size_for(run.versions, window.name, run.verdicts) if why == "quiet" else None
+    repeat_reason = "outcomes complete" if complete else "late predictions"
+    reason = repeat_reason if before else _why(signals, _standing_before(apart, profiles, window))
+    sizing = size_for(run.versions, window.name, run.verdicts) if reason == "quiet" else None
     quiet = spec.quiet_labels if sizing is None else sizing.labels
-    wanted = quiet if why == "quiet" else spec.budget.labels
+    labels = quiet if reason == "quiet" else spec.budget.labels
     name = f"{spec.name}-{window.name}" + (f"-r{replaced}" if replaced else "")
     inherits, carry = _inherits(run, window), spec.monitor.carry_over
-    if why == "outcomes complete" and spec.starts_warm:
+    if reason == "outcomes complete" and spec.starts_warm:
         inherits, carry = current(before)[-1].evaluation, 1.0   # the same items: their labels count in full
     wanted_opening = Opening(
         window=window.name, number=len(before) + 1, replaced=replaced, evaluation=name,
-        labels=min(wanted, seen.rows), inherits=inherits, carry=carry if inherits else 0.0,
-        content=seen.content, files=seen.files, month=month_of(run), why=why, opened=run.now,
-        signals=tuple(found), sizing=sizing, profile=seen.profile,
+        labels=min(labels, traffic.rows), inherits=inherits, carry=carry if inherits else 0.0,
+        content=traffic.content, files=traffic.files, month=month_of(run), why=reason, opened=run.now,
+        signals=tuple(signals), sizing=sizing, profile=traffic.profile,
         outcomes=outcomes_then(run, window, complete=complete),
     )
     if window.name in run.held:
@@ -107,26 +107,26 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
             wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="catching up",
             sizing=None,
         ))
-    if why in ("first", "quiet") and is_passed_over(run, window):
+    if reason in ("first", "quiet") and is_passed_over(run, window):
         return _put(run.ledger, replace(
             wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="spread", sizing=None,
         ))
     if not complete:
         behind = is_behind(run, window)
-        keep = kept_from(run, window, further=behind or why == "quiet")
+        keep = kept_from(run, window, further=behind or reason == "quiet")
         # a quiet window on time has its own `quiet_labels` before those of windows to come
-        own = max(kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels)
-        if why == "first" and is_short(run, window):
-            keep = own
-        return _create(run, wanted_opening, keep if behind else min(keep, own))
+        reserve = max(kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels)
+        if reason == "first" and is_short(run, window):
+            keep = reserve
+        return _create(run, wanted_opening, keep if behind else min(keep, reserve))
     return _open_complete(run, window, replace(wanted_opening, contradicted=contradicted(run, window)))
 
 
-def _open_complete(run: MonitorRun, window: Window, wanted: Opening) -> Opening:
+def _open_complete(run: MonitorRun, window: Window, draft: Opening) -> Opening:
     """Where the outcomes say everything nobody is asked, so the month's budget does not matter."""
     if not run.spec_of(window.name).all_known_when_complete:
-        return _create(run, wanted)
-    opening = _put(run.ledger, replace(wanted, labels=1, inherits=None, carry=0.0))
+        return _create(run, draft)
+    opening = _put(run.ledger, replace(draft, labels=1, inherits=None, carry=0.0))
     _log.info("%s, window %s: outcomes complete", run.spec.name, window.name)
     return opening
 
@@ -144,31 +144,31 @@ def _traffic(run: MonitorRun, window: Window, like: Profile | None) -> WindowTra
     spec = run.spec_of(window.name)
     of_window = spec.evaluation(window, spec.name, 1, None, 0)
     try:
-        seen = read_traffic(of_window, like, run.workers)
+        traffic = read_traffic(of_window, like, run.workers)
     except NoRows as error:
         raise NothingToJudge("empty", str(error), files_digest(of_window)) from None
-    least = spec.monitor.least_items
-    if seen.rows < least:
-        found = f"{plural(seen.rows, 'item')}, and monitor.least_items asks for {least:,}"
-        raise NothingToJudge("small", found, seen.files)
-    return seen
+    minimum = spec.monitor.least_items
+    if traffic.rows < minimum:
+        text = f"{plural(traffic.rows, 'item')}, and monitor.least_items asks for {minimum:,}"
+        raise NothingToJudge("small", text, traffic.files)
+    return traffic
 
 
 def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
-    wanted = verdict.labels_to_decide
-    if wanted is None or not run.buys or not may_follow_up(run, verdict):
+    labels = verdict.labels_to_decide
+    if labels is None or not run.buys or not may_follow_up(run, verdict):
         return None
     keep = kept_from(run, run.window(verdict.window), further=True)
     if left_this_month(run) - keep < 1:
         return None
     spec, of_window = run.spec_of(verdict.window), run.openings[verdict.window]
-    first = next(one for one in current(of_window) if one.evaluation is not None)
+    first_opening = next(opening for opening in current(of_window) if opening.evaluation is not None)
     return _create(run, Opening(
-        window=verdict.window, number=len(of_window) + 1, replaced=first.replaced,
-        evaluation=first.evaluation, inherits=None, carry=0.0,
-        labels=min(wanted, spec.budget.labels), content=first.content, files=first.files,
-        month=month_of(run), why="follow-up", opened=run.now, outcomes=first.outcomes,
+        window=verdict.window, number=len(of_window) + 1, replaced=first_opening.replaced,
+        evaluation=first_opening.evaluation, inherits=None, carry=0.0,
+        labels=min(labels, spec.budget.labels), content=first_opening.content, files=first_opening.files,
+        month=month_of(run), why="follow-up", opened=run.now, outcomes=first_opening.outcomes,
     ), keep)
 
 
@@ -179,7 +179,7 @@ def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
     watch, window = run.spec_of(verdict.window).monitor, run.window(verdict.window)
     if run.now > run.due_at(window) + timedelta(days=watch.follow_up_days):
         return False
-    got = [one for one in current(run.openings[verdict.window]) if one.evaluation is not None]
+    got = [opening for opening in current(run.openings[verdict.window]) if opening.evaluation is not None]
     return len(got) <= watch.follow_ups
 
 
@@ -189,21 +189,21 @@ def label_later(run: MonitorRun) -> bool:
     A window that somebody named may be of any age; one that was named alone need leave nothing for others.
     """
     asked_for = run.asked_for
-    for name in reversed([one for one in run.active if not asked_for or one in asked_for]):
+    for name in reversed([candidate for candidate in run.active if not asked_for or candidate in asked_for]):
         openings, window = current(run.openings[name]), run.window(name)
-        if name in run.done.failed or any(one.evaluation is not None for one in openings):
+        if name in run.done.failed or any(opening.evaluation is not None for opening in openings):
             continue
         spec, keep = run.spec_of(name), 0 if len(asked_for) == 1 else kept_from(run, window, further=True)
-        left, last = left_this_month(run) - keep, openings[-1]
+        budget, base = left_this_month(run) - keep, openings[-1]
         refused = not asked_for and (too_old(run, window) or room_for_late(run) < 1)
-        if refused or left < spec.quiet_labels:
+        if refused or budget < spec.quiet_labels:
             continue
         inherits = _inherits(run, window)
         profile = _profile(openings)
         rows = spec.quiet_labels if profile is None else profile.rows
         opening = _create(run, replace(
-            last, number=len(run.openings[name]) + 1,
-            evaluation=f"{spec.name}-{name}" + (f"-r{last.replaced}" if last.replaced else ""),
+            base, number=len(run.openings[name]) + 1,
+            evaluation=f"{spec.name}-{name}" + (f"-r{base.replaced}" if base.replaced else ""),
             labels=min(spec.quiet_labels, rows), inherits=inherits,
             carry=spec.monitor.carry_over if inherits else 0.0, month=month_of(run), why="labelled later",
             opened=run.now, signals=(), sizing=None, profile=None,
@@ -213,16 +213,16 @@ def label_later(run: MonitorRun) -> bool:
     return False
 
 
-def _create(run: MonitorRun, wanted: Opening, keep: int = 0) -> Opening:
+def _create(run: MonitorRun, draft: Opening, keep: int = 0) -> Opening:
     """Put an opening, with no more labels than the month has left; without an evaluation if it has none.
 
     keep: labels of the month that it leaves alone
     """
-    got = _claimed(run, wanted, keep)
+    got = _claimed(run, draft, keep)
     if got < 1:
-        affordable = replace(wanted, evaluation=None, labels=0, inherits=None, carry=0.0)
+        affordable = replace(draft, evaluation=None, labels=0, inherits=None, carry=0.0)
     else:
-        affordable = replace(wanted, labels=got)
+        affordable = replace(draft, labels=got)
     opening = _put(run.ledger, affordable)
     labels = plural(opening.labels, "label")
     _log.info("%s, window %s: %s, %s", run.spec.name, opening.window, opening.why, labels)
@@ -230,22 +230,22 @@ def _create(run: MonitorRun, wanted: Opening, keep: int = 0) -> Opening:
 
 
 @effect("claim-labels")
-def _claimed(run: MonitorRun, wanted: Opening, keep: int) -> int:
+def _claimed(run: MonitorRun, draft: Opening, keep: int) -> int:
     """The labels that an opening gets of its month, claimed so that no other run spends them too."""
-    place = (wanted.window, wanted.number)
+    place = (draft.window, draft.number)
     while True:
-        claims = read_claims(run.ledger, wanted.month)
-        mine = next((one for one in claims if (one.window, one.opening) == place), None)
-        if mine is not None:
-            return mine.labels
+        claims = read_claims(run.ledger, draft.month)
+        own_claim = next((claim for claim in claims if (claim.window, claim.opening) == place), None)
+        if own_claim is not None:
+            return own_claim.labels
         # openings that others are about to write, or wrote since this run began
-        unknown = sum(one.labels for one in claims if len(run.openings.get(one.window, ())) < one.opening)
-        left = left_this_month(run) - unknown - keep
-        if left < 1:
+        unknown = sum(c.labels for c in claims if len(run.openings.get(c.window, ())) < c.opening)
+        budget = left_this_month(run) - unknown - keep
+        if budget < 1:
             return 0
         create_claim(run.ledger, Claim(
-            month=wanted.month, number=len(claims) + 1, window=wanted.window, opening=wanted.number,
-            labels=min(wanted.labels, left),
+            month=draft.month, number=len(claims) + 1, window=draft.window, opening=draft.number,
+            labels=min(draft.labels, budget),
         ))
 
 
@@ -261,14 +261,14 @@ def _why(measured: Sequence[Signal], standing: Collection[str]) -> str:
     """standing: signals that were raised in the window before already, whose labels say what they mean."""
     if not measured:
         return "first"
-    return "quiet" if is_quiet([one for one in measured if one.name not in standing]) else "suspicious"
+    return "quiet" if is_quiet([s for s in measured if s.name not in standing]) else "suspicious"
 
 
 def _standing_before(
-    apart: Mapping[str, frozenset[str]], known: Mapping[str, Profile], window: Window
+    apart: Mapping[str, frozenset[str]], profiles: Mapping[str, Profile], window: Window
 ) -> frozenset[str]:
     """The signals that were raised in the newest window before this one."""
-    before = max((name for name in known if name < window.name), default=None)
+    before = max((name for name in profiles if name < window.name), default=None)
     return frozenset() if before is None else apart.get(before, frozenset())
 
 
@@ -299,18 +299,20 @@ def known_profiles(
 
 
 def signals_of_traffic(
-    versions: Versions, window: Window, profile: Profile, known: Mapping[str, Profile],
+    versions: Versions, window: Window, profile: Profile, profiles: Mapping[str, Profile],
     apart: Mapping[str, frozenset[str]],
 ) -> list[Signal]:
     """The signals of a window against earlier ones of the same model.
 
-    known   their profiles (`known_profiles`)
+    profiles   their profiles (`known_profiles`)
     apart   what was unusual about them (`unusual_signals`)
     """
     spec = versions.of(window.name).spec
     before = [
-        Watched(profile=known[name], seasons=seasons(spec.window(name)), apart=apart.get(name, frozenset()))
-        for name in known if name < window.name
+        Watched(
+            profile=profiles[name], seasons=seasons(spec.window(name)), apart=apart.get(name, frozenset())
+        )
+        for name in profiles if name < window.name
     ]
     new = Watched(profile=profile, seasons=seasons(window))
     watch, offered = spec.monitor, spec.labels.offered
@@ -325,38 +327,38 @@ def unusual_signals(
 ) -> dict[str, frozenset[str]]:
     """Window -> the signals that were raised in it, and that nobody has said are ordinary."""
     accepted = {
-        (window, signal) for one in responses if one.action == "acknowledge"
-        for window in one.windows for signal in one.signals
+        (window, signal) for response in responses if response.action == "acknowledge"
+        for window in response.windows for signal in response.signals
     }
     return {
         window: frozenset(
-            one.name for one in signals_of(several) if one.raised and (window, one.name) not in accepted
+            s.name for s in signals_of(of_window) if s.raised and (window, s.name) not in accepted
         )
-        for window, several in openings.items()
+        for window, of_window in openings.items()
     }
 
 
 def _expected_beyond(
-    run: MonitorRun, window: Window, profile: Profile, known: Mapping[str, Profile]
+    run: MonitorRun, window: Window, profile: Profile, profiles: Mapping[str, Profile]
 ) -> list[Signal]:
     """Whether the probabilities, corrected by their record, expect this window beyond a fixed limit."""
     limit, standing = run.spec_of(window.name).limit, run.standing
     if profile.expected is None or limit is None:
         return []
     before = [
-        (known[name].expected, standing[name].overall.drawn)
-        for name in sorted(known) if name < window.name and name in standing
+        (profiles[name].expected, standing[name].overall.drawn)
+        for name in sorted(profiles) if name < window.name and name in standing
     ]
-    told = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
-    if len(told) < run.spec_of(window.name).monitor.signal_windows:
+    pairs = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
+    if len(pairs) < run.spec_of(window.name).monitor.signal_windows:
         return []
     fixed = fixed_watched(limit.min, limit.max)
-    return beyond_limit(expectation(profile.expected, told[-FURTHEST:]), fixed)
+    return beyond_limit(expectation(profile.expected, pairs[-FURTHEST:]), fixed)
 
 
 def _profile(openings: Sequence[Opening]) -> Profile | None:
     """Of a window's newest predictions."""
-    return next((one.profile for one in reversed(openings) if one.profile is not None), None)
+    return next((opening.profile for opening in reversed(openings) if opening.profile is not None), None)
 
 
 # Labels that come by themselves: which of a window are there, and when they are complete.
@@ -380,22 +382,22 @@ def outcomes_then(
 
     A source of which no file is there yet is waited for; once they should be complete it is an error.
     """
-    asked = run.spec_of(window.name).outcomes
-    if asked is None:
+    outcomes = run.spec_of(window.name).outcomes
+    if outcomes is None:
         return None
     if complete:
         return "complete"
-    return "arrived" if is_there(window.fill(asked.source)) else None
+    return "arrived" if is_there(window.fill(outcomes.source)) else None
 
 
 def contradicted(run: MonitorRun, window: Window) -> tuple[str, ...]:
     """The items of a window that people gave another label than their outcome: what happened holds."""
-    said: dict[str, int] = {}
+    labels: dict[str, int] = {}
     for opening in current(run.openings.get(window.name, ())):
         if opening.evaluation is not None:
-            said |= labels_by_item(run.of_evaluation(opening.evaluation))
-    if not said:
+            labels |= labels_by_item(run.of_evaluation(opening.evaluation))
+    if not labels:
         return ()
     spec = run.spec_of(window.name).evaluation(window, run.spec.name, 1, None, 0, "complete")
-    found = outcomes_of(spec, said.keys())
-    return tuple(sorted(item_id for item_id, label in found.items() if label != said[item_id]))
+    outcomes = outcomes_of(spec, labels.keys())
+    return tuple(sorted(item_id for item_id, label in outcomes.items() if label != labels[item_id]))

@@ -67,10 +67,10 @@ class Tick:
     def summary(self) -> str:
         """One line that counts what the run did: evaluations and follow-ups opened, verdicts, and windows
         that wait, failed, are not there yet or are left out; "nothing is due" where all counts are zero."""
-        asked = [one for one in self.opened if one.evaluation is not None]
-        follow_ups = sum(one.why == "follow-up" for one in asked)
-        opened = len(asked) - follow_ups
-        said = [
+        openings = [opening for opening in self.opened if opening.evaluation is not None]
+        follow_ups = sum(opening.why == "follow-up" for opening in openings)
+        opened = len(openings) - follow_ups
+        parts = [
             f"{plural(opened, 'evaluation')} opened" if opened else "",
             plural(follow_ups, "follow-up") if follow_ups else "",
             plural(len(self.verdicts), "verdict") if self.verdicts else "",
@@ -79,7 +79,7 @@ class Tick:
             f"{plural(len(self.awaited), 'window')} not there yet" if self.awaited else "",
             f"{plural(len(self.left_out), 'window')} left out" if self.left_out else "",
         ]
-        return ", ".join(text for text in said if text) or "nothing is due"
+        return ", ".join(text for text in parts if text) or "nothing is due"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +149,8 @@ class MonitorRun:
     def is_late(self, window: Window) -> bool:
         """Whether changes of a window's predictions are no longer looked for, because `monitor.late_days`
         have passed since it was due. A window that a person named in a backfill is never late."""
-        named = self.never_late and window.name in self.asked_for
-        return not named and self.now > self.late_from(window)
+        is_exempt = self.never_late and window.name in self.asked_for
+        return not is_exempt and self.now > self.late_from(window)
 
     @property
     def active(self) -> list[str]:
@@ -180,12 +180,12 @@ class MonitorRun:
             if isinstance(error, StoreError) and not isinstance(error, KeyMissing | DamagedRecord):
                 raise     # of no window: to go on with others would decide them in another order
             _log.error("%s, window %s: %s", self.spec.name, window, error)
-            why = str(error)
+            reason = str(error)
         except Exception as error:
             _log.exception("%s, window %s: unexpected error", self.spec.name, window)
-            why = str(Unforeseen.from_error(error))
-        self.done.failed[window] = why
-        self.found[window] = Found(state="failed", why=why)
+            reason = str(Unforeseen.from_error(error))
+        self.done.failed[window] = reason
+        self.found[window] = Found(state="failed", why=reason)
         return False
 
     def add_opening(self, opening: Opening) -> None:
@@ -202,9 +202,9 @@ class MonitorRun:
         """
         winner = _write_verdict(self.ledger, verdict)
         if winner.window != verdict.window:
-            known = read_known(self.store, self.spec.name, self.versions, self.now, {verdict.window})
-            self.ledger, self.keys, self.entries = known.ledger, known.keys, known.entries
-            self.settled &= known.settled
+            known_keys = read_known(self.store, self.spec.name, self.versions, self.now, {verdict.window})
+            self.ledger, self.keys, self.entries = known_keys.ledger, known_keys.keys, known_keys.entries
+            self.settled &= known_keys.settled
             self.openings = retried(read_openings)(self.ledger, self.keys)
             self.verdicts = retried(read_verdicts)(self.ledger, self.keys)
             return
@@ -215,7 +215,7 @@ class MonitorRun:
 
     def tell(self, verdict: WindowVerdict) -> None:
         """Raise the alerts of a verdict, unless they were raised before."""
-        signals, reasons = self.signals(verdict.window), {one.number: one.reason for one in self.versions.all}
+        signals, reasons = self.signals(verdict.window), {v.number: v.reason for v in self.versions.all}
         tell(self.ledger, self.spec, verdict, self.verdicts, self.now, signals, reasons)
 
     def signals(self, window: str) -> tuple[Signal, ...]:
@@ -224,7 +224,7 @@ class MonitorRun:
         return signals_of(self.openings.get(window, ()))
 
 
-def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -> MonitorRun:
+def read_run(store: Store, name: str, moment: datetime, also: Iterable[str] = ()) -> MonitorRun:
     """Begin a run; also: windows that are looked at, settled or not.
 
     Raises UnknownMonitor, and DamagedRecord for a spec that is not what it was: nothing is judged by it.
@@ -234,14 +234,14 @@ def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -
     versions, also = open_monitor(store, name), frozenset(also)
     newest = layout.monitor_version(ledger.name, versions.all[-1].number)   # the first is spec.json
     retried(refuse_changed)(ledger, layout.spec(ledger.name), newest)
-    known = read_known(store, name, versions, now, also)
+    known_keys = read_known(store, name, versions, moment, also)
     return MonitorRun(
-        store=store, ledger=known.ledger, versions=versions, now=now, done=Tick(monitor=name),
-        keys=known.keys, settled=known.settled, entries=known.entries,
-        openings=retried(read_openings)(known.ledger, known.keys),
-        verdicts=retried(read_verdicts)(known.ledger, known.keys),
-        states=retried(read_states)(known.ledger, known.keys),
-        responses=retried(read_responses)(known.ledger),
+        store=store, ledger=known_keys.ledger, versions=versions, now=moment, done=Tick(monitor=name),
+        keys=known_keys.keys, settled=known_keys.settled, entries=known_keys.entries,
+        openings=retried(read_openings)(known_keys.ledger, known_keys.keys),
+        verdicts=retried(read_verdicts)(known_keys.ledger, known_keys.keys),
+        states=retried(read_states)(known_keys.ledger, known_keys.keys),
+        responses=retried(read_responses)(known_keys.ledger),
     )
 
 
@@ -278,30 +278,30 @@ class KnownKeys:
 
 @retried
 def read_known(
-    store: Store, name: str, versions: Versions, now: datetime, also: Iterable[str] = ()
+    store: Store, name: str, versions: Versions, moment: datetime, also: Iterable[str] = ()
 ) -> KnownKeys:
     """The keys of a monitor; also: windows that are looked at, settled or not."""
     ledger = Ledger(store, layout.monitor_ledger(name))
     entries = find_kept(ledger)
-    kept = entries.newest
-    if kept is None:
+    memo = entries.newest
+    if memo is None:
         remembering = Ledger(Remembering(store), ledger.name)
         return KnownKeys(ledger=remembering, keys=_written(ledger), settled=set(), entries=entries)
-    records = kept.records
+    records = memo.records
     ledger = Ledger(Remembering(store, records), ledger.name)
     keys = {*records}
-    again = set(also)
-    for verdict in _later_verdicts(ledger, kept.verdicts, keys):
-        again.add(verdict.window)
-    calendar = {window.name for window in due_windows(versions, now)}
-    for window in ((calendar | kept.others) - kept.settled) | again:
+    revisits = set(also)
+    for verdict in _later_verdicts(ledger, memo.verdicts, keys):
+        revisits.add(verdict.window)
+    calendar = {window.name for window in due_windows(versions, moment)}
+    for window in ((calendar | memo.others) - memo.settled) | revisits:
         keys.update(ledger.keys(layout.monitor_window(ledger.name, window)))
-    return KnownKeys(ledger=ledger, keys=keys, settled=set(kept.settled - again), entries=entries)
+    return KnownKeys(ledger=ledger, keys=keys, settled=set(memo.settled - revisits), entries=entries)
 
 
-def _later_verdicts(ledger: Ledger, last: int, keys: set[str]) -> Iterator[WindowVerdict]:
+def _later_verdicts(ledger: Ledger, last_number: int, keys: set[str]) -> Iterator[WindowVerdict]:
     """Verdicts with higher numbers than the last; their keys are added."""
-    for number in count(last + 1):
+    for number in count(last_number + 1):
         key = layout.monitor_verdict(ledger.name, number)
         if not ledger.exists(key):
             return
@@ -309,12 +309,12 @@ def _later_verdicts(ledger: Ledger, last: int, keys: set[str]) -> Iterator[Windo
         yield get_record(ledger, key, WindowVerdict)
 
 
-def due_windows(versions: Versions, now: datetime) -> list[Window]:
+def due_windows(versions: Versions, moment: datetime) -> list[Window]:
     """The windows that are due, without those that the stream does not have."""
     # a version may ask for a longer wait; each window waits as its own does
     return [
-        window for window in due(versions.all[0].spec.first, versions.newest.last, now, timedelta(0))
-        if (spec := versions.of(window.name).spec).has(window) and ended(window, spec.settle, now)
+        window for window in due(versions.all[0].spec.first, versions.newest.last, moment, timedelta(0))
+        if (spec := versions.of(window.name).spec).has(window) and ended(window, spec.settle, moment)
     ]
 
 

@@ -20,7 +20,7 @@ from assay.tasks.ledger.stores.store import Store
 _log = logging.getLogger("assay.monitor")
 
 
-def tell_silence(store: Store, *, now: datetime) -> list[str]:
+def tell_silence(store: Store, *, moment: datetime) -> list[str]:
     """Raise the alert of every monitor in the store that is silent; their names.
 
     A monitor that cannot be read is logged, and holds up no other.
@@ -28,7 +28,7 @@ def tell_silence(store: Store, *, now: datetime) -> list[str]:
     silent = []
     for name in retried(monitors)(store):
         try:
-            if tell_if_silent(read_run(store, name, now)):
+            if tell_if_silent(read_run(store, name, moment)):
                 silent.append(name)
         except AssayError as error:
             _log.error("%s: cannot be looked at: %s", name, error)
@@ -46,8 +46,8 @@ def tell_if_silent(run: MonitorRun) -> bool:
     since = run.due_at(run.window(waiting[0]))
     if run.now - since <= allowed:
         return False
-    last = max((name for name in run.standing if name < waiting[0]), default=None)
-    alert = silence_alert(run.spec.name, run.alerts.severity.of("silent"), last, waiting, since, run.now)
+    last_name = max((name for name in run.standing if name < waiting[0]), default=None)
+    alert = silence_alert(run.spec.name, run.alerts.severity.of("silent"), last_name, waiting, since, run.now)
     raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
     return True
 

@@ -30,16 +30,16 @@ _LAST = ("failed", "stale")   # for as long as they last; the others can be mend
 def write_states(run: MonitorRun, windows: Iterable[str]) -> None:
     """Write what changed in the state of windows that were just looked at."""
     for window in windows:
-        now = run.found.get(window) or _of_openings(run, window)
+        news = run.found.get(window) or _of_openings(run, window)
         states = run.states.get(window, [])
         before = standing_state(states)
-        if now is None and before is None:
+        if news is None and before is None:
             continue
-        if now is not None and before is not None and (now.state, now.why) == (before.state, before.why):
+        if news is not None and before is not None and (news.state, news.why) == (before.state, before.why):
             continue
         changed = WindowState(
-            window=window, number=len(states) + 1, at=run.now, state=now.state if now else "cleared",
-            why=now.why if now else "", files=now.files if now else "",
+            window=window, number=len(states) + 1, at=run.now, state=news.state if news else "cleared",
+            why=news.why if news else "", files=news.files if news else "",
         )
         run.states[window] = [*states, _put_state(run.ledger, changed)]
         run.keys.add(layout.window_state(run.ledger.name, window, changed.number))
@@ -53,9 +53,9 @@ def tell_states(run: MonitorRun) -> None:
             continue
         begun_today = {
             window for window, states in run.states.items()
-            if any(one.state == state and one.at.date() == run.now.date() for one in states)
+            if any(change.state == state and change.at.date() == run.now.date() for change in states)
         }
-        told = [
+        entries = [
             StandingState(
                 window=window, since=_since(run.states[window]),
                 why=standing.why + (run.answered.get(window, "") if state == "stale" else ""),
@@ -66,8 +66,8 @@ def tell_states(run: MonitorRun) -> None:
             and (window in begun_today or state in _LAST or run.now <= _mendable_until(run, window))
         ]
         severity = alerts.severity.of(kind)
-        if told:
-            _raise(run, daily_alert(run.spec.name, kind, severity, told, begun_today, run.now))
+        if entries:
+            _raise(run, daily_alert(run.spec.name, kind, severity, entries, begun_today, run.now))
         elif "recovery" in alerts.tell and (ended := _last_end(run, state)) is not None:
             since, end = ended
             _raise(run, ended_alert(run.spec.name, kind, severity, end.window, end.number, since, end.at))
@@ -105,7 +105,7 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
             )
         return Found(state="unlabelled", why=f"the labels of {openings[-1].month} were spent")
     allowed = timedelta(days=run.spec.monitor.stale_days)
-    waiting = [one for one in openings if one.evaluation in run.done.waiting]
+    waiting = [opening for opening in openings if opening.evaluation in run.done.waiting]
     if waiting and run.now - waiting[-1].opened > allowed:
         since = f"{waiting[-1].opened:%Y-%m-%d %H:%M} UTC"
         return Found(state="stale", why=f"opened on {since} and not finished yet")
@@ -115,10 +115,10 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
 def _since(states: list[WindowState]) -> datetime:
     """Since when the last state has lasted, whatever its reason."""
     since = states[-1].at
-    for one in reversed(states):
-        if one.state != states[-1].state:
+    for change in reversed(states):
+        if change.state != states[-1].state:
             break
-        since = one.at
+        since = change.at
     return since
 
 

@@ -29,12 +29,12 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 def tell(
     ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict],
-    now: datetime | None = None, signals: Sequence[Signal] = (), reasons: Mapping[int, str] | None = None,
+    moment: datetime | None = None, signals: Sequence[Signal] = (), reasons: Mapping[int, str] | None = None,
 ) -> None:
     """Raise the alerts of a verdict, once.
 
     verdicts   all of the monitor, this one included
-    now        when they are raised
+    moment        when they are raised
     signals    of the window's predictions
     reasons    why the spec was changed, by version
     """
@@ -50,24 +50,24 @@ def tell(
         if kind is not None and kind in _choices(spec).tell:
             labelled = labelled or read_last_closed(Ledger(ledger.store, verdict.rests_on.evaluation))
             news = replace(news, labelled=labelled)
-            raise_alert(ledger, owned_alert(alert_of(spec, news, kind), spec.ownership), now)
+            raise_alert(ledger, owned_alert(alert_of(spec, news, kind), spec.ownership), moment)
 
 
 def news_of(verdict: WindowVerdict) -> JsonObject:
     """The payload of the event that tells of a verdict: window, verdict, estimate with interval, labels and
     measure. Where the monitor asks several questions, `questions` holds the same for each."""
     measured = verdict.overall.measured
-    several = verdict_by_question(verdict)
+    verdicts = verdict_by_question(verdict)
     return {
         "number": verdict.number, "window": verdict.window, "verdict": verdict.verdict,
         "reissue": verdict.reissue, "estimate": measured.value, "lower": measured.lower,
         "upper": measured.upper, "labels": measured.labels, "measure": verdict.measure,
         "said": value_in_words(measured),
-        **({} if not several[1:] else {"questions": [
-            {"question": one.overall.question, "measure": one.measure, "verdict": one.verdict,
-             "estimate": one.overall.measured.value, "lower": one.overall.measured.lower,
-             "upper": one.overall.measured.upper}
-            for one in several
+        **({} if not verdicts[1:] else {"questions": [
+            {"question": part.overall.question, "measure": part.measure, "verdict": part.verdict,
+             "estimate": part.overall.measured.value, "lower": part.overall.measured.lower,
+             "upper": part.overall.measured.upper}
+            for part in verdicts
         ]}),
     }
 

@@ -75,18 +75,18 @@ def open_due(run: MonitorRun, window: Window) -> bool:
 
     A new window without a file, or with too few predictions, is left out: `run.found` says why.
     """
-    known = list(run.openings.get(window.name, []))
+    openings = list(run.openings.get(window.name, []))
     opening = None
-    if not known:
+    if not openings:
         opening = _open_new(run, window)
         if opening is None:
             return False
-    elif _may_have_changed(run, window, known[-1]) or outcomes_due(run, window):
+    elif _may_have_changed(run, window, openings[-1]) or outcomes_due(run, window):
         opening = open_window(run, window)
     if opening is not None:
         run.add_opening(opening)
-        _stop_replaced(run, known, opening)
-    elif known and not run.is_late(window):
+        _stop_replaced(run, openings, opening)
+    elif openings and not run.is_late(window):
         _look_again(run, window.name)
     # a window opened later in the same run is compared with this one, and inherits its labels
     while advance_window(run, window.name):
@@ -122,9 +122,9 @@ def leave_out_again(run: MonitorRun, window: str) -> None:
         run.done.left_out[window] = f"{standing.state}: {standing.why}"
 
 
-def _leave_out(run: MonitorRun, window: str, found: Found) -> None:
-    run.found[window] = found
-    run.done.left_out[window] = f"{found.state}: {found.why}"
+def _leave_out(run: MonitorRun, window: str, state: Found) -> None:
+    run.found[window] = state
+    run.done.left_out[window] = f"{state.state}: {state.why}"
 
 
 def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
@@ -138,24 +138,24 @@ def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
         return standing.state == "missing"
 
 
-def _may_have_changed(run: MonitorRun, window: Window, last: Opening) -> bool:
+def _may_have_changed(run: MonitorRun, window: Window, last_opening: Opening) -> bool:
     """Whether the predictions must be read to know; by names, sizes and versions of the files."""
-    if last.evaluation is None or run.is_late(window):
+    if last_opening.evaluation is None or run.is_late(window):
         return False
     spec = run.spec_of(window.name)
-    return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) != last.files
+    return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) != last_opening.files
 
 
 def _look_again(run: MonitorRun, window: str) -> None:
     """Read the answers of finished evaluations once more: those that changed become a revision."""
-    names = [one.evaluation for one in current(run.openings[window]) if one.evaluation is not None]
+    names = [o.evaluation for o in current(run.openings[window]) if o.evaluation is not None]
     if names and is_finished(run.of_evaluation(names[0]), len(names) - 1):
         advance(run.store, names[0], look_again=True)
 
 
-def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) -> None:
+def _stop_replaced(run: MonitorRun, openings: Sequence[Opening], opening: Opening) -> None:
     """Take evaluations of replaced predictions off the list of open ones."""
-    for name in {one.evaluation for one in known if opening.replaced > one.replaced}:
+    for name in {entry.evaluation for entry in openings if opening.replaced > entry.replaced}:
         if name is not None:
             # it stays as it is in the ledger, and no verdict rests on it
             retried(leave_index)(run.of_evaluation(name))
@@ -172,7 +172,7 @@ def advance_window(run: MonitorRun, window: str) -> bool:
     Its evaluation is advanced. Once it is finished the window is judged, unless its verdict rests on just
     that; then an inconclusive verdict may buy a further batch.
     """
-    openings = [one for one in current(run.openings.get(window, [])) if one.evaluation is not None]
+    openings = [o for o in current(run.openings.get(window, [])) if o.evaluation is not None]
     if not openings or not _advance(run, openings):
         return False
     name, follow_ups = str(openings[0].evaluation), len(openings) - 1
@@ -180,10 +180,10 @@ def advance_window(run: MonitorRun, window: str) -> bool:
         run.done.waiting[name] = "the verdict on the reference window"
         return False
     ledger, standing = run.of_evaluation(name), run.standing.get(window)
-    there = standing and (
+    basis = standing and (
         standing.rests_on.evaluation, standing.rests_on.revision, standing.rests_on.follow_ups
     )
-    if standing is None or there != (name, revision_of(ledger), follow_ups):
+    if standing is None or basis != (name, revision_of(ledger), follow_ups):
         run.write(judge(run.versions, window, read_window_evidence(ledger, follow_ups), run.verdicts))
         return True
     run.tell(standing)   # a crash may have come between the two
@@ -204,9 +204,9 @@ def _advance(run: MonitorRun, openings: Sequence[Opening]) -> bool:
         return True
     if follow_ups == 0:
         spec = _spec_of(run, openings[0])
-        begin_evaluation(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
+        begin_evaluation(run.store, spec, clock=lambda: run.now, workers=run.workers, same_source=False)
     else:
-        buy_further(run.store, name, follow_ups, openings[-1].labels, now=lambda: run.now)
+        buy_further(run.store, name, follow_ups, openings[-1].labels, clock=lambda: run.now)
     standing = advance(run.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for
@@ -261,13 +261,13 @@ def keep_settled(run: MonitorRun) -> None:
     records |= {key: run.ledger.get(key) for key in run.ledger.keys(claims)}   # read again by every opening
     retried(write_kept)(
         Ledger(run.store, run.ledger.name), run.entries, verdicts=verdicts, settled=frozenset(settled),
-        others=frozenset(written - settled), records=records,
+        windows=frozenset(written - settled), records=records,
     )
 
 
 def _is_kept(key: str, verdicts: int) -> bool:
-    found = layout.monitor_verdict.match(key)
-    return found is None or found[1] <= verdicts
+    match = layout.monitor_verdict.match(key)
+    return match is None or match[1] <= verdicts
 
 
 def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
@@ -290,23 +290,23 @@ _log = logging.getLogger("assay.monitor")
 
 
 def tick(
-    store: Store, name: str, *, now: datetime, only: Sequence[str] = (), never_late: bool = False
+    store: Store, name: str, *, moment: datetime, only: Sequence[str] = (), never_late: bool = False
 ) -> Tick:
     """Do whatever is due.
 
-    now          what the clock says; windows, lateness and the month's budget depend on it
+    moment          what the clock says; windows, lateness and the month's budget depend on it
     only         names of windows: these alone, due or not
     never_late   look for changes of these however late it is
 
     Raises UnknownMonitor, BadInput for a window of another kind, and whatever the store raises.
     """
-    run = read_run(store, name, now, only)
+    run = read_run(store, name, moment, only)
     run.asked_for, run.never_late = frozenset(only), never_late
     if only:
         # they may be called settled, or be such as nobody else would look for
         forget_kept(Ledger(store, run.ledger.name))
     run.done.looked_at.extend(only)
-    windows = [run.window(one) for one in sorted(only)] if only else due_windows(run.versions, now)
+    windows = [run.window(key) for key in sorted(only)] if only else due_windows(run.versions, moment)
     names = {window.name for window in windows} - run.settled
     if len(only) != 1:
         shared_out(run, windows)
@@ -321,8 +321,8 @@ def tick(
             run.expected.discard(window.name)
         run.buys = True
         while True:
-            active = [one for one in run.active if not only or one in names]
-            while sum(_moved(run, one) for one in active if one not in run.through):
+            active = [key for key in run.active if not only or key in names]
+            while sum(_moved(run, key) for key in active if key not in run.through):
                 pass
             # a verdict may buy further labels, which may be there at once: newer windows first, and one by
             # one, so that a run that is cut off leaves nothing that the next one would decide otherwise
@@ -357,15 +357,15 @@ WINDOW_FLOW = "assay-window"
 
 def _withdrawn(run: MonitorRun) -> set[str]:
     """The windows that a clock ahead of time called missing, and that are still to come."""
-    found = {
+    windows = {
         name for name, states in run.states.items()
         if (wrong := standing_state(states)) is not None and wrong.state == "missing"
         and name not in run.openings and run.now < run.due_at(run.window(name))
     }
-    if found & run.settled:
-        run.settled -= found
+    if windows & run.settled:
+        run.settled -= windows
         forget_kept(Ledger(run.store, run.ledger.name))   # it calls them settled
-    return found
+    return windows
 
 
 def _moved(run: MonitorRun, window: str, *, buys: bool = False) -> bool:
@@ -381,21 +381,21 @@ def _buyer(run: MonitorRun, active: Sequence[str]) -> str | None:
     """The newest window that buys further labels, once it has."""
     waiting = {name for name, of in run.openings.items() if of and of[-1].evaluation in run.done.waiting}
     settled = run.through | waiting
-    return next((one for one in reversed(active) if one not in settled and _moved(run, one, buys=True)), None)
+    return next((w for w in reversed(active) if w not in settled and _moved(run, w, buys=True)), None)
 
 
-def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -> Tick:
+def advance_one_window(store: Store, name: str, window: str, *, moment: datetime) -> Tick:
     """Do what is due for one window that was opened: its predictions are not looked at again.
 
     Raises UnknownMonitor, and whatever the store raises.
     """
-    run = read_run(store, name, now, [window])
+    run = read_run(store, name, moment, [window])
     # other windows may have waited for the verdict on the reference
     is_reference = any(version.spec.reference.name == window for version in run.versions.all)
     windows = run.active if is_reference else [window]
     with with_workers(run):
-        for one in windows:
-            while run.attempt(one, partial(advance_window, run, one)):
+        for key in windows:
+            while run.attempt(key, partial(advance_window, run, key)):
                 pass
     write_states(run, windows)
     tell_states(run)
@@ -408,33 +408,33 @@ def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -
 # `judge_window_of`, so people hear of a breach at once. If that call is lost, the monitor's next scheduled
 # run judges the window.
 
-def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] = utc_now) -> Tick | None:
+def judge_window_of(store: Store, evaluation: str, clock: Callable[[], datetime] = utc_now) -> Tick | None:
     """Take the window of a finished evaluation as far as it goes; None if it belongs to no monitor.
 
     Raises whatever the store raises; a window that fails is named in the tick.
     """
-    found = retried(window_of)(store, evaluation)
-    if found is None:
+    owner = retried(window_of)(store, evaluation)
+    if owner is None:
         return None
-    monitor, window = found
-    done = advance_one_window(store, monitor, window, now=now())
+    monitor, window = owner
+    done = advance_one_window(store, monitor, window, moment=clock())
     if done.verdicts:
-        publish_history(store, monitor, Settings(), now())
+        publish_history(store, monitor, Settings(), clock())
     events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
     return done
 
 
-def record_failure_of(store: Store, evaluation: str, error: AssayError, now: datetime) -> bool:
+def record_failure_of(store: Store, evaluation: str, error: AssayError, moment: datetime) -> bool:
     """Note that the evaluation of a window failed, and tell people; False if it belongs to no monitor.
 
     Nothing is noted of a store or a desk that cannot be reached: sweeps try again.
     """
-    found = retried(window_of)(store, evaluation)
-    if found is None:
+    owner = retried(window_of)(store, evaluation)
+    if owner is None:
         return False
     if not isinstance(error, Unreachable):
-        monitor, window = found
-        run = read_run(store, monitor, now)
+        monitor, window = owner
+        run = read_run(store, monitor, moment)
         run.found[window] = Found(state="failed", why=str(error))
         write_states(run, [window])
         tell_states(run)
@@ -443,19 +443,19 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, now: dat
 
 # Windows of the past that somebody names: files that came too late for any run to look for them.
 
-def backfill(store: Store, name: str, *, first: str, last: str | None, now: datetime) -> Tick:
+def backfill(store: Store, name: str, *, from_window: str, to_window: str | None, moment: datetime) -> Tick:
     """Look at all windows of a monitor from one to another, however late it is; newest first for labels.
 
-    last    the last of them; the newest that is due unless given
+    to_window    the last of them; the newest that is due unless given
 
     Raises UnknownMonitor, and BadInput where no window of the monitor is meant.
     """
     versions = open_monitor(store, name)
-    due, spec = due_windows(versions, now), versions.newest
-    begin, end = spec.window(first).name, None if last is None else spec.window(last).name
+    due, spec = due_windows(versions, moment), versions.newest
+    begin, end = spec.window(from_window).name, None if to_window is None else spec.window(to_window).name
     chosen = [window.name for window in due if begin <= window.name and (end is None or window.name <= end)]
     if not chosen:
-        there = f"it has {due[0].name} to {due[-1].name}" if due else "none of its windows has ended yet"
+        extent = f"it has {due[0].name} to {due[-1].name}" if due else "none of its windows has ended yet"
         to = f" to {end}" if end is not None else ""
-        raise BadInput(f"{name}: no window from {begin}{to} is due; {there}")
-    return tick(store, name, now=now, only=chosen, never_late=True)
+        raise BadInput(f"{name}: no window from {begin}{to} is due; {extent}")
+    return tick(store, name, moment=moment, only=chosen, never_late=True)

@@ -35,8 +35,8 @@ class UnusualTraffic:
 
     def windows(self, order: Sequence[str]) -> tuple[str, ...]:
         """The windows in which any of them stands, of those in order of time."""
-        first = min(self.since.values())
-        return tuple(name for name in order if first <= name <= self.newest)
+        first_window = min(self.since.values())
+        return tuple(name for name in order if first_window <= name <= self.newest)
 
 
 def standing_signals(run: MonitorRun) -> list[UnusualTraffic]:
@@ -46,25 +46,25 @@ def standing_signals(run: MonitorRun) -> list[UnusualTraffic]:
         return []
     apart, newest = unusual_signals(run.openings, run.responses), order[-1]
     told_already = _FOLLOWS if COLLAPSE in apart[newest] else frozenset()
-    found = []
+    traffic = []
     for kind in _KINDS:
         raised = tuple(
-            one for one in signals_of(run.openings[newest])
-            if one.name in apart[newest] - told_already and (one.name == COLLAPSE) == (kind == COLLAPSE)
+            signal for signal in signals_of(run.openings[newest])
+            if signal.name in apart[newest] - told_already and (signal.name == COLLAPSE) == (kind == COLLAPSE)
         )
         if raised:
-            since = {one.name: _begun(one.name, order, apart) for one in raised}
-            found.append(UnusualTraffic(kind=kind, newest=newest, since=since, raised=raised))
-    return found
+            since = {signal.name: _begun(signal.name, order, apart) for signal in raised}
+            traffic.append(UnusualTraffic(kind=kind, newest=newest, since=since, raised=raised))
+    return traffic
 
 
 def windows_with_profile(run: MonitorRun) -> list[str]:
     """The windows of the newest model whose predictions were looked at, in order of time."""
-    last = max((name for name, several in run.openings.items() if any(one.profile for one in several)),
+    last_window = max((name for name, openings in run.openings.items() if any(o.profile for o in openings)),
                default=None)
-    if last is None:
+    if last_window is None:
         return []
-    return list(known_profiles(run.versions, run.window(last), run.openings))
+    return list(known_profiles(run.versions, run.window(last_window), run.openings))
 
 
 def _begun(signal: str, order: Sequence[str], apart: dict[str, frozenset[str]]) -> str:
@@ -89,17 +89,17 @@ def tell_signals(run: MonitorRun) -> None:
 def unusual_alerts(run: MonitorRun) -> list[Alert]:
     """The alerts of what is unusual about the newest window, as far as people want to hear of it: for each
     kind one for every window in which signals began."""
-    found, alerts = [], run.alerts
-    for one in standing_signals(run):
-        if one.kind not in alerts.tell:
+    new_alerts, alerts = [], run.alerts
+    for traffic in standing_signals(run):
+        if traffic.kind not in alerts.tell:
             continue
-        for since in sorted(set(one.since.values())):
-            names = {name for name, begun in one.since.items() if begun == since}
-            found.append(unusual_alert(
-                run.spec.name, one.kind, alerts.severity.of(one.kind), since, one.newest,
-                [signal for signal in one.raised if signal.name in names],
+        for since in sorted(set(traffic.since.values())):
+            names = {name for name, begun in traffic.since.items() if begun == since}
+            new_alerts.append(unusual_alert(
+                run.spec.name, traffic.kind, alerts.severity.of(traffic.kind), since, traffic.newest,
+                [signal for signal in traffic.raised if signal.name in names],
             ))
-    return found
+    return new_alerts
 
 
 def _last_ended(run: MonitorRun, kind: Kind) -> str | None:

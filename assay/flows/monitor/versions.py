@@ -69,39 +69,39 @@ class Versions:
     def of(self, window: str) -> Version:
         """The version of the spec that a window is judged by: the newest whose first window is not later
         than it, else the first one."""
-        return next((one for one in reversed(self.all) if one.first <= window), self.all[0])
+        return next((version for version in reversed(self.all) if version.first <= window), self.all[0])
 
     def model_of(self, window: str) -> int:
         """The number of the version that began the model of a window."""
-        return self._begun(self.of(window), lambda one: one.new_model)
+        return self._begun(self.of(window), lambda version: version.new_model)
 
     def since(self, window: str, limit: str) -> int:
         """The number of the version with which the evidence against a limit began, at a window."""
-        return self._begun(self.of(window), lambda one: one.new_model or limit in one.anew)
+        return self._begun(self.of(window), lambda version: version.new_model or limit in version.anew)
 
     def comparable(self, window: str, newest: Mapping[str, WindowVerdict]) -> NewestVerdicts:
         """The newest verdicts that a window may be held against, each with the evidence that goes on."""
         model = self.model_of(window)
         return {
-            other: {
-                place.segment: carried_over(place, self._lasting(window, other, place.question))
+            other_window: {
+                place.segment: carried_over(place, self._lasting(window, other_window, place.question))
                 for place in (verdict.overall, *verdict.segments)
             }
-            for other, verdict in newest.items() if self.model_of(other) == model
+            for other_window, verdict in newest.items() if self.model_of(other_window) == model
         }
 
-    def _lasting(self, window: str, other: str, question: str | None) -> list[str]:
+    def _lasting(self, window: str, other_window: str, question: str | None) -> list[str]:
         """The limits whose evidence goes on between two windows."""
         limits = ((name, _of_question(question, name)) for name in _LIMITS)
-        return [name for name, of in limits if self.since(window, of) == self.since(other, of)]
+        return [name for name, of in limits if self.since(window, of) == self.since(other_window, of)]
 
-    def same_evidence(self, window: str, other: str, question: str | None) -> bool:
+    def same_evidence(self, window: str, other_window: str, question: str | None) -> bool:
         """Whether no evidence on a question began anew between the versions of two windows."""
-        return len(self._lasting(window, other, question)) == len(_LIMITS)
+        return len(self._lasting(window, other_window, question)) == len(_LIMITS)
 
     def _begun(self, version: Version, begins: Callable[[Version], bool]) -> int:
         earlier = self.all[: version.number]
-        return next((one.number for one in reversed(earlier) if begins(one)), 1)
+        return next((candidate.number for candidate in reversed(earlier) if begins(candidate)), 1)
 
 
 _LIMITS = ("floor", "ceiling", "reference", "previous")
@@ -115,21 +115,21 @@ def _of_question(question: str | None, limit: str) -> str:
 def read_versions(ledger: Ledger, recorded: RecordedSpec) -> Versions:
     """The versions of a registered monitor. Raises BadInput for one that says nothing that makes sense."""
     spec = MonitorSpec.from_data(recorded.spec, origin=layout.spec(ledger.name))
-    first = Version(
+    first_version = Version(
         number=1, first=spec.first.name, spec=spec, asked=spec, anew=frozenset(), new_model=False
     )
     return Versions(
-        (first, *(_version(ledger, one) for one in read_amendments(ledger))),
+        (first_version, *(_version(ledger, amendment) for amendment in read_amendments(ledger))),
         tests_alone=MARK.items() <= recorded.versions.items(),
     )
 
 
 def _version(ledger: Ledger, amendment: Amendment) -> Version:
     key = layout.monitor_version(ledger.name, amendment.number)
-    asked = MonitorSpec.from_data(amendment.spec, origin=key)
+    spec = MonitorSpec.from_data(amendment.spec, origin=key)
     return Version(
-        number=amendment.number, first=amendment.first, spec=asked.compared_with(amendment.reference),
-        asked=asked, anew=frozenset(amendment.anew), new_model=amendment.new_model, reason=amendment.reason,
+        number=amendment.number, first=amendment.first, spec=spec.compared_with(amendment.reference),
+        asked=spec, anew=frozenset(amendment.anew), new_model=amendment.new_model, reason=amendment.reason,
     )
 
 
@@ -143,27 +143,27 @@ class Consequences:
     new_model: bool
 
 
-def consequences(before: Versions, asked: MonitorSpec, first: str) -> Consequences:
+def consequences(before: Versions, spec: MonitorSpec, first_window: str) -> Consequences:
     """What a further version means. Raises BadInput for one that may not be."""
     old = before.all[-1]
-    check_amendment(old.asked, asked)
-    new_model = is_new_model(old.asked, asked)
-    reference = _reference(before, asked, first, new_model)
-    was, now = rules_by_question(old.spec), rules_by_question(asked.compared_with(reference))
+    check_amendment(old.asked, spec)
+    new_model = is_new_model(old.asked, spec)
+    reference = _reference(before, spec, first_window, new_model)
+    was, new = rules_by_question(old.spec), rules_by_question(spec.compared_with(reference))
     anew = tuple(
-        _of_question(question, name) for question in now for name in begins_anew(was[question], now[question])
+        _of_question(question, name) for question in new for name in begins_anew(was[question], new[question])
     )
     return Consequences(
-        reference=reference, changed=changed_keys(old.asked, asked), anew=anew, new_model=new_model,
+        reference=reference, changed=changed_keys(old.asked, spec), anew=anew, new_model=new_model,
     )
 
 
-def _reference(before: Versions, asked: MonitorSpec, first: str, new_model: bool) -> str:
+def _reference(before: Versions, spec: MonitorSpec, first_window: str, new_model: bool) -> str:
     """The window that windows of a further version are compared with."""
-    begun = first if new_model else before.all[before.model_of(first) - 1].first
-    if asked.monitor.reference is None:
+    begun = first_window if new_model else before.all[before.model_of(first_window) - 1].first
+    if spec.monitor.reference is None:
         return begun
-    reference = asked.reference.name
+    reference = spec.reference.name
     if reference < begun:
         raise BadInput(
             f"$.monitor.reference: {reference} is a window of another model, which ended before {begun}; "
@@ -177,19 +177,19 @@ def rules_by_question(spec: MonitorSpec, *, tests_alone: bool = True) -> dict[st
     None where one is asked.  tests_alone: whether windows are tested by themselves, too."""
     watch, watched = spec.monitor, spec.watched
     return {
-        one.question: Rules(
-            floor=None if one.limit is None else one.limit.min,
-            ceiling=None if one.limit is None else one.limit.max,
-            drop=None if one.drop is None else
-            DropRule(by=one.drop.by, than=one.drop.than, windows=one.drop.windows),
+        measure.question: Rules(
+            floor=None if measure.limit is None else measure.limit.min,
+            ceiling=None if measure.limit is None else measure.limit.max,
+            drop=None if measure.drop is None else
+            DropRule(by=measure.drop.by, than=measure.drop.than, windows=measure.drop.windows),
             reference=spec.reference.name,
             error_rate=watch.error_rate / len(watched),
             horizon=watch.horizon,
             test=watch.test,
             correction=watch.correction,
-            is_error=one.is_error, tests_alone=tests_alone,
+            is_error=measure.is_error, tests_alone=tests_alone,
         )
-        for one in watched
+        for measure in watched
     }
 
 
@@ -241,8 +241,8 @@ def open_monitor(store: Store, name: str) -> Versions:
     ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     recorded = find_spec(ledger)
     if recorded is None:
-        known = monitors(store)
-        have = f"it holds {', '.join(known[:5])}" if known else "it holds none"
+        names = monitors(store)
+        have = f"it holds {', '.join(names[:5])}" if names else "it holds none"
         raise UnknownMonitor(
             f"no monitor named {name!r} is in {store.url}; {have}. Register one with `assay monitor SPEC`, "
             "or say where to look with --store or ASSAY_STORE"
@@ -257,11 +257,11 @@ _log = logging.getLogger("assay.monitor")
 
 
 def amend(
-    store: Store, spec: MonitorSpec, *, now: datetime, first: str | None = None, reason: str = ""
+    store: Store, spec: MonitorSpec, *, moment: datetime, first_window: str | None = None, reason: str = ""
 ) -> Amendment | None:
     """Make the spec the newest version of the monitor of its name; None if it is that already.
 
-    first   the first window it applies to; the first that is not due unless given
+    first_window   the first window it applies to; the first that is not due unless given
 
     Raises UnknownMonitor, and BadInput for what may not be amended, or not from that window on.
     """
@@ -271,12 +271,12 @@ def amend(
     check_amendment(versions.all[-1].asked, spec)
     ledger = Ledger(store, layout.monitor_ledger(spec.name))
     opened = retried(read_openings)(ledger)
-    window = _first(versions.all[-1], spec, max(opened, default=None), now, first)
-    wanted = amendment_of(versions, spec, window.name, reason, now)
+    window = _first(versions.all[-1], spec, max(opened, default=None), moment, first_window)
+    amendment = amendment_of(versions, spec, window.name, reason, moment)
     if spec.last is not None and opened and spec.last.name < max(opened):
         raise BadInput(f"$.monitor.last: {max(opened)} is open already; name that window or a later one")
-    winner = _put(ledger, wanted)
-    if winner.spec != wanted.spec:
+    winner = _put(ledger, amendment)
+    if winner.spec != amendment.spec:
         raise BadInput(
             f"{spec.name}: somebody else made version {winner.number} at the same moment; see what it "
             "changed (`assay history`), and amend again if that is still wanted"
@@ -286,38 +286,38 @@ def amend(
 
 
 def amendment_of(
-    before: Versions, spec: MonitorSpec, first: str, reason: str, now: datetime
+    before: Versions, spec: MonitorSpec, first_window: str, reason: str, moment: datetime
 ) -> Amendment:
     """The next version, with all that follows from it. Raises BadInput for one that may not be."""
-    follows = consequences(before, spec, first)
+    follows = consequences(before, spec, first_window)
     return Amendment(
-        number=len(before.all) + 1, first=first, reference=follows.reference, spec=spec.to_json(),
-        changed=follows.changed, anew=follows.anew, new_model=follows.new_model, reason=reason, at=now,
+        number=len(before.all) + 1, first=first_window, reference=follows.reference, spec=spec.to_json(),
+        changed=follows.changed, anew=follows.anew, new_model=follows.new_model, reason=reason, at=moment,
         versions=library_versions(),
     )
 
 
 def _first(
-    newest: Version, spec: MonitorSpec, last_opened: str | None, now: datetime, asked: str | None
+    newest: Version, spec: MonitorSpec, last_opened: str | None, moment: datetime, first_window: str | None
 ) -> Window:
     """The first window of a further version. Raises BadInput for one that may have been looked at."""
     old = newest.spec
     earliest = old.window(newest.first)
-    while ended(earliest, old.settle, now) or (last_opened is not None and earliest.name <= last_opened):
+    while ended(earliest, old.settle, moment) or (last_opened is not None and earliest.name <= last_opened):
         earliest = earliest.next()
-    if asked is None:
+    if first_window is None:
         while not spec.has(earliest):
             earliest = earliest.next()
         return earliest
-    wanted = old.window(asked)
-    if wanted.name < earliest.name:
+    window = old.window(first_window)
+    if window.name < earliest.name:
         raise BadInput(
-            f"{wanted.name} is too early for a new version: windows before {earliest.name} are due, or open, "
+            f"{window.name} is too early for a new version: windows before {earliest.name} are due, or open, "
             "or belong to a version that was made before. Every window is judged by the version of its time"
         )
-    if not spec.has(wanted):
-        raise BadInput(f"{wanted.name} is a window that the stream does not have (monitor.without)")
-    return wanted
+    if not spec.has(window):
+        raise BadInput(f"{window.name} is a window that the stream does not have (monitor.without)")
+    return window
 
 
 @effect("amend-monitor")

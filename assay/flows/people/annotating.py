@@ -50,17 +50,17 @@ class Annotating:
 
     def __init__(
         self, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None, *,
-        known: Sequence[RoundAnswers] = (), people: Sequence[Sequence[str]] = (),
+        answers: Sequence[RoundAnswers] = (), people: Sequence[Sequence[str]] = (),
         read: ReadAnswers = packed_answers,
     ) -> None:
         """What is not known is read.
 
         decided   what the items of the closed rounds came to; None: what they were closed with
-        known     everybody's answers in the first rounds
+        answers     everybody's answers in the first rounds
         people    who answered in each of the first rounds
         """
         self._ledger, self._opened, self._decided = opened.ledger, opened, decided
-        self._answered, self._people, self._read = known, list(people), read
+        self._answered, self._people, self._read = answers, list(people), read
         self._gold: dict[str, GoldItem] | None = None
         # a closed round's answers cannot change
         self.answers_of = cache(self._answers_of)
@@ -89,7 +89,7 @@ class Annotating:
         for closed in folded.closed[len(self._people) : number - 1]:
             gold = closed.planned.gold
             answers = self.answers_of(closed.planned.number)
-            self._people.append(sorted({one.annotator for one in answers if one.item_id not in gold}))
+            self._people.append(sorted({a.annotator for a in answers if a.item_id not in gold}))
         return {name for names in self._people[: number - 1] for name in names}
 
     def answered(self, folded: Fold) -> Sequence[RoundAnswers]:
@@ -104,7 +104,7 @@ class Annotating:
         """How the labels of a round are decided; `folded`: the closed rounds before it."""
         # without gold there is no reason to read earlier rounds
         closed = folded.closed if self._opened.manifest.gold else ()
-        before = [one.planned for one in closed if one.planned.number < planned.number]
+        before = [round_.planned for round_ in closed if round_.planned.number < planned.number]
         kind = self._opened.spec.labels.answers
         return Rule(
             name=self._opened.spec.rule,
@@ -123,7 +123,7 @@ class Annotating:
 
     def earlier(self, folded: Fold, number: int) -> dict[int, Sequence[Annotation]]:
         """The answers to the closed rounds before the one of this number, by number of their round."""
-        return {one.number: one.answers for one in self.answered(folded) if one.number < number}
+        return {round_.number: round_.answers for round_ in self.answered(folded) if round_.number < number}
 
     def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, float]:
         """(round, item) -> label of the gold mixed into these rounds."""
@@ -134,18 +134,18 @@ class Annotating:
         label."""
         return [Item(item_id=item, shown=self.gold[item].shown) for item in planned.gold]
 
-    def choose(self, folded: Fold, asked: Sequence[str]) -> tuple[str, ...]:
-        """The gold to mix into the next round; `asked`: the ids it asks."""
+    def choose(self, folded: Fold, item_ids: Sequence[str]) -> tuple[str, ...]:
+        """The gold to mix into the next round; `item_ids`: the ids it asks."""
         spec, name = self._opened.spec, self._opened.name
         gold = spec.desk.gold
-        if gold is None or not asked:
+        if gold is None or not item_ids:
             return ()
         closed = [r.planned for r in folded.closed]
-        taken = {*asked, *(r.item_id[t] for r in closed for t in r.asked())}
+        taken = {*item_ids, *(r.item_id[t] for r in closed for t in r.asked())}
         used = sum(len(r.gold) for r in closed)
         in_turn = gold_in_turn(list(self.gold), used, taken, seed=spec.seed, evaluation=name)
         size = gold_in_round(
-            gold.rate, len(asked), seed=spec.seed, evaluation=name, number=folded.state.round + 1
+            gold.rate, len(item_ids), seed=spec.seed, evaluation=name, number=folded.state.round + 1
         )
         return tuple(in_turn[:size])
 
@@ -154,8 +154,8 @@ class Annotating:
         desk, statistics = self._opened.spec.desk, self._opened.statistics
         if statistics.classes_stand_equal and desk.ask_again is None:
             return {}
-        found = statistics.surprising(folded.state, planned, desk.again)
-        return {planned.item_id[t]: answers for t, answers in found.items()}
+        draws = statistics.surprising(folded.state, planned, desk.again)
+        return {planned.item_id[t]: answers for t, answers in draws.items()}
 
     def _answers_of(self, number: int) -> list[Annotation]:
         if self._decided is not None:
@@ -163,9 +163,9 @@ class Annotating:
         else:
             decided = read_labels(self._ledger, number) or []
         gold = read_gold_answers(self._ledger, number)
-        named = [digest for one in decided for digest in one.annotations]
-        named += [digest for digests in gold.values() for digest in digests]
-        return self._read(self._ledger, number, named)
+        names = [digest for row in decided for digest in row.annotations]
+        names += [digest for digests in gold.values() for digest in digests]
+        return self._read(self._ledger, number, names)
 
 
 # How the people who label do, and what their errors do to the numbers: `rounds/<n>/annotators.json`.
@@ -177,20 +177,20 @@ class Annotating:
 
 def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> AnnotatorQuality | None:
     """What is to be written after the last closed round; None if there is nothing to say."""
-    answers = {one.number: one.answers for one in annotating.answered(folded)}
+    answers = {round_.number: round_.answers for round_ in annotating.answered(folded)}
     desk = opened.spec.desk
     rule = annotating.rule(folded.closed[-1].planned, folded)
     alone = len(earlier_annotators(answers, rule.gold)) < 2
     if desk.annotators_per_item == 1 and desk.gold is None and alone:
         return None
     labels = [_labels(opened, closed) for closed in folded.closed]
-    said = {answer.label for several in answers.values() for answer in several if answer.label is not None}
-    told = {label for several in labels for label in several if label is not None}
-    numbers = rule.kind.numbering(said | told | {rule.kind.text(code) for code in rule.gold.values()})
+    texts = {answer.label for group in answers.values() for answer in group if answer.label is not None}
+    results = {label for group in labels for label in group if label is not None}
+    numbers = rule.kind.numbering(texts | results | {rule.kind.text(code) for code in rule.gold.values()})
     return annotator_quality(
         [
-            _answered(opened, closed, own, answers[closed.planned.number], numbers)
-            for closed, own in zip(folded.closed, labels, strict=True)
+            _answered(opened, closed, own_labels, answers[closed.planned.number], numbers)
+            for closed, own_labels in zip(folded.closed, labels, strict=True)
         ],
         rule,
         opened.statistics.correctable(folded.state),
@@ -215,7 +215,7 @@ def _labels(opened: Opened, closed: ClosedRound) -> list[str | None]:
     """What each item that a round asked about came to, as people write it."""
     codes, kind = closed.labels[closed.planned.asked()], opened.spec.labels.answers
     is_label = is_outcome(codes).tolist()
-    return [kind.text(code) if there else None for code, there in zip(codes.tolist(), is_label, strict=True)]
+    return [kind.text(code) if flag else None for code, flag in zip(codes.tolist(), is_label, strict=True)]
 
 
 def _answered(
@@ -223,15 +223,15 @@ def _answered(
     numbers: Mapping[str, int],
 ) -> AnsweredRound:
     planned, statistics = closed.planned, opened.statistics
-    asked, by_class = planned.asked(), opened.spec.labels.answers.error_rates
+    positions, by_class = planned.asked(), opened.spec.labels.answers.error_rates
     predicted = planned.prediction if by_class else None
     return AnsweredRound(
         number=planned.number,
-        item_id=tuple(planned.item_id[t] for t in asked),
-        prediction=classes_of(None if predicted is None else predicted[asked], len(asked)),
+        item_id=tuple(planned.item_id[t] for t in positions),
+        prediction=classes_of(None if predicted is None else predicted[positions], len(positions)),
         label=numbered(labels, numbers),
-        positive=statistics.chance_of_positive(planned.plan)[asked],
-        stands_for=items_behind_draws(planned.plan)[asked],
+        positive=statistics.chance_of_positive(planned.plan)[positions],
+        stands_for=items_behind_draws(planned.plan)[positions],
         again=planned.again,
         again_alone=planned.again_alone,
         answers=answers,

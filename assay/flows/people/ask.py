@@ -49,32 +49,32 @@ def ask(people: People, planned: PlannedRound, rule: Rule, gold: Sequence[Item] 
     """
     batch = first_batch(people.ledger.name, planned, gold, people.opened.spec.seed)
     if not batch.items:
-        first = Asking(
+        first_asking = Asking(
             batch=batch, attempts=0, posts_of_round=(), answers=(), tallies={}, present=frozenset()
         )
-        return AskedRound(planned=planned, rule=rule, asks_twice=people.asks_twice, first=first)
+        return AskedRound(planned=planned, rule=rule, asks_twice=people.asks_twice, first=first_asking)
     mixed_in = frozenset(item.item_id for item in gold)
-    first = _post_and_collect(people, batch, rule, gold=mixed_in)
-    twice = _asked_twice(first)
-    if people.asks_twice and not first.unsettled:
-        skipped = {i for i, tally in first.tallies.items() if tally.status == "skipped"} - mixed_in
+    first_asking = _post_and_collect(people, batch, rule, gold=mixed_in)
+    twice = _asked_twice(first_asking)
+    if people.asks_twice and not first_asking.unsettled:
+        skipped = {i for i, tally in first_asking.tallies.items() if tally.status == "skipped"} - mixed_in
         # who asks again has written the skips down, and only then finds the round open: looks count on it
         if skipped - twice and not is_closed(people.ledger, planned.number):
             twice |= skipped
-    again = second_batch(people.ledger.name, planned, twice)
+    repeat = second_batch(people.ledger.name, planned, twice)
     return AskedRound(
-        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first,
-        second=_post_and_collect(people, again, rule, labelled=_labelled(first)) if twice else None,
+        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first_asking,
+        second=_post_and_collect(people, repeat, rule, labelled=_labelled(first_asking)) if twice else None,
     )
 
 
 def reread_round(people: People, planned: PlannedRound, rule: Rule) -> AskedRound:
     """Read a closed round's batches once more, gold apart. Nothing is posted."""
-    first = collect(people, first_batch(people.ledger.name, planned), rule)
-    again = second_batch(people.ledger.name, planned, _asked_twice(first))
-    second = collect(people, again, rule, labelled=_labelled(first)) if again.items else None
+    first_asking = collect(people, first_batch(people.ledger.name, planned), rule)
+    repeat = second_batch(people.ledger.name, planned, _asked_twice(first_asking))
+    second_asking = collect(people, repeat, rule, labelled=_labelled(first_asking)) if repeat.items else None
     return AskedRound(
-        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first, second=second
+        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first_asking, second=second_asking
     )
 
 
@@ -90,13 +90,13 @@ def _post_and_collect(
     return asking
 
 
-def _asked_twice(first: Asking) -> set[str]:
+def _asked_twice(first_asking: Asking) -> set[str]:
     """Items that were posted a second time already."""
-    return {item_id for post in first.posts_of_round if post.asking > 1 for item_id in post.items}
+    return {item_id for post in first_asking.posts_of_round if post.asking > 1 for item_id in post.items}
 
 
-def _labelled(first: Asking) -> frozenset[str]:
-    return frozenset(item_id for item_id, tally in first.tallies.items() if tally.status == "labelled")
+def _labelled(first_asking: Asking) -> frozenset[str]:
+    return frozenset(item_id for item_id, tally in first_asking.tallies.items() if tally.status == "labelled")
 
 
 def first_batch(evaluation: str, planned: PlannedRound, gold: Sequence[Item] = (), seed: int = 0) -> Batch:
@@ -111,8 +111,8 @@ def first_batch(evaluation: str, planned: PlannedRound, gold: Sequence[Item] = (
 
 def second_batch(evaluation: str, planned: PlannedRound, items: Collection[str]) -> Batch:
     """The second asking of these items of a round, in the order of the plan."""
-    asked = [item for item in _items(planned) if item.item_id in items]
-    return Batch(evaluation=evaluation, round=planned.number, items=asked, asking=2)
+    batch_items = [item for item in _items(planned) if item.item_id in items]
+    return Batch(evaluation=evaluation, round=planned.number, items=batch_items, asking=2)
 
 
 def _items(planned: PlannedRound) -> list[Item]:
@@ -212,11 +212,11 @@ def collect(
     posts = _posts_with_arrival(people, batch, collected)
     answers = [*collected.annotations, *_of_items_gone(people, batch, collected)]
     later = {item_id for post in posts if post.asking > batch.asking for item_id in post.items}
-    asked = [item.item_id for item in batch.items if item.item_id not in gold]
+    item_ids = [item.item_id for item in batch.items if item.item_id not in gold]
     return Asking(
         batch=batch, attempts=attempts, posts_of_round=posts, answers=answers, present=collected.present,
         tallies=settle(
-            rule, asked, sorted(gold), answers, collected.present, elsewhere=later.union(labelled)
+            rule, item_ids, sorted(gold), answers, collected.present, elsewhere=later.union(labelled)
         ),
     )
 
@@ -243,11 +243,11 @@ def _posts_with_arrival(people: People, batch: Batch, collected: Collected) -> l
     of_asking = [post for post in posts if post.asking == batch.asking]
     if not of_asking or of_asking[-1].arrived or not collected.present.issuperset(of_asking[-1].items):
         return posts
-    last = of_asking[-1]
+    last_post = of_asking[-1]
     place = people.desk.place() if isinstance(people.desk, HasPlace) else ""
     on_the_web = place.startswith(("http://", "https://"))    # a folder of this machine is no address
-    mark_arrived(people.ledger, batch.round, last.attempt, place if on_the_web else "")
-    return [replace(post, arrived=True) if post is last else post for post in posts]
+    mark_arrived(people.ledger, batch.round, last_post.attempt, place if on_the_web else "")
+    return [replace(post, arrived=True) if post is last_post else post for post in posts]
 
 
 def _of_items_gone(people: People, batch: Batch, collected: Collected) -> list[Annotation]:
@@ -255,5 +255,5 @@ def _of_items_gone(people: People, batch: Batch, collected: Collected) -> list[A
     gone = {item.item_id for item in batch.items} - collected.present
     if not gone:
         return []
-    kept = stored_answers(people.ledger, batch.round, gone)
-    return [answer for answer in kept if answer.asking == batch.asking]
+    answers = stored_answers(people.ledger, batch.round, gone)
+    return [answer for answer in answers if answer.asking == batch.asking]

@@ -213,50 +213,50 @@ class AskedRound:
 
 # Closed, or waited for.
 
-def close(people: People, asked: AskedRound, *, requested: bool = False) -> list[Decided] | None:
+def close(people: People, round_: AskedRound, *, requested: bool = False) -> list[Decided] | None:
     """The labels to close a round with; None if it has to wait.
 
     requested: somebody says that the round is to be closed with what is there. NothingToStandFor if that
     cannot be.
     """
-    early = read_closing(people.ledger, asked.planned.number) is not None
-    complete = None if asked.is_open else asked.labels()
-    if complete is not None and not any(one.label is None and one.reason is None for one in complete):
+    early = read_closing(people.ledger, round_.planned.number) is not None
+    complete = None if round_.is_open else round_.labels()
+    if complete is not None and not any(row.label is None and row.reason is None for row in complete):
         # where it was decided to close it early before the last answers came in, that rule holds
-        return asked.labels(early=True) if early else complete
+        return round_.labels(early=True) if early else complete
     if requested and not early:
-        _close_on_request(people, asked)
+        _close_on_request(people, round_)
         early = True
-    obstacle = why_not_early(people, asked)
+    obstacle = why_not_early(people, round_)
     if not early and obstacle is None:
-        early = _close_at_deadline(people, asked)
-    return asked.labels(early=True) if early and obstacle is None else None
+        early = _close_at_deadline(people, round_)
+    return round_.labels(early=True) if early and obstacle is None else None
 
 
-def why_not_early(people: People, asked: AskedRound) -> NothingToStandFor | None:
+def why_not_early(people: People, round_: AskedRound) -> NothingToStandFor | None:
     """Why the round cannot be closed with what is there, or None if it can."""
     try:
-        refuse_gaps(people.opened.question.cells, asked.planned.plan, answered(asked.labels(early=True)))
+        refuse_gaps(people.opened.question.cells, round_.planned.plan, answered(round_.labels(early=True)))
     except NothingToStandFor as error:
         return error
     return None
 
 
-def _close_on_request(people: People, asked: AskedRound) -> None:
-    obstacle = why_not_early(people, asked)
+def _close_on_request(people: People, round_: AskedRound) -> None:
+    obstacle = why_not_early(people, round_)
     if obstacle is not None:
         raise obstacle
-    tallies = asked.tallies
+    tallies = round_.tallies
     # gold, and labels bought before, are no answers about the pool
-    if not any(tallies[asked.planned.item_id[t]].answers for t in asked.planned.to_people()):
+    if not any(tallies[round_.planned.item_id[t]].answers for t in round_.planned.to_people()):
         raise NothingToStandFor(
-            f"round {asked.planned.number} cannot be closed: nobody has answered anything of it yet"
+            f"round {round_.planned.number} cannot be closed: nobody has answered anything of it yet"
         )
-    decide_to_close(people.ledger, asked.planned.number, "request")
+    decide_to_close(people.ledger, round_.planned.number, "request")
 
 
-def _close_at_deadline(people: People, asked: AskedRound) -> bool:
-    spec, posts, number = people.opened.spec, asked.first.posts, asked.planned.number
+def _close_at_deadline(people: People, round_: AskedRound) -> bool:
+    spec, posts, number = people.opened.spec, round_.first.posts, round_.planned.number
     deadline = deadline_of(spec, posts, people.now())
     if deadline is None or not deadline.closes:
         return False
@@ -286,7 +286,7 @@ class RoundDeadline:
 
 
 def deadline_of(
-    spec: Spec, posts: Sequence[Post], now: datetime, since: datetime | None = None
+    spec: Spec, posts: Sequence[Post], moment: datetime, since: datetime | None = None
 ) -> RoundDeadline | None:
     """The deadline of a round that was posted like this; None if it has none, or was not posted yet.
 
@@ -296,22 +296,22 @@ def deadline_of(
         return None
     posted = min(post.at for post in posts)
     at = (posted if since is None else max(posted, since)) + timedelta(hours=spec.deadline.round_hours)
-    overdue = now >= at
+    overdue = moment >= at
     return RoundDeadline(at=at, overdue=overdue, closes=overdue and spec.deadline.then == "close")
 
 
 # Wait: what a round that stays open waits for, and whom else to ask meanwhile.
 
-def wait(people: People, asked: AskedRound) -> WaitingFor:
+def wait(people: People, round_: AskedRound) -> WaitingFor:
     """What an open round waits for. Ties, and answers that are no class, go to one more person."""
-    in_first = asked.open_in_first
-    asking, still_open = asked.first, in_first
-    if asked.second is not None and not in_first:
-        asking, still_open = asked.second, asked.open_in_second
+    in_first = round_.open_in_first
+    asking, still_open = round_.first, in_first
+    if round_.second is not None and not in_first:
+        asking, still_open = round_.second, round_.open_in_second
     _request_more(people, asking, still_open)
-    deadline = deadline_of(people.opened.spec, asked.first.posts, people.now())
+    deadline = deadline_of(people.opened.spec, round_.first.posts, people.now())
     return WaitingFor(
-        round=asked.planned.number,
+        round=round_.planned.number,
         items=len(asking.batch.items),
         desk=people.opened.spec.desk.kind,
         on_desk=len(asking.batch.items) - len(asking.absent),
@@ -324,7 +324,7 @@ def wait(people: People, asked: AskedRound) -> WaitingFor:
         deadline=deadline.at if deadline else None,
         overdue=bool(deadline and deadline.overdue),
         place=people.desk.place() if isinstance(people.desk, HasPlace) else "",
-        cannot_close=_why_not_closed(people, asked, deadline),
+        cannot_close=_why_not_closed(people, round_, deadline),
     )
 
 
@@ -344,20 +344,20 @@ def _further_people(still_open: Mapping[str, AnswerTally], annotators: int) -> d
 
 
 def _request_more(people: People, asking: Asking, still_open: Mapping[str, AnswerTally]) -> None:
-    wanted: dict[int, list[str]] = {}
+    requests: dict[int, list[str]] = {}
     for item_id, tally in still_open.items():
         needed = tally.people + (1 if tally.status == "invalid" else 0)
         if tally.status != "absent" and (needed > people.annotators or tally.skips):
-            wanted.setdefault(needed, []).append(item_id)
-    for needed, item_ids in sorted(wanted.items()):
+            requests.setdefault(needed, []).append(item_id)
+    for needed, item_ids in sorted(requests.items()):
         request_more(people.desk, asking.batch, item_ids, needed)
 
 
-def _why_not_closed(people: People, asked: AskedRound, deadline: RoundDeadline | None) -> str | None:
+def _why_not_closed(people: People, round_: AskedRound, deadline: RoundDeadline | None) -> str | None:
     """Why a round waits that is to be closed early: by its deadline, or because somebody decided it."""
-    obstacle = why_not_early(people, asked)
+    obstacle = why_not_early(people, round_)
     if obstacle is None:
         return None
-    if not (deadline and deadline.closes) and read_closing(people.ledger, asked.planned.number) is None:
+    if not (deadline and deadline.closes) and read_closing(people.ledger, round_.planned.number) is None:
         return None
     return str(obstacle)

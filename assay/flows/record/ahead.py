@@ -31,8 +31,8 @@ def kept_outlook(opened: Opened, standing: Standing) -> Outlook | None:
     """The forecast that was made where the evaluation stands, if one is kept; nothing is simulated."""
     if standing.state == "finished":
         return None
-    found = _find(opened.ledger, standing.rounds, _asked(opened))
-    return found[0] if found else None
+    hit = _find(opened.ledger, standing.rounds, _asked(opened))
+    return hit[0] if hit else None
 
 
 def read_outlook(opened: Opened, standing: Standing, played: Played | None = None) -> Outlook | None:
@@ -42,18 +42,18 @@ def read_outlook(opened: Opened, standing: Standing, played: Played | None = Non
     """
     if standing.state == "finished":
         return None
-    asked = _asked(opened)
-    found = _find(opened.ledger, standing.rounds, asked)
-    if found:
-        return found[0]
+    request = _asked(opened)
+    hit = _find(opened.ledger, standing.rounds, request)
+    if hit:
+        return hit[0]
     folded = retried(fold)(opened.ledger, opened.statistics)
     limit = opened.spec.limit
     ahead = outlook(
         opened.question, folded.state, opened.rule, opened.spec.batch_size,
-        None if limit is None else (limit.min, limit.max), played, asked["worlds"],
+        None if limit is None else (limit.min, limit.max), played, request["worlds"],
     )
     try:
-        _keep(opened.ledger, folded.state.round, asked, ahead)
+        _keep(opened.ledger, folded.state.round, request, ahead)
     except StoreError as error:   # a copy that may not be written to can be looked at all the same
         _log.debug("%s: the forecast is not kept: %s", opened.name, error)
     return ahead
@@ -64,7 +64,7 @@ def _asked(opened: Opened) -> dict[str, Any]:
     return {"budget": opened.rule.budget, "worlds": Settings().forecast_worlds}
 
 
-def _find(ledger: Ledger, closed: int, asked: dict[str, Any]) -> tuple[Outlook | None] | None:
+def _find(ledger: Ledger, closed: int, request: dict[str, Any]) -> tuple[Outlook | None] | None:
     """What is kept of this many closed rounds, which may be that nothing can be said; None without any."""
     for key in ledger.keys(layout.index_of_forecasts(ledger.name)):
         match = layout.forecast.match(key)
@@ -72,50 +72,50 @@ def _find(ledger: Ledger, closed: int, asked: dict[str, Any]) -> tuple[Outlook |
         if blob is None:
             continue
         try:
-            head, rest = read_head(key, blob)
+            head, body = read_head(key, blob)
             anchor_of(ledger, anchor_key(ledger.name, closed), head)
-            if head["asked"] == asked:
-                return (None if rest == b"null" else record.decode(Outlook, rest, key),)
+            if head["asked"] == request:
+                return (None if body == b"null" else record.decode(Outlook, body, key),)
         except (*UNREADABLE, record.DamagedRecord):
             continue
     return None
 
 
-def _keep(ledger: Ledger, closed: int, asked: dict[str, Any], ahead: Outlook | None) -> None:
+def _keep(ledger: Ledger, closed: int, request: dict[str, Any], ahead: Outlook | None) -> None:
     """Keep it in place of what was kept before."""
     rests_on = layout.digest(ledger.get(anchor_key(ledger.name, closed)))
-    head = {"versions": reading_versions(), "anchor": rests_on, "asked": asked}
+    head = {"versions": reading_versions(), "anchor": rests_on, "asked": request}
     blob = json.dumps(head).encode() + b"\n" + (b"null" if ahead is None else record.encode(ahead))
     key = layout.forecast(ledger.name, closed, layout.digest(blob)[:32])
     listed = frozenset(ledger.keys(layout.index_of_forecasts(ledger.name)))
     put_derived(ledger, key, blob, ())   # one of this name may be there, and damaged
-    for other in listed - {key}:
-        ledger.store.discard(other)
+    for old_key in listed - {key}:
+        ledger.store.discard(old_key)
 
 
 # What would decide a verdict that is inconclusive.
 
 def more_labels(opened: Opened, standing: Standing) -> int | None:
     """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
-    limit, known = opened.spec.limit, standing.known
-    if standing.verdict != "inconclusive" or limit is None or known is None:
+    limit, look = opened.spec.limit, standing.known
+    if standing.verdict != "inconclusive" or limit is None or look is None:
         return None
-    first = known.estimates[0]
+    estimate = look.estimates[0]
     return labels_to_decide(
-        first.value, first.lower, first.upper,
+        estimate.value, estimate.lower, estimate.upper,
         edges=[edge for edge in (limit.min, limit.max) if edge is not None],
-        labels=known.labels, pool=opened.manifest.rows,
+        labels=look.labels, pool=opened.manifest.rows,
         widening=1.0 if standing.state != "finished" or opened.method.holds_at_every_look
         else widening(opened.spec.target.confidence, len(opened.extensions)),
     )
 
 
-def extend_command(opened: Opened, standing: Standing, more: int | None) -> str | None:
+def extend_command(opened: Opened, standing: Standing, labels: int | None) -> str | None:
     """What a finished evaluation is given so many more labels with; None where that cannot be done."""
-    known = standing.known
-    if more is None or known is None or standing.state != "finished" or standing.stopped_by == "pool":
+    look = standing.known
+    if labels is None or look is None or standing.state != "finished" or standing.stopped_by == "pool":
         return None
-    asked = known.labels - standing.known_before + known.undecided + known.unanswered
-    if asked + more > opened.manifest.rows or window_of(opened.ledger.store, opened.name) is not None:
+    count = look.labels - standing.known_before + look.undecided + look.unanswered
+    if count + labels > opened.manifest.rows or window_of(opened.ledger.store, opened.name) is not None:
         return None
-    return f"assay extend {opened.name} --labels {asked + more}"
+    return f"assay extend {opened.name} --labels {count + labels}"

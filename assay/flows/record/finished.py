@@ -41,17 +41,17 @@ class Finished:
 @retried
 def write_finished(ledger: Ledger, standing: Standing) -> None:
     """Keep where a finished evaluation stands, in place of what was kept before."""
-    kept = Finished(
+    summary = Finished(
         standing=replace(standing, forecast=None), closed=read_closed(ledger, standing.rounds),
         format=LEDGER_FORMAT,
     )
-    blob = record.encode(kept)
+    blob = record.encode(summary)
     key = layout.finished(ledger.name, layout.digest(blob)[:32])
     if ledger.put(key, blob) != blob:   # damaged: the name is a digest
         ledger.store.discard(key)
         ledger.put(key, blob)
-    for other in set(ledger.keys(layout.index_of_finished(ledger.name))) - {key}:
-        ledger.store.discard(other)
+    for old_key in set(ledger.keys(layout.index_of_finished(ledger.name))) - {key}:
+        ledger.store.discard(old_key)
 
 
 def forget_finished(ledger: Ledger) -> None:
@@ -64,7 +64,7 @@ def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
     """Where every evaluation of a store stands, by name; or why it cannot be read."""
     index = StandingIndex(store)
     read = read_in_parallel(named_folders(store), index.standing)
-    return [(name, found) for name, found in read if found is not None]
+    return [(name, standing) for name, standing in read if standing is not None]
 
 
 @retried
@@ -76,11 +76,11 @@ def finished_since(store: Store, since: datetime) -> list[str]:
     index = StandingIndex(store)
     read = read_in_parallel(named_folders(store), index.finished)
     recent = []
-    for name, found in read:
-        if isinstance(found, Finished):
-            recent += [name] if found.closed is None or found.closed >= since else []
-        elif found is not None:   # one that cannot be dated keeps nobody else from being looked at
-            _log.warning("%s: not looked at again: %s", name, found)
+    for name, result in read:
+        if isinstance(result, Finished):
+            recent += [name] if result.closed is None or result.closed >= since else []
+        elif result is not None:   # one that cannot be dated keeps nobody else from being looked at
+            _log.warning("%s: not looked at again: %s", name, result)
     return recent
 
 
@@ -93,7 +93,7 @@ class StandingIndex:
     def __init__(self, store: Store, names: Sequence[str] | None = None) -> None:
         self._store = store
         opened = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
-        self._open = {found[0] for found in opened if found is not None}
+        self._open = {match[0] for match in opened if match is not None}
         self._kept: dict[str, list[str]] = {}
         if names is None:
             listed = store.keys(layout.FINISHED_PREFIX)
@@ -102,8 +102,8 @@ class StandingIndex:
             of_each = read_in_parallel(closed, lambda name: list(store.keys(layout.index_of_finished(name))))
             listed = chain.from_iterable(keys for _, keys in of_each if not isinstance(keys, AssayError))
         for key in listed:
-            if (found := layout.finished.match(key)) is not None:
-                self._kept.setdefault(found[0], []).append(key)
+            if (match := layout.finished.match(key)) is not None:
+                self._kept.setdefault(match[0], []).append(key)
 
     def is_open(self, name: str) -> bool:
         """Whether an evaluation is in the index of open ones, so that something may be due for it."""
@@ -115,16 +115,16 @@ class StandingIndex:
 
     def standing(self, name: str) -> Standing | None:
         """Where an evaluation stands; None if none of this name has begun."""
-        kept = self.read_kept(name)
-        if kept is not None:
-            return kept.standing
+        summary = self.read_kept(name)
+        if summary is not None:
+            return summary.standing
         return self._from_ledger(name)
 
     def finished(self, name: str) -> Finished | None:
         """What one that has stopped came to; None for the others."""
-        kept = self.read_kept(name)
-        if kept is not None or name in self._open:
-            return kept
+        summary = self.read_kept(name)
+        if summary is not None or name in self._open:
+            return summary
         standing = self._from_ledger(name)
         if standing is None or standing.state != "finished":
             return None
@@ -139,10 +139,10 @@ class StandingIndex:
         if blob is None or not keys[0].endswith(layout.digest(blob)[:32]):
             return None
         try:
-            found = record.decode(Finished, blob, keys[0])
+            summary = record.decode(Finished, blob, keys[0])
         except record.DamagedRecord:   # another version wrote it
             return None
-        return found if found.format == LEDGER_FORMAT else None
+        return summary if summary.format == LEDGER_FORMAT else None
 
     def _from_ledger(self, name: str) -> Standing | None:
         """From the ledger itself; what is finished is kept again."""

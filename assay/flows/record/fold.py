@@ -121,10 +121,10 @@ def fold(
         if decided is None:
             return folded
         folded = folded.close(statistics, decided)
-        known = read_estimate(ledger, number)
-        if known is None:
+        look = read_estimate(ledger, number)
+        if look is None:
             return folded
-        folded = replace(folded, looks=with_one_more(folded.looks, known))
+        folded = replace(folded, looks=with_one_more(folded.looks, look))
     return folded
 
 
@@ -151,7 +151,7 @@ def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
     if folded.estimate_due:
         return None
     rule = replace(rule, budget=rule.budget + folded.reused)   # labels that cost nothing
-    reason = stop_reason(rule, [known.look() for known in folded.looks[-rule.looks:]])
+    reason = stop_reason(rule, [estimate.look() for estimate in folded.looks[-rule.looks:]])
     if reason is None and folded.asked + folded.reused >= rule.budget:
         return "budget"
     return reason
@@ -176,12 +176,12 @@ class Known:
 def known_from(ledger: Ledger, checkpoint: Checkpoint, begun: Fold) -> Known:
     """What a checkpoint says; begun: before the first round. Raises CheckpointLost."""
     try:
-        state, as_if, labelled, last_asked, reused, looks, last, closed, answered, people = read_value(
+        state, as_if, labelled, last_asked, reused, looks, last_look, closed, answered, people = read_value(
             checkpoint.value, partial(retried(run_of), ledger), _base(begun)
         )
         folded = Fold(
             state=state, as_if=as_if, labelled=labelled, last_asked=last_asked, reused=reused, closed=closed,
-            looks=with_last(looks, last),
+            looks=with_last(looks, last_look),
         )
         if not folded.state.round == len(folded.looks) == len(closed) == checkpoint.round:
             raise ValueError("its parts are of different rounds")
@@ -192,34 +192,34 @@ def known_from(ledger: Ledger, checkpoint: Checkpoint, begun: Fold) -> Known:
 
 @retried
 def keep_checkpoint(
-    ledger: Ledger, manifest: Manifest, begun: Fold, known: Known, read_so_far: Mapping[str, bytes],
+    ledger: Ledger, manifest: Manifest, begun: Fold, memory: Known, read_so_far: Mapping[str, bytes],
     entries: Entries,
 ) -> None:
     """Write a checkpoint after the closed rounds, unless the newest one says all of it.
 
-    begun         before the first round, as `known` went on from it
+    begun         before the first round, as `memory` went on from it
     read_so_far   what this call read and put: key -> bytes
     entries       what the index held when the call began
     """
-    number, newest = known.fold.state.round, entries.newest
+    number, newest = memory.fold.state.round, entries.newest
     records = {key: read_so_far[key] for key in _read_by_all(ledger.name, manifest, number, read_so_far)}
     if newest is not None and newest.round == number and newest.records.keys() >= records.keys():
         return
     try:
-        value, runs = written_value(_value(known), number, _base(begun))
+        value, runs = written_value(_value(memory), number, _base(begun))
     except NotKept as error:
         _log.debug("%s: no checkpoint: %s", ledger.name, error)
         return
     write_checkpoint(ledger, Checkpoint(round=number, records=records, value=value), runs, entries.keys)
 
 
-def _value(known: Known) -> tuple[Any, ...]:
-    folded = known.fold
+def _value(memory: Known) -> tuple[Any, ...]:
+    folded = memory.fold
     return (
         folded.state, folded.as_if, folded.labelled, folded.last_asked, folded.reused,
         in_brief(folded.looks, _look_in_brief), folded.looks[-1] if folded.looks else None,
-        in_brief(folded.closed, ClosedRound.in_brief), in_brief(known.answered, _answers_in_brief),
-        tuple(map(tuple, known.people)),
+        in_brief(folded.closed, ClosedRound.in_brief), in_brief(memory.answered, _answers_in_brief),
+        tuple(map(tuple, memory.people)),
     )
 
 
@@ -228,24 +228,24 @@ def _base(begun: Fold) -> tuple[Any, ...]:
     return (begun.state, (begun.state,) * begun.ways, *[None] * 8)
 
 
-def _look_in_brief(known: RoundEstimate) -> RoundEstimate:
+def _look_in_brief(look: RoundEstimate) -> RoundEstimate:
     """What stopping and alerts need of an earlier round."""
-    return replace(known, segments=(), systems=(), joint=None)
+    return replace(look, segments=(), systems=(), joint=None)
 
 
-def _answers_in_brief(one: RoundAnswers) -> RoundAnswers:
+def _answers_in_brief(round_: RoundAnswers) -> RoundAnswers:
     """Without the desk's own records."""
-    return replace(one, answers=tuple(replace(answer, raw={}) for answer in one.answers))
+    return replace(round_, answers=tuple(replace(answer, raw={}) for answer in round_.answers))
 
 
 def _read_by_all(
-    name: str, manifest: Manifest, number: int, there: Mapping[str, bytes]
+    name: str, manifest: Manifest, number: int, records: Mapping[str, bytes]
 ) -> Iterator[str]:
     """The keys that every call reads, of those that are there."""
     always = (
         layout.spec(name), layout.manifest(name), layout.identity(name), *manifest.partition_keys[:1],
         manifest.inherited_key, manifest.outcomes_key, manifest.gold_key, layout.plan(name, number + 1),
     )
-    yield from (key for key in always if key is not None and key in there)
-    yield from sorted(key for key in there if key.startswith(layout.posts(name, number + 1)))
-    yield from sorted(key for key in there if layout.extension.match(key))
+    yield from (key for key in always if key is not None and key in records)
+    yield from sorted(key for key in records if key.startswith(layout.posts(name, number + 1)))
+    yield from sorted(key for key in records if layout.extension.match(key))

@@ -115,7 +115,7 @@ class Statistics:
 
     def counted(self, before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:
         """Labelled items by class or tag, with these; () of numbers."""
-        return counted(self.kind, before, [one.label for one in decided if one.label is not None])
+        return counted(self.kind, before, [row.label for row in decided if row.label is not None])
 
     def as_if(self, before: AsIf, state: State, answered: ClosedDraws) -> AsIf:
         """The states after a round if all undecided items were decided alike; None without any, or where
@@ -124,8 +124,8 @@ class Statistics:
         if not ways or (before is None and not has_undecided(answered)):
             return None
         return tuple(
-            close_round(self.question, one, as_if_decided(answered, code))
-            for code, one in zip(ways, before or [state] * len(ways), strict=True)
+            close_round(self.question, branch, as_if_decided(answered, code))
+            for code, branch in zip(ways, before or [state] * len(ways), strict=True)
         )
 
     def revised_as_if(self, rounds: Sequence[ClosedDraws]) -> AsIf:
@@ -135,53 +135,53 @@ class Statistics:
         if not ways or not any(map(has_undecided, rounds)):
             return None
         return tuple(
-            revised_state(self.question, [as_if_decided(one, code) for one in rounds]) for code in ways
+            revised_state(self.question, [as_if_decided(draws, code) for draws in rounds]) for code in ways
         )
 
     def estimate(
         self, state: State, as_if: AsIf, labelled: tuple[int, ...], closed: Sequence[ClosedRound],
-        segments: Segments, asked: int,
+        segments: Segments, n_asked: int,
     ) -> RoundEstimate:
         """The estimates after the closed rounds: of the pool, and of these segments.
 
-        labelled: items by class or tag; asked: items newly asked in the last round.
+        labelled: items by class or tag; n_asked: items newly asked in the last round.
         """
         from assay.evalcore.weighted.segments import estimates_by_segment
 
         question = self.question
         positives = None if self.classes_stand_equal else labelled[1]
-        several = asks_several(question)
+        many_questions = asks_several(question)
         return RoundEstimate(
             round=state.round,
-            asked=asked,
+            asked=n_asked,
             labels=state.labels,
             positives=positives,
             undecided=state.undecided,
             exhausted=is_settled(question, state),
             estimates=self._of_pool(state, as_if),
             segments=estimates_by_segment(
-                question, state, [one.labelled(segments) for one in closed] if segments else (), segments
+                question, state, [r.labelled(segments) for r in closed] if segments else (), segments
             ),
             joint=reported_region(question, state),
             systems=tuple(system_estimates(question, state)),
             unanswered=state.nonresponse.unanswered,
             counts=labelled if positives is None else (),
-            leading=0 if several else leading_numbers(question),
+            leading=0 if many_questions else leading_numbers(question),
             also_leading=leading_places(question),
-            outcomes_seen=outcomes_of_questions_seen(question, state) if several
+            outcomes_seen=outcomes_of_questions_seen(question, state) if many_questions
             else outcomes_seen(question, state),
             best=best_system(question, state),
         )
 
     def _of_pool(self, state: State, as_if: AsIf) -> tuple[MeasureEstimate, ...]:
         """The estimates of the whole pool, each with what undecided items could change."""
-        found = estimates(self.question, state)
+        rows = estimates(self.question, state)
         if as_if is None:
-            return tuple(found)
-        by_way = zip(*(estimates(self.question, one) for one in as_if), strict=True)
+            return tuple(rows)
+        by_way = zip(*(estimates(self.question, branch) for branch in as_if), strict=True)
         return tuple(
-            replace(row, undecided=self._decided_alike(state, [one.ends for one in several]))
-            for row, several in zip(found, by_way, strict=True)
+            replace(row, undecided=self._decided_alike(state, [variant.ends for variant in variants]))
+            for row, variants in zip(rows, by_way, strict=True)
         )
 
     def _decided_alike(self, state: State, ends: Sequence[Ends]) -> Undecided:
@@ -198,46 +198,46 @@ class Statistics:
         """
         from assay.evalcore.weighted.sample import weighted_sample
 
-        return weighted_sample(self.question, state, [one.labelled({}) for one in closed])
+        return weighted_sample(self.question, state, [round_.labelled({}) for round_ in closed])
 
     def window_samples(
-        self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
+        self, closed: Sequence[ClosedRound], rows: Sequence[MeasureEstimate], segments: Segments, *,
         settled: bool, planned: int | None = None,
     ) -> "dict[str | None, WindowSample]":
         """What these rounds, with the labels of now, say to a monitor: by question, None where one is asked.
 
-        found: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
+        rows: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
         label could change a measure; planned: labels that were wanted before the first, None for all
         """
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
-        rounds = [one.labelled(segments, before) for one, before in zip(closed, states, strict=False)]
+        rounds = [round_.labelled(segments, before) for round_, before in zip(closed, states, strict=False)]
         if not asks_several(self.question):
             return {None: _window_sample(
-                self.question, rounds, found, segments, settled=settled, planned=planned
+                self.question, rounds, rows, segments, settled=settled, planned=planned
             )}
         samples: dict[str | None, WindowSample] = {}
-        for one in each_question(self.question, before_any_label(self.question)):
-            own = one.rounds(rounds)
-            samples[one.name] = _window_sample(
-                one.question, own, [row for row in found if row.question == one.name], segments,
-                settled=settled and not any(round_.gaps for round_ in own), planned=planned,
+        for part in each_question(self.question, before_any_label(self.question)):
+            own_rounds = part.rounds(rounds)
+            samples[part.name] = _window_sample(
+                part.question, own_rounds, [row for row in rows if row.question == part.name], segments,
+                settled=settled and not any(round_.gaps for round_ in own_rounds), planned=planned,
             )
         return samples
 
     def _states(self, closed: Sequence[ClosedRound]) -> Iterator[Any]:
         """What the method knew before each round."""
         state = before_any_label(self.question)
-        for one in closed:
+        for round_ in closed:
             yield state.inner
-            state = close_round(self.question, state, one.answered())
+            state = close_round(self.question, state, round_.answered())
 
     def surprising(
-        self, state: State, planned: PlannedRound, again: AskAgain
+        self, state: State, planned: PlannedRound, ask_again: AskAgain
     ) -> Mapping[int, tuple[int, ...]]:
         """Draw -> answers to it that are asked of a second person; state: before the round."""
-        plan, limits = planned.plan, (again.chance, again.moves)
-        if again.when == "never":
+        plan, limits = planned.plan, (ask_again.chance, ask_again.moves)
+        if ask_again.when == "never":
             return {}
         if self.classes_stand_equal:
             return answers_by_draw(surprising_classes(self.question, state, plan, planned.items, *limits))
@@ -260,7 +260,7 @@ class Statistics:
 
 
 def _window_sample(
-    question: Question, rounds: Sequence[LabelledRound], found: Sequence[MeasureEstimate],
+    question: Question, rounds: Sequence[LabelledRound], rows: Sequence[MeasureEstimate],
     segments: Segments, *, settled: bool, planned: int | None,
 ) -> "WindowSample":
     from assay.evalcore.monitoring.evidence import WindowSample, watched_by
@@ -268,7 +268,7 @@ def _window_sample(
     method, watched = question.method, watched_by(question)
     by_interval = method.capabilities.ok_by_interval
     return WindowSample(
-        measured_by=watched, confidence=question.confidence, estimates=found,
+        measured_by=watched, confidence=question.confidence, estimates=rows,
         ok_by_interval=method.holds_at_every_look or by_interval == "all"
         or (by_interval == "shares" and watched.is_share),
         segments=segments, settled=settled, rounds=rounds, planned=planned,
@@ -330,8 +330,8 @@ def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
     """The measures asked for, as measures of the items that are sampled."""
     if partition.known is None:
         return spec.measures
-    others = partition.cells.n_items
-    return tuple(with_known_items(measure, partition.known, others) for measure in spec.measures)
+    n_items = partition.cells.n_items
+    return tuple(with_known_items(measure, partition.known, n_items) for measure in spec.measures)
 
 
 # An evaluation opened by name.
@@ -466,9 +466,9 @@ class Opened:
     @property
     def confidence(self) -> float:
         """Of the intervals of now: an extension makes them wider, unless they hold at every look."""
-        asked = self.spec.target.confidence
+        level = self.spec.target.confidence
         looks = self.method.holds_at_every_look
-        return asked if looks else confidence_after(asked, len(self.extensions))
+        return level if looks else confidence_after(level, len(self.extensions))
 
     def extended(self, extensions: Sequence[Extension]) -> "Opened":
         """The same evaluation with these extensions in force: the stopping rule and the confidence follow
@@ -503,11 +503,11 @@ class Opened:
 
         return self.inherited.get((item_id, shown_hash(item_id, shown)))
 
-    def round_size(self, asked: int) -> int:
-        """The new items of a round, after so many that were asked: the whole pool where all is known."""
+    def round_size(self, n_asked: int) -> int:
+        """The new items of a round, after so many that were n_asked: the whole pool where all is known."""
         if self.all_known:
             return self.manifest.rows
-        return min(self.spec.batch_size, self.rule.budget - asked)
+        return min(self.spec.batch_size, self.rule.budget - n_asked)
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:
@@ -531,8 +531,8 @@ class Opened:
         """` (min 0.8)`, or nothing without a limit: to be printed after the verdict."""
         limit = self.spec.limit
         limits = [] if limit is None else [("min", limit.min), ("max", limit.max)]
-        said = ", ".join(f"{name} {value:g}" for name, value in limits if value is not None)
-        return f" ({said})" if said else ""
+        text = ", ".join(f"{name} {value:g}" for name, value in limits if value is not None)
+        return f" ({text})" if text else ""
 
 
 def utc_now() -> datetime:
@@ -581,7 +581,7 @@ def _opened(
 def _rule(spec: Spec, method: Method, extensions: Sequence[Extension]) -> StoppingRule:
     """When it stops, after these extensions."""
     least_labels, looks = spec.target.when_met(method)
-    goes_beyond = any(one.beyond_target for one in extensions)
+    goes_beyond = any(extension.beyond_target for extension in extensions)
     return StoppingRule(
         budget=extensions[-1].labels if extensions else spec.budget.labels,
         half_width=None if goes_beyond else spec.target.half_width,
@@ -628,13 +628,13 @@ def _unknown(store: Store, name: str) -> str:
             f"is due, `assay status {name}` and `assay history {name}` show it"
         )
     # the first by code point: to sort all of a large store takes a second, and nobody asked for a list
-    there = (one for one in store.folders() if layout.spec.match(layout.spec(one)) is not None)
-    named = list(islice(there, _COMPARED))
-    meant = did_you_mean(name, [*named, *islice(store.folders(layout.MONITORS_PREFIX), _COMPARED)])
-    known = list(islice((one for one in chain(named, there) if store.exists(layout.manifest(one))), 6))
-    some = ", ".join(known[:5]) + (" and others" if len(known) > 5 else "")
-    have = f"it holds {some}" if known else "it holds none"
+    folders = (folder for folder in store.folders() if layout.spec.match(layout.spec(folder)) is not None)
+    names = list(islice(folders, _COMPARED))
+    suggestion = did_you_mean(name, [*names, *islice(store.folders(layout.MONITORS_PREFIX), _COMPARED)])
+    hits = list(islice((entry for entry in chain(names, folders) if store.exists(layout.manifest(entry))), 6))
+    listing = ", ".join(hits[:5]) + (" and others" if len(hits) > 5 else "")
+    have = f"it holds {listing}" if hits else "it holds none"
     return (
-        f"no evaluation named {name!r} has begun in {store.url}; {meant}{have}. Begin one with "
+        f"no evaluation named {name!r} has begun in {store.url}; {suggestion}{have}. Begin one with "
         "`assay begin SPEC`, or say where to look with --store or ASSAY_STORE"
     )

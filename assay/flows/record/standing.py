@@ -58,14 +58,14 @@ def estimates_moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple
     )
 
 
-def reissued_at(ledger: Ledger, known: RoundEstimate | None) -> Reissued | None:
-    """The newest revision, if its estimates are those after the same round as `known`; else None."""
-    last = last_revision(ledger)
-    if last is None or known is None or last.rounds != known.round:
+def reissued_at(ledger: Ledger, look: RoundEstimate | None) -> Reissued | None:
+    """The newest revision, if its estimates are those after the same round as `look`; else None."""
+    revision = last_revision(ledger)
+    if revision is None or look is None or revision.rounds != look.round:
         return None
-    estimate = read_revised_estimate(ledger, last.number)
+    estimate = read_revised_estimate(ledger, revision.number)
     return None if estimate is None else Reissued(
-        number=last.number, known=estimate, items=len(_differing(ledger, last))
+        number=revision.number, known=estimate, items=len(_differing(ledger, revision))
     )
 
 
@@ -75,7 +75,7 @@ def _differing(ledger: Ledger, revision: Revision) -> list[str]:
     for item in revision.items:
         if item.round not in closed:
             decided = read_labels(ledger, item.round) or []
-            closed[item.round] = {one.item_id: one.came_to for one in decided}
+            closed[item.round] = {row.item_id: row.came_to for row in decided}
     return [
         item.decided.item_id for item in revision.items
         if closed[item.round].get(item.decided.item_id) != item.decided.came_to
@@ -121,34 +121,34 @@ def moments(
     The last moment before a stop is final, and so are all after it until it was extended.
     """
     # how many revisions there were when it was extended, by the rounds closed by then
-    stopped: dict[int, float] = {one.rounds: one.revisions for one in extensions}
+    stopped: dict[int, float] = {extension.rounds: extension.revisions for extension in extensions}
     if finished and looks:
         stopped[looks[-1].round] = inf
-    found: list[Moment] = []
-    for known in looks:
-        of_round = list(_of_round(known, revised))
-        until = stopped.get(known.round, -1)
-        stayed = [one.revision <= until or after for one, after in of_round]
-        first = max((i for i, (_, after) in enumerate(of_round) if stayed[i] and not after), default=0)
-        found += [
-            replace(one, final=known.round in stopped and stayed[i] and i >= first)
-            for i, (one, _) in enumerate(of_round)
+    timeline: list[Moment] = []
+    for look in looks:
+        of_round = list(_of_round(look, revised))
+        until = stopped.get(look.round, -1)
+        stayed = [moment.revision <= until or after for moment, after in of_round]
+        start = max((i for i, (_, after) in enumerate(of_round) if stayed[i] and not after), default=0)
+        timeline += [
+            replace(moment, final=look.round in stopped and stayed[i] and i >= start)
+            for i, (moment, _) in enumerate(of_round)
         ]
-    return found
+    return timeline
 
 
 def _of_round(
-    known: RoundEstimate, revised: Sequence[Reissue]
+    look: RoundEstimate, revised: Sequence[Reissue]
 ) -> Iterator[tuple[Moment, bool]]:
     """The moments of one round, each with whether it came after the evaluation had stopped."""
-    mine = [(one, estimate) for one, estimate in revised if one.rounds == known.round]
-    in_its_place = bool(mine) and any(one.rounds < known.round for one, _ in revised)
-    key = f"round-{known.round:04d}"
+    pairs = [(revision, estimate) for revision, estimate in revised if revision.rounds == look.round]
+    in_its_place = bool(pairs) and any(revision.rounds < look.round for revision, _ in revised)
+    key = f"round-{look.round:04d}"
     if not in_its_place:
-        yield Moment(key=key, known=known, revision=0, final=False), False
-    for one, estimate in mine:
-        name = key if in_its_place and one is mine[0][0] else f"revision-{one.number:04d}"
-        yield Moment(key=name, known=estimate, revision=one.number, final=False), one.finished
+        yield Moment(key=key, known=look, revision=0, final=False), False
+    for revision, estimate in pairs:
+        name = key if in_its_place and revision is pairs[0][0] else f"revision-{revision.number:04d}"
+        yield Moment(key=name, known=estimate, revision=revision.number, final=False), revision.finished
 
 
 @retried
@@ -157,44 +157,44 @@ def read_reissues(ledger: Ledger) -> list[Reissue]:
     if last_revision(ledger) is None:
         return []
     pairs = [
-        (one, read_revised_estimate(ledger, one.number))
-        for one in read_revisions(ledger)
+        (revision, read_revised_estimate(ledger, revision.number))
+        for revision in read_revisions(ledger)
     ]
-    return [(one, estimate) for one, estimate in pairs if estimate is not None]
+    return [(revision, estimate) for revision, estimate in pairs if estimate is not None]
 
 
 # The standing.
 
-def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
+def verdict_on(opened: Opened, look: RoundEstimate | None) -> Verdict | None:
     """The verdict on the first measure so far; None without a limit, or before the first round."""
     limit = opened.spec.limit
-    if limit is None or known is None:
+    if limit is None or look is None:
         return None
-    return verdict(known.estimates[0], limit.min, limit.max)
+    return verdict(look.estimates[0], limit.min, limit.max)
 
 
 def standing_of(
     opened: Opened,
     state: StateName,
-    known: RoundEstimate | None,
+    look: RoundEstimate | None,
     *,
     waiting_for: WaitingFor | None = None,
     ending: Ending | None = None,
     reissued: Reissued | None = None,
 ) -> Standing:
     """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
-    as_closed, known = known, reissued.known if reissued else known
+    as_closed, look = look, reissued.known if reissued else look
     limit = opened.spec.limit
     return Standing(
         evaluation=opened.name,
         state=state,
         waiting_for=waiting_for,
         ending=ending,
-        verdict=ending.verdict if ending and reissued is None else verdict_on(opened, known),
-        rounds=known.round if known else 0,
-        labels=known.labels if known else 0,
-        undecided=known.undecided if known else 0,
-        known=known,
+        verdict=ending.verdict if ending and reissued is None else verdict_on(opened, look),
+        rounds=look.round if look else 0,
+        labels=look.labels if look else 0,
+        undecided=look.undecided if look else 0,
+        known=look,
         budget=opened.rule.budget,
         positive=opened.spec.labels.positive_name or "",
         interval_note=opened.interval_note,
@@ -207,19 +207,19 @@ def standing_of(
         outcomes=None if opened.spec.outcomes is None else opened.n_outcomes,
         extensions=extension_rows(opened),
         confidence_asked=opened.spec.target.confidence,
-        known_before=_known_before(opened, known.round if known else 0),
+        known_before=_known_before(opened, look.round if look else 0),
         ownership=opened.spec.ownership,
-        ranks=_ranks(opened, known),
+        ranks=_ranks(opened, look),
         question=opened.spec.question or "",
         limit_min=limit.min if limit else None,
         limit_max=limit.max if limit else None,
     )
 
 
-def _ranks(opened: Opened, known: RoundEstimate | None) -> SystemRanks | None:
+def _ranks(opened: Opened, look: RoundEstimate | None) -> SystemRanks | None:
     """Of systems that are compared, or whose rows the pool has, after a round."""
     pool = opened.spec.pool
-    if known is None or len(pool.system_names) < 2:
+    if look is None or len(pool.system_names) < 2:
         return None
     stack = opened.question.measures
     if not isinstance(stack, Stack) or not stack.measures[0].prefers:
@@ -227,7 +227,7 @@ def _ranks(opened: Opened, known: RoundEstimate | None) -> SystemRanks | None:
     from assay.evalcore.evaluation.ranks import Contest, system_ranks  # nothing loads where one is judged
 
     margin = opened.spec.target.best_of if pool.margin is None else pool.margin
-    return system_ranks(known.rows, Contest(
+    return system_ranks(look.rows, Contest(
         is_error=stack.measures[0].is_error, margin=margin, prices=pool.prices,
     ))
 
@@ -237,12 +237,12 @@ def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:
     confidence from then on, whether it was corrected for looking again, and who asked for it and why."""
     return tuple(
         ExtensionRow(
-            extension=one.number, rounds=one.rounds, labels_before=one.labels_before, labels=one.labels,
-            confidence=opened.as_of(one.rounds + 1).confidence,
-            corrected=not opened.method.holds_at_every_look, beyond_target=one.beyond_target,
-            by=one.by, reason=one.reason, at=one.at.isoformat(),
+            extension=e.number, rounds=e.rounds, labels_before=e.labels_before, labels=e.labels,
+            confidence=opened.as_of(e.rounds + 1).confidence,
+            corrected=not opened.method.holds_at_every_look, beyond_target=e.beyond_target,
+            by=e.by, reason=e.reason, at=e.at.isoformat(),
         )
-        for one in opened.extensions
+        for e in opened.extensions
     )
 
 
@@ -250,7 +250,7 @@ def _known_before(opened: Opened, rounds: int) -> int:
     if not opened.inherited and not opened.outcomes:
         return 0
     decided = (read_labels(opened.ledger, number) or [] for number in range(1, rounds + 1))
-    return sum(one.reason == "reused" for several in decided for one in several)
+    return sum(row.reason == "reused" for rows in decided for row in rows)
 
 
 def current_standing(opened: Opened) -> Standing:
@@ -264,31 +264,31 @@ def current_standing(opened: Opened) -> Standing:
 
 def _standing_now(opened: Opened) -> Standing:
     ending = read_ending(opened.ledger, len(opened.extensions))
-    known = last_estimate(opened.ledger, ending.rounds if ending else last_checkpoint(opened.ledger))
-    reissued = reissued_at(opened.ledger, known)
+    look = last_estimate(opened.ledger, ending.rounds if ending else last_checkpoint(opened.ledger))
+    reissued = reissued_at(opened.ledger, look)
     if ending is not None:
-        return standing_of(opened, "finished", known, ending=ending, reissued=reissued)
-    number = known.round + 1 if known else 1
+        return standing_of(opened, "finished", look, ending=ending, reissued=reissued)
+    number = look.round + 1 if look else 1
     planned = read_plan(opened.ledger, number)
     if planned is None or read_labels(opened.ledger, number) is not None:
-        return standing_of(opened, "open", known, reissued=reissued)
+        return standing_of(opened, "open", look, reissued=reissued)
     waiting_for = WaitingFor(round=number, items=len(planned.to_people()), desk=opened.spec.desk.kind)
-    return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
+    return standing_of(opened, "waiting", look, waiting_for=waiting_for, reissued=reissued)
 
 
 def last_estimate(ledger: Ledger, closed: int) -> RoundEstimate | None:
     """The estimates after the last closed round; `closed`: rounds that are known to be closed."""
-    known = read_estimate(ledger, closed) if closed else None
-    number = known.round if known else 0
+    look = read_estimate(ledger, closed) if closed else None
+    number = look.round if look else 0
     while (later := read_estimate(ledger, number + 1)) is not None:
-        known, number = later, number + 1
-    return known
+        look, number = later, number + 1
+    return look
 
 
 def read_history(ledger: Ledger) -> list[RoundEstimate]:
     """The estimates stored after each closed round, in order, up to the first round that has none. They are
     those of the closings; revisions are not applied."""
     history: list[RoundEstimate] = []
-    while (known := read_estimate(ledger, len(history) + 1)) is not None:
-        history.append(known)
+    while (look := read_estimate(ledger, len(history) + 1)) is not None:
+        history.append(look)
     return history

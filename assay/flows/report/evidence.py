@@ -41,7 +41,7 @@ def gather_evidence(opened: Opened) -> EvidencePack:
     facts = _facts(opened, number - 1, len(revisions))
     return EvidencePack(
         evaluation=opened.name,
-        facts={**facts, "revisions": [_revision(opened.ledger, one) for one in revisions]},
+        facts={**facts, "revisions": [_revision(opened.ledger, revision) for revision in revisions]},
         draws=draws,
         exposures=exposures,
         revised=_revised(opened, revisions, people),
@@ -60,12 +60,12 @@ class _People:
 
 def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None) -> list[DrawRow]:
     plan = planned.plan
-    settled = {one.item_id: one for one in decided or ()}
+    settled = {decision.item_id: decision for decision in decided or ()}
     kind = probability_kind(plan)
     rows, predicted = [], planned.prediction
     for t, item_id in enumerate(planned.item_id):
-        one, ask = settled.get(item_id), bool(plan.ask[t])
-        label = planned.known[t] if one is None else one.label
+        decision, ask = settled.get(item_id), bool(plan.ask[t])
+        label = planned.known[t] if decision is None else decision.label
         rows.append(
             DrawRow(
                 round=planned.number, draw=t, item_id=item_id,
@@ -74,8 +74,8 @@ def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None)
                 prediction=None if predicted is None else _said(opened, float(predicted[t])),
                 probability=float(plan.probability[t]), probability_kind=kind, asked=ask,
                 label=_said(opened, label),
-                reason=one.reason if one else None,
-                answers=len(one.annotations) if one and ask else 0,
+                reason=decision.reason if decision else None,
+                answers=len(decision.annotations) if decision and ask else 0,
             )
         )
     return rows
@@ -96,16 +96,16 @@ def _exposures(
     answered: dict[tuple[str, int], set[str]] = {}
     for answer in stored_answers(opened.ledger, planned.number):
         answered.setdefault((answer.item_id, answer.asking), set()).add(answer.annotator)
-    first = [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]
+    first_items = [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]
     posts = read_posts(opened.ledger, planned.number)
-    again = dict.fromkeys(item_id for post in posts if post.asking > 1 for item_id in post.items)
+    repeats = dict.fromkeys(item_id for post in posts if post.asking > 1 for item_id in post.items)
     fields = list(opened.spec.pool.display)
     return [
         ExposureRow(
             round=planned.number, item_id=item_id, fields=fields, asking=asking,
             people=[people.name(annotator) for annotator in sorted(answered.get((item_id, asking), ()))],
         )
-        for asking, item_ids in ((1, first), (2, again)) for item_id in item_ids
+        for asking, item_ids in ((1, first_items), (2, repeats)) for item_id in item_ids
     ]
 
 
@@ -113,20 +113,20 @@ def _revised(
     opened: Opened, revisions: Sequence[Revision], people: _People
 ) -> list[RevisedRow]:
     """Every label a revision changed, beside what it was before."""
-    rounds = max((one.rounds for one in revisions), default=0)
+    rounds = max((revision.rounds for revision in revisions), default=0)
     closed = [read_labels(opened.ledger, number) or [] for number in range(1, rounds + 1)]
     rows = []
     for before, revision in zip([None, *revisions], revisions, strict=False):
         was = {
-            (number, one.item_id): one
-            for number, decided in enumerate(with_revision(closed, before), start=1) for one in decided
+            (number, decision.item_id): decision
+            for number, decided in enumerate(with_revision(closed, before), start=1) for decision in decided
         }
         for item in revision.changed:
-            then, now = was[item.round, item.decided.item_id], item.decided
+            then, decision = was[item.round, item.decided.item_id], item.decided
             rows.append(RevisedRow(
-                revision=revision.number, round=item.round, item_id=now.item_id,
+                revision=revision.number, round=item.round, item_id=decision.item_id,
                 label_before=_said(opened, then.label), reason_before=then.reason,
-                label=_said(opened, now.label), reason=now.reason,
+                label=_said(opened, decision.label), reason=decision.reason,
                 people=[people.name(annotator) for annotator in item.by],
             ))
     return rows
@@ -134,7 +134,7 @@ def _revised(
 
 def _revision(ledger: Ledger, revision: Revision) -> JsonObject:
     """A revision in numbers and digests."""
-    known = read_revised_estimate(ledger, revision.number)
+    look = read_revised_estimate(ledger, revision.number)
     written = (
         layout.revision_labels, layout.revision_estimate, layout.revision_annotators, layout.revision_seal
     )
@@ -147,7 +147,7 @@ def _revision(ledger: Ledger, revision: Revision) -> JsonObject:
         "labels_changed": len(revision.changed),
         "estimates": [
             {"measure": e.measure, "value": e.value, "lower": e.lower, "upper": e.upper}
-            for e in (known.estimates if known else ())
+            for e in (look.estimates if look else ())
         ],
         "digests": {key: digest for key, digest in digests.items() if digest},
     }
@@ -181,7 +181,7 @@ def _facts(opened: Opened, rounds: int, revisions: int) -> JsonObject:
             "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
             "labels": ending.labels, "undecided": ending.undecided,
         },
-        "extensions": [printed(one) for one in opened.extensions],
+        "extensions": [printed(extension) for extension in opened.extensions],
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {

@@ -29,11 +29,11 @@ from assay.evalcore.weighted.sample import (
     wrong_predictions,
 )
 from assay.flows.judges import read_judge_checks, read_judges
-from assay.flows.people.ceiling import read_ceiling
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.record.standing import read_history
+from assay.flows.report.ceiling import read_ceiling
 from assay.flows.revisions import revised_fold
 from assay.flows.weighted import PoolSample, read_sample
 from assay.tasks.effects import retried
@@ -56,10 +56,10 @@ from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
 from assay.tasks.report.standing import Standing
 
 
-def labelled_items(opened: Opened, found: PoolSample | None) -> list[LabelledItem]:
+def labelled_items(opened: Opened, sample: PoolSample | None) -> list[LabelledItem]:
     """Every labelled item that has a prediction, in the order of rounds and draws.
 
-    found: the labelled items with weights, where they have any; without it weights, scores and probabilities
+    sample: the labelled items with weights, where they have any; without it weights, scores and probabilities
     are left out. Where systems are compared the prediction is the baseline's.
     """
     ledger = opened.ledger
@@ -75,7 +75,7 @@ def labelled_items(opened: Opened, found: PoolSample | None) -> list[LabelledIte
         item for planned, decided in zip(plans, with_revision(closed, last_revision(ledger)), strict=True)
         for item in _of_round(opened, planned, decided)
     ]
-    return items if found is None else _with_weights(opened, items, found)
+    return items if sample is None else _with_weights(opened, items, sample)
 
 
 def predicted_and_labelled(opened: Opened, items: Sequence[LabelledItem]) -> list[tuple[float, float]]:
@@ -90,23 +90,23 @@ def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredicti
     if not items:
         return None
     answers = opened.spec.labels.answers
-    found = wrong_predictions(items, by_size=not opened.spec.labels.names)
-    return replace(found, items=tuple(
+    errors = wrong_predictions(items, by_size=not opened.spec.labels.names)
+    return replace(errors, items=tuple(
         replace(item, predicted_text=answers.text(item.predicted), label_text=answers.text(item.label))
-        for item in found.items
+        for item in errors.items
     ))
 
 
 def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str, str]:
     """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked."""
-    found: dict[str, str] = {}
-    listed = {} if errors is None else {one.item_id: one.round for one in errors.items}
+    texts: dict[str, str] = {}
+    listed = {} if errors is None else {error.item_id: error.round for error in errors.items}
     for number in sorted(set(listed.values())):
         planned = read_plan(opened.ledger, number)
         for item_id, shown in zip(planned.item_id, planned.shown, strict=True) if planned else ():
             if item_id in listed and shown:
-                found[item_id] = " · ".join(text for text in shown.values() if text)
-    return found
+                texts[item_id] = " · ".join(text for text in shown.values() if text)
+    return texts
 
 
 def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
@@ -120,27 +120,27 @@ def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin,
     )
 
 
-def probabilities_held(opened: Opened, found: PoolSample | None) -> tuple[ReliabilityBin, ...]:
+def probabilities_held(opened: Opened, sample: PoolSample | None) -> tuple[ReliabilityBin, ...]:
     """The pool's probabilities against the labels: of the positive one of two classes, or of the class that
     is predicted; () without them, and where systems are compared."""
     labels = opened.spec.labels
-    if found is None or found.items.probability is None or opened.spec.pool.compares:
+    if sample is None or sample.items.probability is None or opened.spec.pool.compares:
         return ()
     if labels.positive_name is None:
-        return _of_predictions(opened, found, found.items.probability)
+        return _of_predictions(opened, sample, sample.items.probability)
     return reliability(
-        found.sample, found.items.probability[:, 1], found.kind.parts, opened.manifest.rows,
+        sample.sample, sample.items.probability[:, 1], sample.kind.parts, opened.manifest.rows,
         opened.confidence,
     )
 
 
 def _of_predictions(
-    opened: Opened, found: PoolSample, probability: Floats
+    opened: Opened, sample: PoolSample, probability: Floats
 ) -> tuple[ReliabilityBin, ...]:
-    if not found.kind.one_of_parts or found.items.systems != 1:
+    if not sample.kind.one_of_parts or sample.items.systems != 1:
         return ()
     return reliability_of_predictions(
-        found.kind, found.sample, found.items, of_predicted(found.items.prediction[:, 0], probability),
+        sample.kind, sample.sample, sample.items, of_predicted(sample.items.prediction[:, 0], probability),
         opened.manifest.rows, opened.spec.target.confidence,
     )
 
@@ -152,13 +152,13 @@ def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided])
     plan = planned.plan
     kind = probability_kind(plan)
     draw = {planned.item_id[t]: t for t in planned.asked()}
-    for one in decided:
-        if one.label is None:
+    for row in decided:
+        if row.label is None:
             continue
-        t = draw[one.item_id]
+        t = draw[row.item_id]
         yield LabelledItem(
-            item_id=one.item_id, predicted=float(predicted[t]), label=one.label, round=planned.number,
-            cell=one.cell, chance=float(plan.probability[t]), chance_kind=kind, asked=one.reason != "reused",
+            item_id=row.item_id, predicted=float(predicted[t]), label=row.label, round=planned.number,
+            cell=row.cell, chance=float(plan.probability[t]), chance_kind=kind, asked=row.reason != "reused",
         )
 
 
@@ -169,14 +169,14 @@ def _predicted(planned: PlannedRound) -> Floats | None:
     return planned.prediction
 
 
-def _with_weights(opened: Opened, items: Sequence[LabelledItem], found: PoolSample) -> list[LabelledItem]:
-    rows = dict(zip((row.item_id for row in found.rows), zip(
-        found.sample.weight.tolist(), found.rows, strict=True
+def _with_weights(opened: Opened, items: Sequence[LabelledItem], sample: PoolSample) -> list[LabelledItem]:
+    rows = dict(zip((row.item_id for row in sample.rows), zip(
+        sample.sample.weight.tolist(), sample.rows, strict=True
     ), strict=True))
     return [
-        item if (known := rows.get(item.item_id)) is None else replace(
-            item, weight=known[0], score=_score(opened, known[1]),
-            probability=_probability(opened, known[1], item),
+        item if (entry := rows.get(item.item_id)) is None else replace(
+            item, weight=entry[0], score=_score(opened, entry[1]),
+            probability=_probability(opened, entry[1], item),
         )
         for item in items
     ]
@@ -231,13 +231,13 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
     """The report as far as the ledger alone tells."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec = opened.spec
-    weighted, more = _weighted(opened), more_labels(opened, standing)
+    weighted, labels = _weighted(opened), more_labels(opened, standing)
     # of several questions an item may be right about one and wrong about another
-    several = asks_several(opened.question)
-    labelled = [] if several else labelled_items(opened, weighted)
-    errors = None if several else errors_found(opened, labelled)
+    many_questions = asks_several(opened.question)
+    labelled = [] if many_questions else labelled_items(opened, weighted)
+    errors = None if many_questions else errors_found(opened, labelled)
     return ReportData(
-        **{one.name: getattr(standing, one.name) for one in fields(standing)},
+        **{field.name: getattr(standing, field.name) for field in fields(standing)},
         pool=_pool(opened.manifest),
         spec=spec.to_json(),
         sampling_note=opened.method.sampling_note,
@@ -245,8 +245,8 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         seed=spec.seed,
         versions=opened.versions,
         history=read_history(opened.ledger),
-        labels_to_decide=more,
-        extend_command=extend_command(opened, standing, more),
+        labels_to_decide=labels,
+        extend_command=extend_command(opened, standing, labels),
         notes=_notes(opened),
         window_of=window_of(opened.ledger.store, opened.name),
         target_half_width=spec.first_half_width,
@@ -261,7 +261,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         reliability=probabilities_held(opened, weighted),
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         annotators=_annotators(opened, standing.rounds, standing.revision),
-        ceiling=[] if several else read_ceiling(opened, weighted),
+        ceiling=[] if many_questions else read_ceiling(opened, weighted),
         judges=read_judges(opened, standing, weighted),
         judge_checks=read_judge_checks(opened, weighted),
         systems=_systems(opened),
@@ -314,12 +314,12 @@ def _systems(opened: Opened) -> ComparedSystems | None:
     )
 
 
-def _strengths(opened: Opened, found: PoolSample | None) -> dict[str, float]:
+def _strengths(opened: Opened, sample: PoolSample | None) -> dict[str, float]:
     """The log strengths of Bradley and Terry; none where no rows compare two systems."""
     rows = opened.spec.pool.contenders
-    if rows is None or len(rows.columns) < 2 or found is None:
+    if rows is None or len(rows.columns) < 2 or sample is None:
         return {}
-    strength = bradley_terry(found.items, found.kind, found.sample.label, found.sample.weight)
+    strength = bradley_terry(sample.items, sample.kind, sample.sample.label, sample.sample.weight)
     return dict(zip(rows.names, strength, strict=False))
 
 

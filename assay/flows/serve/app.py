@@ -52,7 +52,7 @@ def wants_json(accept: str) -> bool:
     best = {"json": 0.0, "html": 0.0}
     for part in accept.lower().split(","):
         kind, *options = (word.strip() for word in part.split(";"))
-        weight = next((_weight(one[2:]) for one in options if one.startswith("q=")), 1.0)
+        weight = next((_weight(option[2:]) for option in options if option.startswith("q=")), 1.0)
         if kind in ("application/json", "application/*"):
             best["json"] = max(best["json"], weight)
         elif kind in ("text/html", "application/xhtml+xml", "text/*"):
@@ -82,12 +82,12 @@ class Service:
     def app(self) -> App:
         """The ASGI application: all routes of the service, behind a Guard that decides who may look and sets
         the headers of every answer."""
-        one = "{store}/{name}"
+        path = "{store}/{name}"
         routes = [
             Route("/", self._home), Route("/labels", self._labels), Route("/compare", self._compare),
-            Route(f"/evaluations/{one}", self._evaluation), Route(f"/evaluations/{one}/spec", self._spec),
-            Route(f"/evaluations/{one}/events", self._events), Route(f"/monitors/{one}", self._monitor),
-            Route(f"/monitors/{one}/windows/{{window}}", self._window), Route("/metrics", self._metrics),
+            Route(f"/evaluations/{path}", self._evaluation), Route(f"/evaluations/{path}/spec", self._spec),
+            Route(f"/evaluations/{path}/events", self._events), Route(f"/monitors/{path}", self._monitor),
+            Route(f"/monitors/{path}/windows/{{window}}", self._window), Route("/metrics", self._metrics),
             Route("/healthz", self._health), Route("/openapi.json", self._openapi),
             Route("/static/{file}", self._static),
         ]
@@ -100,11 +100,11 @@ class Service:
 
     async def _home(self, request: Request) -> Response:
         def tell() -> PageTold:
-            given = _query(request, {*_LISTED, "page"})
-            if len(given.get("q", "")) > 200:
+            args = _query(request, {*_LISTED, "page"})
+            if len(args.get("q", "")) > 200:
                 raise BadInput("q: a search has at most 200 characters")
-            query = ListQuery(**{_LISTED[key]: value for key, value in given.items() if key in _LISTED})
-            return self.pages.home(self._asked(request, given, query))
+            query = ListQuery(**{_LISTED[key]: value for key, value in args.items() if key in _LISTED})
+            return self.pages.home(self._asked(request, args, query))
 
         return await self._answer(request, tell, light=True)
 
@@ -115,7 +115,7 @@ class Service:
 
     async def _compare(self, request: Request) -> Response:
         def tell() -> PageTold:
-            _query(request, {"of"}, several={"of"})
+            _query(request, {"of"}, list_names={"of"})
             return self.pages.compare(request.query_params.getlist("of"), self._asked(request, {}))
 
         return await self._answer(request, tell)
@@ -155,10 +155,10 @@ class Service:
         return await self._answer(request, lambda: openapi_told())
 
     async def _static(self, request: Request) -> Response:
-        found = beside_files().get(request.path_params["file"])
-        if found is None:
+        file = beside_files().get(request.path_params["file"])
+        if file is None:
             return _problem(request.scope, 404, "There is no such file.")
-        return Response(found[0], media_type=found[1], headers={"cache-control": FOR_GOOD})
+        return Response(file[0], media_type=file[1], headers={"cache-control": FOR_GOOD})
 
     # Live.
 
@@ -188,13 +188,13 @@ class Service:
             while time.monotonic() - began < LONGEST_WATCH and not self.ends():
                 await asyncio.sleep(LOOK_SECONDS)
                 try:
-                    now = await run_in_threadpool(self._digest, served, name)
-                    if now != digest:
-                        digest, beat = now, time.monotonic()
+                    new_digest = await run_in_threadpool(self._digest, served, name)
+                    if new_digest != digest:
+                        digest, beat = new_digest, time.monotonic()
                         standing = await run_in_threadpool(self.pages.progress, served, name)
-                        told = {"state": standing.state, "rounds": standing.rounds, "labels": standing.labels}
+                        news = {"state": standing.state, "rounds": standing.rounds, "labels": standing.labels}
                         event = "finished" if standing.state == "finished" else "changed"
-                        yield f"event: {event}\ndata: {json.dumps(told)}\n\n".encode()
+                        yield f"event: {event}\ndata: {json.dumps(news)}\n\n".encode()
                         if event == "finished":
                             return
                 except AssayError as error:   # the store may be back at the next look
@@ -208,20 +208,20 @@ class Service:
 
     def _digest(self, served: ServedStore, name: str) -> str:
         """Of an evaluation; one look serves all who watch it."""
-        key, now = (served.alias, name), time.monotonic()
-        known = self._looks.get(key)
-        if known is not None and now - known[0] < LOOK_SECONDS / 2:
-            return known[1]
-        found = self.pages.digest(served, name)
+        key, moment = (served.alias, name), time.monotonic()
+        look = self._looks.get(key)
+        if look is not None and moment - look[0] < LOOK_SECONDS / 2:
+            return look[1]
+        digest = self.pages.digest(served, name)
         if len(self._looks) > 10 * MOST_WATCHING:
             self._looks.clear()
-        self._looks[key] = now, found
-        return found
+        self._looks[key] = moment, digest
+        return digest
 
     # Answers.
 
-    def _asked(self, request: Request, given: Mapping[str, str], query: ListQuery | None = None) -> PageAsked:
-        page = given.get("page", "1")
+    def _asked(self, request: Request, args: Mapping[str, str], query: ListQuery | None = None) -> PageAsked:
+        page = args.get("page", "1")
         if not page.isdecimal() or not 1 <= int(page[:9]) <= 100_000:
             raise BadInput(f"page={page[:20]!r}: it is a whole number from 1")
         return PageAsked(
@@ -236,19 +236,19 @@ class Service:
         if self._drawing is None:
             self._drawing = CapacityLimiter(MOST_DRAWING)
         try:
-            told = await to_thread.run_sync(tell, limiter=None if light else self._drawing)
+            answer = await to_thread.run_sync(tell, limiter=None if light else self._drawing)
         except AssayError as error:
             return self._said(request, error)
         headers = {
-            "etag": told.body.etag, "cache-control": "private, no-cache", "vary": "Accept, Authorization",
-            "age": str(int(told.age)),
+            "etag": answer.body.etag, "cache-control": "private, no-cache", "vary": "Accept, Authorization",
+            "age": str(int(answer.age)),
         }
-        headers |= _links(request, told)
-        if _matches(request.headers.get("if-none-match", ""), told.body.etag):
+        headers |= _links(request, answer)
+        if _matches(request.headers.get("if-none-match", ""), answer.body.etag):
             return Response(status_code=304, headers=headers)
         as_json = request.url.path == "/openapi.json" or wants_json(request.headers.get("accept", ""))
         usual = "application/json" if as_json else "text/html; charset=utf-8"
-        return Response(told.body.content, media_type=kind or usual, headers=headers)
+        return Response(answer.body.content, media_type=kind or usual, headers=headers)
 
     def _said(self, request: Request, error: AssayError) -> Response:
         status = 404 if isinstance(error, NoSuchPage) else 400 if isinstance(error, BadInput) else 500
@@ -277,37 +277,37 @@ def _named(request: Request) -> tuple[str, str]:
     return request.path_params["store"], request.path_params["name"]
 
 
-def _query(request: Request, known: Any, several: Any = ()) -> dict[str, str]:
+def _query(request: Request, names: Any, list_names: Any = ()) -> dict[str, str]:
     """The query, which has nothing but these, each once unless it may come several times."""
-    found: dict[str, str] = {}
+    args: dict[str, str] = {}
     for key, value in request.query_params.multi_items():
-        if key not in known:
-            may = f"; it may have {', '.join(sorted(known))}" if known else ""
+        if key not in names:
+            may = f"; it may have {', '.join(sorted(names))}" if names else ""
             raise BadInput(f"{key[:40]!r} is nothing that this page can be asked{may}")
-        if key in found and key not in several:
+        if key in args and key not in list_names:
             raise BadInput(f"{key} is given twice")
-        found[key] = value
-    return found
+        args[key] = value
+    return args
 
 
-def _links(request: Request, told: PageTold) -> dict[str, str]:
+def _links(request: Request, answer: PageTold) -> dict[str, str]:
     """Where the pages before and after are (RFC 8288), and how many lines there are."""
-    if told.total is None:
+    if answer.total is None:
         return {}
-    given = dict(request.query_params)
-    page = int(given.get("page", "1"))
+    args = dict(request.query_params)
+    page = int(args.get("page", "1"))
     links = [
-        f'<{request.url.path}?{urlencode({**given, "page": number})}>; rel="{rel}"'
-        for rel, number in (("prev", page - 1), ("next", page + 1)) if 1 <= number <= told.pages
+        f'<{request.url.path}?{urlencode({**args, "page": number})}>; rel="{rel}"'
+        for rel, number in (("prev", page - 1), ("next", page + 1)) if 1 <= number <= answer.pages
     ]
-    return {"x-total-count": str(told.total)} | ({"link": ", ".join(links)} if links else {})
+    return {"x-total-count": str(answer.total)} | ({"link": ", ".join(links)} if links else {})
 
 
-def _matches(asked: str, etag: str) -> bool:
-    return asked.strip() == "*" or etag in [one.strip().removeprefix("W/") for one in asked.split(",")]
+def _matches(header: str, etag: str) -> bool:
+    return header.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in header.split(",")]
 
 
-def _problem(scope: Scope, status: int, said: str) -> Response:
+def _problem(scope: Scope, status: int, message: str) -> Response:
     accept = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
     headers = {"cache-control": "no-store"}
     if status == 401:
@@ -318,12 +318,12 @@ def _problem(scope: Scope, status: int, said: str) -> Response:
         headers["retry-after"] = "10"
     if wants_json(accept):
         kind = {400: "BadInput", 401: "NoToken", 404: "NoSuchPage", 405: "OnlyLooked", 421: "OtherHost"}
-        told = {
-            "kind": kind.get(status, "AssayError"), "message": said, "exit_code": 2 if status < 500 else 1,
+        error = {
+            "kind": kind.get(status, "AssayError"), "message": message, "exit_code": 2 if status < 500 else 1,
         }
-        return JSONResponse({"error": told}, status_code=status, headers=headers)
-    return Response(problem_html(status, said), status, headers, "text/html; charset=utf-8")
+        return JSONResponse({"error": error}, status_code=status, headers=headers)
+    return Response(problem_html(status, message), status, headers, "text/html; charset=utf-8")
 
 
-def _refusal(scope: Scope, status: int, said: str) -> App:
-    return _problem(scope, status, said)
+def _refusal(scope: Scope, status: int, message: str) -> App:
+    return _problem(scope, status, message)

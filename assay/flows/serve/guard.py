@@ -55,8 +55,8 @@ class Guard:
         send = _with_headers(send)
         refused = self._why_not(scope)
         if refused is not None:
-            status, said = refused
-            await self._refuse(scope, status, said)(scope, receive, send)
+            status, message = refused
+            await self._refuse(scope, status, message)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -74,10 +74,10 @@ class Guard:
         if scope["path"] in FREE:
             return None
         name = (self._access.header or "").lower()
-        seen = self._access.seen_by(token_of(headers.get("authorization", "")), headers.get(name))
-        if seen is None:
+        aliases = self._access.seen_by(token_of(headers.get("authorization", "")), headers.get(name))
+        if aliases is None:
             return 401, "A token is needed: `Authorization: Bearer TOKEN`, or the password of a browser."
-        scope[SEES] = seen
+        scope[SEES] = aliases
         who = f"{token_of(headers.get('authorization', ''))}\n{headers.get(name)}"
         scope[ASKS] = "" if self._access.open_to_all else sha256(who.encode("utf-8", "replace")).hexdigest()
         return None
@@ -85,13 +85,13 @@ class Guard:
 
 def token_of(authorization: str) -> str | None:
     """The token of a request: behind `Bearer`, or the password behind `Basic`, which browsers ask for."""
-    scheme, _, rest = authorization.strip().partition(" ")
+    scheme, _, value = authorization.strip().partition(" ")
     if scheme.lower() == "bearer":
-        return rest.strip()
+        return value.strip()
     if scheme.lower() != "basic":
         return None
     try:
-        decoded = base64.b64decode(rest.strip(), validate=True).decode()
+        decoded = base64.b64decode(value.strip(), validate=True).decode()
     except (binascii.Error, ValueError):
         return None
     return decoded.partition(":")[2]
@@ -99,14 +99,14 @@ def token_of(authorization: str) -> str | None:
 
 def _headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Names in small letters; of one that comes twice, nothing: who sent the second one is not known."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     twice = set()
     for name, value in raw:
         key = name.decode("latin-1").lower()
-        if key in found:
+        if key in headers:
             twice.add(key)
-        found[key] = value.decode("latin-1")
-    return {key: "" if key in twice else value for key, value in found.items()}
+        headers[key] = value.decode("latin-1")
+    return {key: "" if key in twice else value for key, value in headers.items()}
 
 
 def _with_headers(send: Send) -> Send:

@@ -53,19 +53,19 @@ class StoreLook:
 
     def labels_bought(self, alias: str) -> list[LabelsBought]:
         """The labels of the store; an evaluation's count to the month of its last round."""
-        found = []
-        for one in self.entries:
+        rows = []
+        for entry in self.entries:
             months: Mapping[str, int] = {}
-            if one.kind == "monitor" and one.name in self.glances:
-                months = self.glances[one.name].months
-            elif one.kind == "evaluation" and one.bought:
-                months = {"" if one.changed is None else f"{one.changed:%Y-%m}": one.bought}
-            found += [
-                LabelsBought(store=alias, kind=one.kind, name=one.name, ownership=one.ownership,
+            if entry.kind == "monitor" and entry.name in self.glances:
+                months = self.glances[entry.name].months
+            elif entry.kind == "evaluation" and entry.bought:
+                months = {"" if entry.changed is None else f"{entry.changed:%Y-%m}": entry.bought}
+            rows += [
+                LabelsBought(store=alias, kind=entry.kind, name=entry.name, ownership=entry.ownership,
                              month=month, labels=labels)
                 for month, labels in months.items()
             ]
-        return found
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SeenStores:
     @property
     def entries(self) -> list[HomeEntry]:
         """The lines of all visible stores, one for each evaluation or monitor, store after store."""
-        return [one for _, look in self.looks for one in look.entries]
+        return [entry for _, look in self.looks for entry in look.entries]
 
     @property
     def digest(self) -> str:
@@ -105,29 +105,29 @@ class StoreView:
     answered at once and a new look reads only what is new."""
 
     def __init__(
-        self, served: ServedStore, *, now: Callable[[], datetime] = utc_now,
+        self, served: ServedStore, *, utc_clock: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.served = served
-        self._store, self._now, self._clock = served.store, now, clock
+        self._store, self._now, self._clock = served.store, utc_clock, clock
         self._known = _Remembered()
         self._looking = threading.Lock()
         self._last: StoreLook | None = None
 
     def look(self) -> StoreLook:
         """What is there: as of now, or of a moment ago while a new look is under way."""
-        last = self._last
-        age = None if last is None else self._clock() - last.at
-        if last is not None and age is not None and age < FRESH:
-            return last
-        if last is None or age is None or age >= STALE:
+        last_look = self._last
+        age = None if last_look is None else self._clock() - last_look.at
+        if last_look is not None and age is not None and age < FRESH:
+            return last_look
+        if last_look is None or age is None or age >= STALE:
             with self._looking:
                 if self._last is None or self._clock() - self._last.at >= FRESH:
                     self._last = self._look()
                 return self._last
         if self._looking.acquire(blocking=False):
             threading.Thread(target=self._look_aside, name=f"look-{self.served.alias}", daemon=True).start()
-        return last
+        return last_look
 
     def age(self) -> float:
         """Seconds since the last look at the store ended; 0 before the first."""
@@ -136,18 +136,18 @@ class StoreView:
     def figures(self) -> list[Sample]:
         """The figures of everything in the store that can be read, for Prometheus: those of each evaluation
         and each monitor, labelled with the alias of the store. Damaged ones are left out."""
-        found, now = self.look(), self._now()
-        whole = [one for one in found.entries if one.state != "damaged"]
-        told = [sample for one in whole for sample in entry_samples(one, now)]
-        for name, glance in found.glances.items():
+        look, moment = self.look(), self._now()
+        entries = [entry for entry in look.entries if entry.state != "damaged"]
+        samples = [sample for entry in entries for sample in entry_samples(entry, moment)]
+        for name, glance in look.glances.items():
             judged = glance.judged
-            told += monitor_samples(MonitorFigures(
+            samples += monitor_samples(MonitorFigures(
                 monitor=name, measure=glance.spec.leading_measure, bought=glance.bought,
                 states=glance.states, newest=judged,
                 newest_end=None if judged is None else glance.spec.window(judged.window).end,
                 where={"store": self.served.alias},
-            ), now)
-        return told
+            ), moment)
+        return samples
 
     def _look_aside(self) -> None:
         try:
@@ -158,7 +158,7 @@ class StoreView:
             self._looking.release()
 
     def _look(self) -> StoreLook:
-        store, known = self._store, self._known
+        store, memory = self._store, self._known
         names = [name for name in retried(_folders)(store, layout.MONITORS_PREFIX) if _is_name(name)]
         glances: dict[str, MonitorGlance] = {}
         windows: dict[str, tuple[str, ...]] = {}
@@ -172,32 +172,32 @@ class StoreView:
                 windows[name] = tuple(retried(_folders)(
                     store, layout.monitor_windows(layout.monitor_ledger(name))
                 ))
-        own = self._own(windows)
-        index = retried(StandingIndex)(store, own if len(known.folders) > _FEW * len(own) else None)
-        for name, entry in read_in_parallel(own, lambda name: self._evaluation(name, index)):
+        singles = self._own(windows)
+        index = retried(StandingIndex)(store, singles if len(memory.folders) > _FEW * len(singles) else None)
+        for name, entry in read_in_parallel(singles, lambda name: self._evaluation(name, index)):
             if isinstance(entry, HomeEntry):
                 entries.append(entry)
             elif entry is not None:
                 entries.append(self._damaged("evaluation", name, entry))
-        known.glances, there, last = glances, set(own), self._last
-        known.evaluations = {name: one for name, one in known.evaluations.items() if name in there}
-        known.monitors = {name: one for name, one in known.monitors.items() if name in glances}
-        changes = 0 if last is None else last.changes + (entries != last.entries)
+        memory.glances, name_set, last_look = glances, set(singles), self._last
+        memory.evaluations = {name: value for name, value in memory.evaluations.items() if name in name_set}
+        memory.monitors = {name: value for name, value in memory.monitors.items() if name in glances}
+        changes = 0 if last_look is None else last_look.changes + (entries != last_look.entries)
         return StoreLook(entries=entries, glances=glances, at=self._clock(), changes=changes)
 
     def _own(self, windows: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
         """The evaluations that are no window of a monitor, be it damaged; windows: of each monitor."""
-        known, folders = self._known, tuple(retried(_folders)(self._store))
-        if folders == known.folders and windows == known.windows:
-            return known.own
-        of_windows = {f"{name}-{window}" for name, several in windows.items() for window in several}
-        known.folders, known.windows = folders, windows
-        known.own = tuple(
+        memory, folders = self._known, tuple(retried(_folders)(self._store))
+        if folders == memory.folders and windows == memory.windows:
+            return memory.own
+        of_windows = {f"{name}-{window}" for name, own_windows in windows.items() for window in own_windows}
+        memory.folders, memory.windows = folders, windows
+        memory.own = tuple(
             name for name in folders
             if name not in of_windows and _without_number(name) not in of_windows
             and layout.spec.match(layout.spec(name)) is not None
         )
-        return known.own
+        return memory.own
 
     def _glance(self, name: str) -> MonitorGlance | None:
         if not self._store.exists(layout.spec(layout.monitor_ledger(name))):
@@ -219,20 +219,20 @@ class StoreView:
         return made
 
     def _evaluation(self, name: str, index: StandingIndex) -> HomeEntry | None:
-        kept = [] if index.is_open(name) else index.kept(name)
-        print_of = frozenset(kept or retried(_keys)(self._store, f"{name}/"))
+        keys = [] if index.is_open(name) else index.kept(name)
+        print_of = frozenset(keys or retried(_keys)(self._store, f"{name}/"))
         before = self._known.evaluations.get(name)
         if before is not None and before[0] == print_of:
             return before[1]
-        made = self._made(name, index, bool(kept))
+        made = self._made(name, index, bool(keys))
         if made is not None:
             self._known.evaluations[name] = (print_of, made)
         return made
 
-    def _made(self, name: str, index: StandingIndex, kept: bool) -> HomeEntry | None:
+    def _made(self, name: str, index: StandingIndex, is_kept: bool) -> HomeEntry | None:
         alias, ledger = self.served.alias, Ledger(self._store, name)
-        if kept and (found := retried(index.read_kept)(name)) is not None:
-            return evaluation_entry(alias, found.standing, found.closed)
+        if is_kept and (summary := retried(index.read_kept)(name)) is not None:
+            return evaluation_entry(alias, summary.standing, summary.closed)
         if not ledger.exists(layout.manifest(name)):
             return None
         standing = retried(current_standing)(open_evaluation(self._store, name))
@@ -288,8 +288,8 @@ class Bodies:
     """A cache of the bodies of pages, by page and digest of the ledger. Beyond its size in bytes the least
     recently used are forgotten; one page is made at a time."""
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most, self._size = most, 0
+    def __init__(self, limit: int = MOST_KEPT) -> None:
+        self._most, self._size = limit, 0
         self._kept: OrderedDict[Hashable, tuple[str, Body]] = OrderedDict()
         self._lock, self._making = threading.Lock(), threading.Lock()
 
@@ -300,23 +300,23 @@ class Bodies:
 
     def body(self, page: Hashable, digest: str, make: Callable[[], bytes]) -> Body:
         """The body of a page whose ledger has this digest; `make`, where it is not known yet."""
-        found = self._find(page, digest)
-        if found is not None:
-            return found
+        body = self._find(page, digest)
+        if body is not None:
+            return body
         with self._making:      # figures are drawn with settings of the whole process
-            found = self._find(page, digest)
-            if found is None:
-                found = body_of(make())
-                self._keep(page, digest, found)
-            return found
+            body = self._find(page, digest)
+            if body is None:
+                body = body_of(make())
+                self._keep(page, digest, body)
+            return body
 
     def _find(self, page: Hashable, digest: str) -> Body | None:
         with self._lock:
-            kept = self._kept.get(page)
-            if kept is None or kept[0] != digest:
+            entry = self._kept.get(page)
+            if entry is None or entry[0] != digest:
                 return None
             self._kept.move_to_end(page)
-            return kept[1]
+            return entry[1]
 
     def _keep(self, page: Hashable, digest: str, body: Body) -> None:
         with self._lock:

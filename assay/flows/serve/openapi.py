@@ -26,7 +26,7 @@ def openapi() -> dict[str, Any]:
     schemas of its JSON, which are those that the commands print by."""
     parts: dict[str, Any] = {}
     lists = [
-        _choice("show", list(SHOWS), "all"), _choice("kind", [one for one in KINDS if one], None),
+        _choice("show", list(SHOWS), "all"), _choice("kind", [kind for kind in KINDS if kind], None),
         _choice("sort", list(SORTS), "attention"),
         *({"name": name, "in": "query", "schema": {"type": "string"}} for name in ("q", "team", "store")),
         _PAGE,
@@ -92,6 +92,6 @@ def _operation(says: str, content: dict[str, Any], parameters: list[Any]) -> dic
         "responses": {
             "200": {"description": says, "content": content},
             "304": {"description": "nothing changed since the tag in If-None-Match"},
-            **{status: {"description": said} for status, said in refused.items()},
+            **{status: {"description": text} for status, text in refused.items()},
         },
     }}

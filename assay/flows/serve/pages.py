@@ -76,11 +76,11 @@ class Pages:
     the keys they rest on are the same; nothing is written."""
 
     def __init__(
-        self, stores: Mapping[str, ServedStore], *, now: Callable[[], datetime] = utc_now,
+        self, stores: Mapping[str, ServedStore], *, clock: Callable[[], datetime] = utc_now,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self.stores, self._now = stores, now
-        self.views = {alias: StoreView(one, now=now) for alias, one in stores.items()}
+        self.stores, self._now = stores, clock
+        self.views = {alias: StoreView(store, utc_clock=clock) for alias, store in stores.items()}
         self._bodies, self._lists = Bodies(), Bodies(MOST_OF_LISTS)   # lists do not wait for figures
         self._people: dict[tuple[str, str], str] = {}
         self._windows: OrderedDict[tuple[str, str, str], int] = OrderedDict()
@@ -94,40 +94,40 @@ class Pages:
 
     # Lists.
 
-    def home(self, asked: PageAsked) -> PageTold:
+    def home(self, request: PageAsked) -> PageTold:
         """The list of evaluations and monitors that a person may see, searched, sorted and cut to one page,
         as HTML or JSON. Raises NoSuchPage for a store that is not visible."""
-        if asked.query.store and asked.query.store not in asked.sees:
-            raise NoSuchPage(f"no store is called {asked.query.store!r}")
-        seen = self._seen(asked.sees)
-        found = asked.query.of(seen.entries)
-        pages = _pages(len(found), asked.page)
-        shown, aliases = found[(asked.page - 1) * PER_PAGE : asked.page * PER_PAGE], sorted(asked.sees)
+        if request.query.store and request.query.store not in request.sees:
+            raise NoSuchPage(f"no store is called {request.query.store!r}")
+        view = self._seen(request.sees)
+        lines = request.query.of(view.entries)
+        pages = _pages(len(lines), request.page)
+        shown, aliases = lines[(request.page - 1) * PER_PAGE : request.page * PER_PAGE], sorted(request.sees)
 
         def make() -> bytes:
-            if asked.json:
-                return json_file(home_json(aliases, shown, len(found), asked.page, pages))
+            if request.json:
+                return json_file(home_json(aliases, shown, len(lines), request.page, pages))
             return drawn.home_html(drawn.HomeList(
-                stores=aliases, entries=shown, every=seen.entries, query=asked.query, total=len(found),
-                page=asked.page, pages=pages, prefect=self._prefect,
+                stores=aliases, entries=shown, every=view.entries, query=request.query, total=len(lines),
+                page=request.page, pages=pages, prefect=self._prefect,
             ))
 
         body = self._lists.body(
-            ("home", asked.sees, asked.query, asked.page, asked.json), seen.digest, make
+            ("home", request.sees, request.query, request.page, request.json), view.digest, make
         )
-        return PageTold(body=body, pages=pages, total=len(found), age=seen.age)
+        return PageTold(body=body, pages=pages, total=len(lines), age=view.age)
 
-    def labels(self, asked: PageAsked) -> PageTold:
+    def labels(self, request: PageAsked) -> PageTold:
         """The labels that were bought, by team, month and monitor, over all visible stores, as HTML or JSON.
         """
-        seen = self._seen(asked.sees)
+        view = self._seen(request.sees)
 
         def make() -> bytes:
-            told = bought_by_month([row for alias, look in seen.looks for row in look.labels_bought(alias)])
-            return json_file(labels_json(told)) if asked.json else drawn.labels_html(told)
+            months = bought_by_month([row for alias, look in view.looks for row in look.labels_bought(alias)])
+            return json_file(labels_json(months)) if request.json else drawn.labels_html(months)
 
         return PageTold(
-            body=self._lists.body(("labels", asked.sees, asked.json), seen.digest, make), age=seen.age
+            body=self._lists.body(("labels", request.sees, request.json), view.digest, make), age=view.age
         )
 
     def figures(self, sees: Iterable[str]) -> bytes:
@@ -150,20 +150,20 @@ class Pages:
 
     # One evaluation.
 
-    def evaluation(self, alias: str, name: str, asked: PageAsked) -> PageTold:
+    def evaluation(self, alias: str, name: str, request: PageAsked) -> PageTold:
         """The report of one evaluation, or where it stands before its first round has closed, as HTML or
         JSON. Raises NoSuchPage."""
-        served = self.store(alias, asked.sees)
+        served = self.store(alias, request.sees)
         digest = self.digest(served, name)
         return PageTold(body=self._bodies.body(
-            ("evaluation", alias, name, asked.json), digest,
-            lambda: self._evaluation_body(served, name, asked.json),
+            ("evaluation", alias, name, request.json), digest,
+            lambda: self._evaluation_body(served, name, request.json),
         ))
 
-    def spec(self, alias: str, name: str, asked: PageAsked) -> PageTold:
+    def spec(self, alias: str, name: str, request: PageAsked) -> PageTold:
         """The spec of an evaluation as YAML, to begin another one with; files are named by the last part of
         their paths. Raises NoSuchPage."""
-        served = self.store(alias, asked.sees)
+        served = self.store(alias, request.sees)
         self.digest(served, name)
         opened = open_evaluation(served.store, name)
         return PageTold(body=body_of(_yaml(spec_without_paths(opened.spec.to_json()))))
@@ -215,47 +215,47 @@ class Pages:
 
     def _person(self, served: ServedStore, ledger: Ledger, key: str) -> str:
         """Who answered about which item; answers are written once."""
-        found = self._people.get((served.alias, key))
-        if found is None:
-            one = get_record(ledger, key, Annotation)
-            found = f"{one.annotator}\n{one.item_id}"
+        text = self._people.get((served.alias, key))
+        if text is None:
+            answer = get_record(ledger, key, Annotation)
+            text = f"{answer.annotator}\n{answer.item_id}"
             if len(self._people) >= _REMEMBERED:
                 self._people.clear()
-            self._people[served.alias, key] = found
-        return found
+            self._people[served.alias, key] = text
+        return text
 
     # Several evaluations, or the systems of one.
 
-    def compare(self, names: Sequence[str], asked: PageAsked) -> PageTold:
+    def compare(self, names: Sequence[str], request: PageAsked) -> PageTold:
         """Evaluations, each as ALIAS/NAME, side by side; of one, its systems."""
         if not names:
-            if asked.json:
+            if request.json:
                 raise BadInput("name what is compared: /compare?of=STORE/NAME&of=STORE/NAME")
-            return PageTold(body=body_of(drawn.compare_choice_html(self._seen(asked.sees).entries)))
+            return PageTold(body=body_of(drawn.compare_choice_html(self._seen(request.sees).entries)))
         if len(set(names)) < len(names) or len(names) > MOST_COMPARED:
             raise BadInput(f"compare one to {MOST_COMPARED} evaluations, each named once")
-        places = [self._place(one, asked.sees) for one in names]
+        places = [self._place(name, request.sees) for name in names]
         digest = _digest(self.digest(served, name) for served, name in places)
         return PageTold(body=self._bodies.body(
-            ("compare", tuple(names), asked.json), digest, lambda: self._compared(places, asked.json)
+            ("compare", tuple(names), request.json), digest, lambda: self._compared(places, request.json)
         ))
 
-    def _place(self, one: str, sees: frozenset[str]) -> tuple[ServedStore, str]:
-        alias, slash, name = one.partition("/")
+    def _place(self, address: str, sees: frozenset[str]) -> tuple[ServedStore, str]:
+        alias, slash, name = address.partition("/")
         if not slash:
-            raise BadInput(f"of={one[:80]!r}: write STORE/NAME")
+            raise BadInput(f"of={address[:80]!r}: write STORE/NAME")
         return self.store(alias, sees), _checked(name)
 
     def _compared(self, places: Sequence[tuple[ServedStore, str]], as_json: bool) -> bytes:
-        several = []
+        reports = []
         for served, name in places:
             opened = open_evaluation(served.store, name)
             data = report_data(opened, retried(current_standing)(opened))
-            several.append(hidden_paths(data))
+            reports.append(hidden_paths(data))
         links = [f"/evaluations/{served.alias}/{name}" for served, name in places]
-        if len(several) > 1:
-            return json_file(several_json(several)) if as_json else drawn.several_html_of(several, links)
-        data = several[0]
+        if len(reports) > 1:
+            return json_file(several_json(reports)) if as_json else drawn.several_html_of(reports, links)
+        data = reports[0]
         if data.systems is None:
             raise BadInput(
                 f"{data.evaluation} has one system: name a second evaluation, or the systems under "
@@ -267,43 +267,43 @@ class Pages:
 
     # Monitors.
 
-    def monitor(self, alias: str, name: str, asked: PageAsked) -> PageTold:
+    def monitor(self, alias: str, name: str, request: PageAsked) -> PageTold:
         """The history of a monitor, one page of its windows at a time, as HTML or JSON. It is made anew each
         day, since mutes end. Raises NoSuchPage."""
-        served = self.store(alias, asked.sees)
+        served = self.store(alias, request.sees)
         digest = self._digest_of_monitor(served, name)
         rows = self._many(served, name, digest)
-        pages = _pages(rows, asked.page)
+        pages = _pages(rows, request.page)
         day = f"{self._now():%Y-%m-%d}"     # mutes end
         body = self._bodies.body(
-            ("monitor", alias, name, asked.json, asked.page), f"{digest} {day}",
-            lambda: self._monitor_body(served, name, digest, asked),
+            ("monitor", alias, name, request.json, request.page), f"{digest} {day}",
+            lambda: self._monitor_body(served, name, digest, request),
         )
         return PageTold(body=body, pages=pages, total=rows)
 
     def _many(self, served: ServedStore, name: str, digest: str) -> int:
         """Its windows."""
         key = served.alias, name, digest
-        found = self._windows.get(key)
-        if found is None:
-            found = self._windows[key] = len(self._history(served, name, digest).rows)
+        count = self._windows.get(key)
+        if count is None:
+            count = self._windows[key] = len(self._history(served, name, digest).rows)
             while len(self._windows) > _MONITORS:
                 self._windows.popitem(last=False)
-        return found
+        return count
 
-    def window(self, alias: str, name: str, window: str, asked: PageAsked) -> PageTold:
+    def window(self, alias: str, name: str, window: str, request: PageAsked) -> PageTold:
         """One judged window of a monitor, as HTML or JSON. Raises NoSuchPage where there is no such window
         or no verdict was given on it."""
-        served = self.store(alias, asked.sees)
+        served = self.store(alias, request.sees)
         digest = self._digest_of_monitor(served, name)
         history = self._history(served, name, digest)
-        row = next((one for one in history.rows if one.window == window), None)
+        row = next((row for row in history.rows if row.window == window), None)
         if row is None or row.verdict is None:
             raise NoSuchPage(f"no verdict was given on window {window[:40]!r} of {name}")
         judged = row
         return PageTold(body=self._bodies.body(
-            ("window", alias, name, window, asked.json), digest,
-            lambda: drawn.window_json_bytes(judged) if asked.json
+            ("window", alias, name, window, request.json), digest,
+            lambda: drawn.window_json_bytes(judged) if request.json
             else drawn.served_window_html(alias, history, judged),
         ))
 
@@ -316,27 +316,27 @@ class Pages:
 
     def _history(self, served: ServedStore, name: str, digest: str) -> MonitorHistory:
         """The newest that was read; one monitor is looked at page by page."""
-        kept = getattr(self, "_newest_history", None)
-        if kept is not None and kept[0] == (served.alias, name, digest):
-            known: MonitorHistory = kept[1]
-            return known
-        found = read_monitor_history(served.store, name, self._now)
-        self._newest_history = (served.alias, name, digest), found
-        return found
+        entry = getattr(self, "_newest_history", None)
+        if entry is not None and entry[0] == (served.alias, name, digest):
+            kept_history: MonitorHistory = entry[1]
+            return kept_history
+        history = read_monitor_history(served.store, name, self._now)
+        self._newest_history = (served.alias, name, digest), history
+        return history
 
-    def _monitor_body(self, served: ServedStore, name: str, digest: str, asked: PageAsked) -> bytes:
+    def _monitor_body(self, served: ServedStore, name: str, digest: str, request: PageAsked) -> bytes:
         history = self._history(served, name, digest)
         with suppress(AssayError):   # the evaluations of its windows may lie elsewhere
             history = with_judges(served.store, history)
-        first = max(len(history.rows) - asked.page * PER_PAGE, 0)
-        last = len(history.rows) - (asked.page - 1) * PER_PAGE
-        if asked.json:
-            return json_file(replace(history, rows=history.rows[first:last]).to_json() | {
+        start = max(len(history.rows) - request.page * PER_PAGE, 0)
+        end = len(history.rows) - (request.page - 1) * PER_PAGE
+        if request.json:
+            return json_file(replace(history, rows=history.rows[start:end]).to_json() | {
                 "labels": history.bought,
             })
         return drawn.monitor_html(drawn.MonitorAbout(
-            store=served.alias, history=history, first=first, last=last, page=asked.page,
-            pages=_pages(len(history.rows), asked.page), muted=mute_at(history.mutes, self._now()),
+            store=served.alias, history=history, first=start, last=end, page=request.page,
+            pages=_pages(len(history.rows), request.page), muted=mute_at(history.mutes, self._now()),
             alerts=[_alert(row) for row in outbox_rows(
                 Ledger(served.store, layout.monitor_ledger(name)), repair=False
             )],
@@ -352,8 +352,8 @@ class Pages:
 
     def _runs_of_monitor(self, served: ServedStore, history: MonitorHistory) -> list[tuple[str, str]]:
         """Links to the run that opened its newest window, and to all of its name."""
-        opened = [(row.window, one.evaluation) for row in history.rows for one in row.openings]
-        window, evaluation = next(((one, of) for one, of in reversed(opened) if of is not None), ("", ""))
+        opened = [(row.window, opening.evaluation) for row in history.rows for opening in row.openings]
+        window, evaluation = next(((name, of) for name, of in reversed(opened) if of is not None), ("", ""))
         begun = find_begun(Ledger(served.store, evaluation)) if evaluation else None
         return drawn.prefect_runs(
             self._prefect, history.monitor, begun.flow_run if begun else "", f"opened window {window}"
@@ -369,16 +369,16 @@ def hidden_paths(data: ReportData) -> ReportData:
     name files by the last part of their path."""
     return replace(
         data, spec=spec_without_paths(data.spec),
-        pool=replace(data.pool, sources=[spec_without_paths(one, "source") for one in data.pool.sources]),
+        pool=replace(data.pool, sources=[spec_without_paths(s, "source") for s in data.pool.sources]),
         notes=[without_paths(note, ()) for note in data.notes],
     )
 
 
 def _alert(row: OutboxRow) -> drawn.AlertLine:
-    told = [f"{channel}: {settled.status}" for channel, settled in sorted(row.channels.items())]
-    told += ["muted: nobody was told"] if row.muted else ["not delivered yet"] if row.waiting else []
+    lines = [f"{channel}: {settled.status}" for channel, settled in sorted(row.channels.items())]
+    lines += ["muted: nobody was told"] if row.muted else ["not delivered yet"] if row.waiting else []
     return drawn.AlertLine(
-        subject=row.alert.subject, key=row.alert.key, severity=row.alert.severity, told=", ".join(told)
+        subject=row.alert.subject, key=row.alert.key, severity=row.alert.severity, told=", ".join(lines)
     )
 
 
@@ -390,10 +390,10 @@ def _digest(of: Iterable[str]) -> str:
     return sha256("\n".join(of).encode()).hexdigest()
 
 
-def _pages(many: int, asked: int) -> int:
+def _pages(many: int, page: int) -> int:
     pages = max(-(-many // PER_PAGE), 1)
-    if asked > pages:
-        raise NoSuchPage(f"page={asked}: there are {pages}")
+    if page > pages:
+        raise NoSuchPage(f"page={page}: there are {pages}")
     return pages
 
 
@@ -411,5 +411,5 @@ def _yaml(spec: Any) -> bytes:
 
 def _prefect_pages(environment: Mapping[str, str]) -> str:
     """Where Prefect's pages are, by its own variables; nothing where that is not known."""
-    found = environment.get("PREFECT_UI_URL") or environment.get("PREFECT_API_URL", "").removesuffix("/api")
-    return found.rstrip("/") if found.startswith(("http://", "https://")) and "@" not in found else ""
+    url = environment.get("PREFECT_UI_URL") or environment.get("PREFECT_API_URL", "").removesuffix("/api")
+    return url.rstrip("/") if url.startswith(("http://", "https://")) and "@" not in url else ""

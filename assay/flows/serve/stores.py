@@ -31,20 +31,20 @@ class ServedStore:
     store: Store
 
 
-def served_stores(plain: Sequence[str], named: Sequence[str]) -> dict[str, ServedStore]:
+def served_stores(plain: Sequence[str], options: Sequence[str]) -> dict[str, ServedStore]:
     """The stores to serve, by alias: of plain addresses, whose alias is derived, and of `alias=address`.
     Raises BadInput where two would have the same alias, or none is named."""
-    found: dict[str, ServedStore] = {}
-    asked = [(_alias_of(where), where) for where in plain] + [_named(one) for one in named]
-    for alias, where in asked:
-        if alias in found:
+    stores: dict[str, ServedStore] = {}
+    pairs = [(_alias_of(url), url) for url in plain] + [_named(option) for option in options]
+    for alias, url in pairs:
+        if alias in stores:
             raise BadInput(
                 f"two stores would be called {alias!r}; give each a name of its own: --store ALIAS=STORE"
             )
-        found[alias] = read_only_store(alias, open_store(where))
-    if not found:
+        stores[alias] = read_only_store(alias, open_store(url))
+    if not stores:
         raise BadInput("no store is named; give the address of one, or --store ALIAS=STORE")
-    return found
+    return stores
 
 
 def read_only_store(alias: str, store: Store) -> ServedStore:
@@ -52,21 +52,21 @@ def read_only_store(alias: str, store: Store) -> ServedStore:
     return ServedStore(alias=alias, store=ReadOnly(store))
 
 
-def _named(one: str) -> tuple[str, str]:
-    alias, equals, where = one.partition("=")
-    if not equals or not where:
-        raise BadInput(f"--store {one!r}: write ALIAS=STORE, such as search=s3://bucket/search")
+def _named(option: str) -> tuple[str, str]:
+    alias, equals, url = option.partition("=")
+    if not equals or not url:
+        raise BadInput(f"--store {option!r}: write ALIAS=STORE, such as search=s3://bucket/search")
     if not _ALIAS.fullmatch(alias):
         raise BadInput(
-            f"--store {one!r}: an alias is 1 to 40 of a-z, 0-9 and '-', beginning with a letter or digit"
+            f"--store {option!r}: an alias is 1 to 40 of a-z, 0-9 and '-', beginning with a letter or digit"
         )
-    return alias, where
+    return alias, url
 
 
-def _alias_of(where: str) -> str:
+def _alias_of(url: str) -> str:
     """The last part of an address, as far as it can be an alias."""
-    last = where.rstrip("/").rpartition("/")[2]
-    made = re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-")[:40].strip("-")
+    part = url.rstrip("/").rpartition("/")[2]
+    made = re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:40].strip("-")
     return made or "ledger"
 
 
@@ -77,10 +77,10 @@ _PATH = re.compile(r"(?<![\w:/.…])(?:file://)?(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'
 
 def without_paths(text: str, stores: Iterable[ServedStore]) -> str:
     """A message without addresses of stores and paths of this machine."""
-    for one in stores:
-        for where in sorted({one.store.url, _root(one.store)} - {""}, key=len, reverse=True):
-            text = text.replace(where, f"the store {one.alias}")
-    return _PATH.sub(lambda found: "…/" + PurePath(found[0].replace("\\", "/")).name, text)
+    for served in stores:
+        for url in sorted({served.store.url, _root(served.store)} - {""}, key=len, reverse=True):
+            text = text.replace(url, f"the store {served.alias}")
+    return _PATH.sub(lambda match: "…/" + PurePath(match[0].replace("\\", "/")).name, text)
 
 
 def _root(store: Store) -> str:
@@ -102,7 +102,7 @@ def spec_without_paths(spec: Any, key: str = "") -> Any:
             for name, value in spec.items()
         }
     if isinstance(spec, list | tuple):
-        return [spec_without_paths(one, key) for one in spec]
+        return [spec_without_paths(part, key) for part in spec]
     if isinstance(spec, str) and _PLACE.match(spec):
         return "…/" + spec.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return spec
@@ -140,12 +140,12 @@ class Access:
             return None
         if not self.grants:
             return self.stores
-        given = sha256((token or "").encode("utf-8", "surrogateescape")).digest()
-        seen: frozenset[str] = frozenset()
+        digest = sha256((token or "").encode("utf-8", "surrogateescape")).digest()
+        aliases: frozenset[str] = frozenset()
         for grant in self.grants:
-            if hmac.compare_digest(grant.digest, given):
-                seen |= grant.aliases
-        return seen or None
+            if hmac.compare_digest(grant.digest, digest):
+                aliases |= grant.aliases
+        return aliases or None
 
 
 def access_to(stores: Mapping[str, ServedStore], tokens: str, header: str | None) -> Access:

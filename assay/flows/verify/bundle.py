@@ -33,21 +33,21 @@ _COMPARED = ("evaluation", "state", "stopped_by", "verdict", "labels", "rounds",
 
 def verify_bundle(
     path: Path, key: bytes | None = None, root: bytes | None = None, seal: str | None = None,
-    told: Callable[[int, int], None] | None = None,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """What there is to say of a bundle.
 
     key    the public key in PEM that it has to be signed with; None: any, or none
     root   the certificate in PEM that its time stamp has to rest on; None: any, or no time stamp
     seal   the digest that the newest seal must have, as noted elsewhere; None: the one that bundle.json has
-    told   of the rounds recomputed so far, and of how many there are
+    watch  of the rounds recomputed so far, and of how many there are
 
     Raises BadInput for what is no bundle, and what `verify` raises.
     """
     with Bundle(path) as bundle, TemporaryDirectory(prefix="assay-bundle-") as folder:
         different, notes = list(bundle.differences()), []
-        for said, wrong in (bundle.signed(key), bundle.stamped(root)):
-            notes += [said] if said else []
+        for statement, wrong in (bundle.signed(key), bundle.stamped(root)):
+            notes += [statement] if statement else []
             different += [wrong] if wrong else []
         store = LocalStore(folder)
         try:
@@ -55,12 +55,12 @@ def verify_bundle(
                 store.put(name, blob)
         except BadKey as error:
             raise BadInput(f"{path}: holds what is no key of a ledger: {error}") from None
-        found = verify(store, bundle.evaluation, seal or bundle.seal, None, told)
-        different += [replace(one, key=LEDGER + one.key) for one in found.differences]
+        integrity = verify(store, bundle.evaluation, seal or bundle.seal, None, watch)
+        different += [replace(one, key=LEDGER + one.key) for one in integrity.differences]
         different += _of_report(bundle, store)
     return replace(
-        found, differences=tuple(sorted(different)), notes=(*notes, *found.notes),
-        as_sealed=[LEDGER + name for name in found.as_sealed],
+        integrity, differences=tuple(sorted(different)), notes=(*notes, *integrity.notes),
+        as_sealed=[LEDGER + name for name in integrity.as_sealed],
     )
 
 
@@ -69,12 +69,13 @@ def _of_report(bundle: Bundle, store: Store) -> Iterator[Difference]:
     if _REPORT not in bundle.names:
         return
     with suppress(*UNREADABLE):      # of a ledger that cannot be read `verify` has said so
-        now = json.loads(json.dumps(current_standing(open_evaluation(store, bundle.evaluation)).to_json()))
+        standing = current_standing(open_evaluation(store, bundle.evaluation))
+        current = json.loads(json.dumps(standing.to_json()))
         try:
-            said = json.loads(bundle.read(_REPORT))
+            reported = json.loads(bundle.read(_REPORT))
         except ValueError:
-            said = {}
-        told, due = ({name: one.get(name) for name in _COMPARED} for one in (said, now))
-        wrong = list(value_differences(told, due))
+            reported = {}
+        estimates, due = ({name: table.get(name) for name in _COMPARED} for table in (reported, current))
+        wrong = list(value_differences(estimates, due))
         if wrong:
             yield Difference(key=_REPORT, difference=in_one_sentence(wrong))

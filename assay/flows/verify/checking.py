@@ -41,8 +41,8 @@ def read_or_say(ledger: Ledger, key: str, kind: type[Record]) -> Record | Differ
 class Checking:
     """One evaluation while it is checked: what it is, and what was found so far."""
 
-    def __init__(self, opened: Opened, found: Integrity) -> None:
-        self.opened, self.found = opened, found
+    def __init__(self, opened: Opened, integrity: Integrity) -> None:
+        self.opened, self.found = opened, integrity
         self.key = ""        # what is being looked at: an error while it is read is reported under it
 
     @property
@@ -104,12 +104,12 @@ def as_first_written(stored: Any, computed: Any) -> Any:
     """What was computed, without the later keys that the estimates under the key do not have."""
     if not isinstance(stored, dict) or not isinstance(computed, dict):
         return computed
-    found = dict(computed)
+    result = dict(computed)
     for rows in ("estimates", "systems", "segments"):
-        there, here = stored.get(rows), computed.get(rows)
-        if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-            found[rows] = [
+        old_rows, new_rows = stored.get(rows), computed.get(rows)
+        if isinstance(old_rows, list) and isinstance(new_rows, list) and len(old_rows) == len(new_rows):
+            result[rows] = [
                 {key: value for key, value in b.items() if key in a or key not in _LATER}
-                for a, b in zip(there, here, strict=True)
+                for a, b in zip(old_rows, new_rows, strict=True)
             ]
-    return found
+    return result

@@ -78,104 +78,104 @@ class Verification:
     @property
     def remedy(self) -> str | None:
         """What to do, by what may have happened to the keys that differ; None where nothing differs."""
-        keys = {found.key for found in self.differences}
+        keys = {difference.key for difference in self.differences}
         sealed = set(self.as_sealed)
         parts = ((CHANGED, keys - sealed), (AS_SEALED, keys & sealed))
-        return "; ".join(text.format(keys=_named(some)) for text, some in parts if some) or None
+        return "; ".join(text.format(keys=_named(group)) for text, group in parts if group) or None
 
     def to_json(self) -> dict[str, Any]:
         """The object that `assay verify --json` prints: every field, and `verified` and `remedy`, which are
         computed."""
-        told: dict[str, Any] = printed(self)
-        return told
+        result: dict[str, Any] = printed(self)
+        return result
 
 
 def verify(
     store: Store, name: str, seal: str | None = None, among: str | None = None,
-    told: Callable[[int, int], None] | None = None,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Recompute an evaluation from its ledger.
 
     seal    the digest the newest seal must have, as noted when it was made; None: any
     among   a digest that one of the seals must have: the newest when it was noted; None: any
-    told    of the rounds recomputed so far, and of how many there are
+    watch    of the rounds recomputed so far, and of how many there are
 
     A large pool is read and cut again by the workers that ASSAY_FREEZE_RUNNER names. Raises UnknownEvaluation
     if nothing of this name is in the store, OtherFormat, StoreError if the store is away, and what is wrong
     with the workers.
     """
     retried(check_format)(Ledger(store, layout.check_name(name)))
-    found = retried(check_integrity)(Ledger(store, name))
-    if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
+    integrity = retried(check_integrity)(Ledger(store, name))
+    if integrity.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not integrity.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
-    retried(check_unsealed)(found)
-    retried(check_desk)(found)
-    fitting = found.checked - found.damaged
+    retried(check_unsealed)(integrity)
+    retried(check_desk)(integrity)
+    fitting = integrity.checked - integrity.damaged
     with chosen_workers(Settings().freeze_runner) as workers:
-        rounds, labels, revisions = _recompute(found, workers, told)
-    found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
+        rounds, labels, revisions = _recompute(integrity, workers, watch)
+    integrity.expect(seal, among, layout.seal(name, max(integrity.rounds, 1)))
     return Verification(
         evaluation=name,
-        finished=found.finished,
+        finished=integrity.finished,
         rounds=rounds,
         labels=labels,
         revisions=revisions,
-        keys=len(found.keys),
-        keys_checked=len(found.checked),
-        seal=found.last_seal,
-        as_sealed=sorted(found.damaged & fitting),
-        differences=tuple(sorted(found.differences)),
-        notes=tuple(found.notes),
+        keys=len(integrity.keys),
+        keys_checked=len(integrity.checked),
+        seal=integrity.last_seal,
+        as_sealed=sorted(integrity.damaged & fitting),
+        differences=tuple(sorted(integrity.differences)),
+        notes=tuple(integrity.notes),
     )
 
 
 def _recompute(
-    found: Integrity, workers: MapOver, told: Callable[[int, int], None] | None = None
+    integrity: Integrity, workers: MapOver, watch: Callable[[int, int], None] | None = None
 ) -> tuple[int, int, int]:
     """Rounds, labels and revisions recomputed in full."""
-    name = found.ledger.name
-    manifest = found.manifest
+    name = integrity.ledger.name
+    manifest = integrity.manifest
     base = {layout.spec(name), layout.manifest(name)}
     if manifest is not None:
         base |= {*manifest.part_keys, *manifest.shown_keys, *manifest.partition_keys, *manifest.piece_keys}
         base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
-        base |= {key for key in found.keys if layout.extension.match(key)}
-    if manifest is None or base & found.damaged:
-        found.notes.append("nothing was recomputed: spec, pool or extensions are not what they were")
+        base |= {key for key in integrity.keys if layout.extension.match(key)}
+    if manifest is None or base & integrity.damaged:
+        integrity.notes.append("nothing was recomputed: spec, pool or extensions are not what they were")
         return 0, 0, 0
     key = layout.spec(name)
     try:
-        opened = open_evaluation(found.ledger.store, name)
-        _note_versions(opened, found)
+        opened = open_evaluation(integrity.ledger.store, name)
+        _note_versions(opened, integrity)
         key = layout.manifest(name)
         for difference in pool_differences(opened, workers):
-            found.add(difference.key, difference.difference)
+            integrity.add(difference.key, difference.difference)
     except (StoreUnreachable, UnknownEvaluation, *NO_WORKERS):
         raise
     except UNREADABLE as error:
-        found.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")
+        integrity.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")
         return 0, 0, 0
-    check = RoundsCheck(opened, found)
-    check.run(told)
-    revisions = RevisionsCheck(opened, found, check.folded)
+    check = RoundsCheck(opened, integrity)
+    check.run(watch)
+    revisions = RevisionsCheck(opened, integrity, check.folded)
     revisions.run()
-    if not found.differences:   # alerts follow from all of it
-        retried(check_alerts_called_for)(opened, check.folded.looks, found)
+    if not integrity.differences:   # alerts follow from all of it
+        retried(check_alerts_called_for)(opened, check.folded.looks, integrity)
     return check.closed, check.labels, revisions.checked
 
 
 def _named(keys: Collection[str]) -> str:
     """A few of the keys, and how many more there are."""
-    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
-    return ", ".join(sorted(keys)[:_LISTED]) + more
+    tail = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
+    return ", ".join(sorted(keys)[:_LISTED]) + tail
 
 
-def _note_versions(opened: Opened, found: Integrity) -> None:
+def _note_versions(opened: Opened, integrity: Integrity) -> None:
     then: Mapping[str, str] = opened.versions
-    now = versions()
-    other = [f"{what} {then.get(what)} then, {now[what]} now" for what in now if then.get(what) != now[what]]
-    if other:
-        found.notes.append(f"other versions than when it began: {', '.join(other)}")
+    new = versions()
+    diffs = [f"{what} {then.get(what)} then, {new[what]} now" for what in new if then.get(what) != new[what]]
+    if diffs:
+        integrity.notes.append(f"other versions than when it began: {', '.join(diffs)}")
 
 
 class NotASeal(BadInput):
@@ -197,12 +197,12 @@ def checked_seal(text: str | None, option: str = "--seal") -> str | None:
 def pool_differences(opened: Opened, map_over: MapOver) -> list[Difference]:
     """What the manifest and the partition say otherwise than the rows; map_over: who reads these."""
     return [
-        Difference(key=key, difference=in_one_sentence(found))
-        for key, found in (
+        Difference(key=key, difference=in_one_sentence(texts))
+        for key, texts in (
             (layout.manifest(opened.name), [*_of_manifest(opened, map_over), *_of_spec(opened)]),
             *_of_partition(opened, map_over),
         )
-        if found
+        if texts
     ]
 
 
@@ -234,8 +234,8 @@ def _of_partition(opened: Opened, map_over: MapOver) -> Iterator[tuple[str, list
         computed.pop("expected_by_segment", None)
     yield key, list(value_differences(stored, computed))
     yield starts, [] if rows.starts == ledger.get(starts) else ["cells start elsewhere than recomputed"]
-    said = manifest.partition.pieces
-    if len(said) != len(rows.pieces):
+    pieces = manifest.partition.pieces
+    if len(pieces) != len(rows.pieces):
         yield layout.manifest(opened.name), ["partition.pieces are not one for each shard"]
-    for key, piece, again in zip(manifest.piece_keys, said, rows.pieces, strict=False):
-        yield key, [] if piece == again else ["the cells hold other rows than recomputed"]
+    for key, piece, new_piece in zip(manifest.piece_keys, pieces, rows.pieces, strict=False):
+        yield key, [] if piece == new_piece else ["the cells hold other rows than recomputed"]

@@ -53,38 +53,38 @@ def verify_monitor(
     """
     ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     retried(check_format)(ledger)
-    there = frozenset(retried(_keys)(ledger))
-    found, notes, recomputed = list(_unknown_keys(there)), [], 0
+    keyset = frozenset(retried(_keys)(ledger))
+    differences, notes, recomputed = list(_unknown_keys(keyset)), [], 0
     try:
         versions = open_monitor(store, name)
     except (StoreUnreachable, UnknownMonitor):
         raise
     except UNREADABLE as error:
-        damaged = list(unreadable_versions(ledger, there))
-        found += damaged or [unreadable_key(layout.spec(ledger.name), error)]
+        damaged = list(unreadable_versions(ledger, keyset))
+        differences += damaged or [unreadable_key(layout.spec(ledger.name), error)]
         notes.append("nothing was recomputed: the spec cannot be read")
     else:
-        found += amendment_differences(ledger, versions, there)
-        found += numbered_differences(ledger, versions, there)
-        check = _Verdicts(ledger, versions, there)
-        found += check.differences()
-        found += _sizes(ledger, versions, there, check.verdicts)
+        differences += amendment_differences(ledger, versions, keyset)
+        differences += numbered_differences(ledger, versions, keyset)
+        check = _Verdicts(ledger, versions, keyset)
+        differences += check.differences()
+        differences += _sizes(ledger, versions, keyset, check.verdicts)
         recomputed, notes = check.recomputed, check.notes
     sealed = Integrity(
-        ledger=ledger, keys=there, known={}, rounds=0, finished=False, notes=notes
+        ledger=ledger, keys=keyset, known={}, rounds=0, finished=False, notes=notes
     )
     retried(check_monitor_seals)(sealed)
     retried(check_log)(sealed)
     changed = {difference.key for difference in sealed.differences}
-    found += claim_differences(ledger, there, changed, sealed.checked)   # openings vouch for them
+    differences += claim_differences(ledger, keyset, changed, sealed.checked)   # openings vouch for them
     retried(check_alerts)(sealed)
     sealed.expect(seal, among, layout.log_entry(ledger.name, 1))
-    named = {difference.key for difference in found}
+    bad_keys = {difference.key for difference in differences}
     return Verification(
-        evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
-        keys=len(there), keys_checked=len(sealed.checked & there), seal=sealed.last_seal,
-        as_sealed=sorted((named & sealed.checked) - changed),
-        differences=tuple(sorted({*found, *(d for d in sealed.differences if d.key not in named)})),
+        evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, keyset)), labels=0,
+        keys=len(keyset), keys_checked=len(sealed.checked & keyset), seal=sealed.last_seal,
+        as_sealed=sorted((bad_keys & sealed.checked) - changed),
+        differences=tuple(sorted({*differences, *(d for d in sealed.differences if d.key not in bad_keys)})),
         notes=(
             f"{plural(recomputed, 'verdict')} recomputed; verify its evaluations by their own names", *notes,
         ),
@@ -99,16 +99,16 @@ def _is_verdict(key: str) -> bool:
     return layout.monitor_verdict.match(key) is not None
 
 
-def _unknown_keys(there: frozenset[str]) -> Iterator[Difference]:
-    for key in there:
+def _unknown_keys(keyset: frozenset[str]) -> Iterator[Difference]:
+    for key in keyset:
         if layout.parse_key(key) is None:
             yield Difference(key=key, difference="is not a key of a monitor")
 
 
 def _sizes(
-    ledger: Ledger, versions: Versions, there: frozenset[str], verdicts: Sequence[WindowVerdict]
+    ledger: Ledger, versions: Versions, keyset: frozenset[str], verdicts: Sequence[WindowVerdict]
 ) -> Iterator[Difference]:
-    for key in sorted(filter(layout.monitor_opening.match, there)):
+    for key in sorted(filter(layout.monitor_opening.match, keyset)):
         opening = read_or_say(ledger, key, Opening)
         if isinstance(opening, Difference) or opening.sizing is None:
             continue
@@ -123,9 +123,9 @@ def _sizes(
 class _Verdicts:
     """The check of the verdicts, in order: each rests on the ones before it."""
 
-    def __init__(self, ledger: Ledger, versions: Versions, there: frozenset[str]) -> None:
+    def __init__(self, ledger: Ledger, versions: Versions, keyset: frozenset[str]) -> None:
         self._ledger, self._versions = ledger, versions
-        self._keys = sorted(filter(_is_verdict, there))
+        self._keys = sorted(filter(_is_verdict, keyset))
         self.recomputed = 0
         self.verdicts: list[WindowVerdict] = []   # that could be read, up to the first that could not
         self.notes: list[str] = []
@@ -161,8 +161,8 @@ class _Verdicts:
     def _recompute(self, verdict: WindowVerdict, before: list[WindowVerdict]) -> Iterator[Difference]:
         key = layout.monitor_verdict(self._ledger.name, verdict.number)
         evaluation = Ledger(self._ledger.store, verdict.rests_on.evaluation)
-        found = read_window_evidence(evaluation, verdict.rests_on.follow_ups)
-        computed = judge(self._versions, verdict.window, found, before, recorded=verdict)
+        evidence = read_window_evidence(evaluation, verdict.rests_on.follow_ups)
+        computed = judge(self._versions, verdict.window, evidence, before, recorded=verdict)
         self.recomputed += 1
         wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))
         if wrong:
@@ -189,35 +189,35 @@ class _Verdicts:
 # that its first window was not due when it was made. Nobody can then have chosen a limit after looking at a
 # window that it judges.
 
-def unreadable_versions(ledger: Ledger, there: frozenset[str]) -> Iterator[Difference]:
+def unreadable_versions(ledger: Ledger, keyset: frozenset[str]) -> Iterator[Difference]:
     """A difference for each version of a monitor's spec that cannot be read, in order of their keys; nothing
     for those that can."""
-    for key in sorted(filter(layout.monitor_version.match, there)):
+    for key in sorted(filter(layout.monitor_version.match, keyset)):
         read = read_or_say(ledger, key, Amendment)
         if isinstance(read, Difference):
             yield read
 
 
-def amendment_differences(ledger: Ledger, versions: Versions, there: frozenset[str]) -> Iterator[Difference]:
+def amendment_differences(ledger: Ledger, versions: Versions, keyset: frozenset[str]) -> Iterator[Difference]:
     """What is wrong with the versions of a monitor's spec after the first: one that cannot be read, a gap in
     the numbers from 2 on, or a version that the one before does not allow."""
-    keys = sorted(filter(layout.monitor_version.match, there))
+    keys = sorted(filter(layout.monitor_version.match, keyset))
     for i, key in enumerate(keys):
-        one = read_or_say(ledger, key, Amendment)
-        if isinstance(one, Difference):
-            yield one
-        elif key != layout.monitor_version(ledger.name, i + 2) or one.number != i + 2:
+        amendment = read_or_say(ledger, key, Amendment)
+        if isinstance(amendment, Difference):
+            yield amendment
+        elif key != layout.monitor_version(ledger.name, i + 2) or amendment.number != i + 2:
             yield Difference(key=key, difference="the versions are not numbered from 2 on")
         else:
-            yield from (Difference(key=key, difference=said) for said in _of_one(versions, one))
+            yield from (Difference(key=key, difference=text) for text in _of_one(versions, amendment))
 
 
-def _of_one(versions: Versions, one: Amendment) -> Iterator[str]:
-    before = replace(versions, all=versions.all[: one.number - 1])
-    old, asked = before.all[-1], versions.all[one.number - 1].asked
+def _of_one(versions: Versions, change: Amendment) -> Iterator[str]:
+    before = replace(versions, all=versions.all[: change.number - 1])
+    old, spec = before.all[-1], versions.all[change.number - 1].asked
     try:
-        follows = consequences(before, asked, one.first)
-        window = old.spec.window(one.first)
+        follows = consequences(before, spec, change.first)
+        window = old.spec.window(change.first)
     except AssayError as error:
         yield f"this version is not allowed: {error}"
         return
@@ -225,14 +225,14 @@ def _of_one(versions: Versions, one: Amendment) -> Iterator[str]:
         "reference": follows.reference, "changed": list(follows.changed), "anew": list(follows.anew),
         "new_model": follows.new_model,
     }
-    recorded = codec.plain(one)
+    recorded = codec.plain(change)
     wrong = list(value_differences({name: recorded[name] for name in computed}, computed))
     if wrong:
         yield in_one_sentence(wrong)
-    if one.first < old.first:
-        yield f"its first window is {one.first}, which is before that of version {old.number}, {old.first}"
-    if ended(window, old.spec.settle, one.at):
-        yield f"its first window, {one.first}, was due already when it was made"
+    if change.first < old.first:
+        yield f"its first window is {change.first}, which is before that of version {old.number}, {old.first}"
+    if ended(window, old.spec.settle, change.at):
+        yield f"its first window, {change.first}, was due already when it was made"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,12 +253,12 @@ _NUMBERED = (
 )
 
 
-def numbered_differences(ledger: Ledger, versions: Versions, there: frozenset[str]) -> Iterator[Difference]:
+def numbered_differences(ledger: Ledger, versions: Versions, keyset: frozenset[str]) -> Iterator[Difference]:
     """What is wrong with openings, states and mutes: each says its number, and none is missing."""
     for kind in _NUMBERED:
         numbers: dict[str, list[int]] = {}
         firsts: dict[str, str] = {}
-        for key in sorted(there):
+        for key in sorted(keyset):
             values = kind.match(key)
             if values is None:
                 continue
@@ -271,13 +271,13 @@ def numbered_differences(ledger: Ledger, versions: Versions, there: frozenset[st
             elif (getattr(record, "window", ""), record.number) != (window, number):
                 of = f" of {record.window}" if kind.of_window else ""
                 yield Difference(key=key, difference=f"says it is {kind.what} {record.number}{of}")
-        for window, found in numbers.items():
+        for window, numbering in numbers.items():
             if kind.of_window:
                 try:
                     versions.newest.window(window)
                 except AssayError as error:
                     yield Difference(key=firsts[window], difference=str(error))
-            if found != list(range(1, len(found) + 1)):
+            if numbering != list(range(1, len(numbering) + 1)):
                 of = "this window" if kind.of_window else "this monitor"
                 yield Difference(
                     key=firsts[window], difference=f"the {kind.what}s of {of} are not numbered from 1 on"
@@ -289,7 +289,7 @@ def numbered_differences(ledger: Ledger, versions: Versions, there: frozenset[st
 # An opening is sealed, and says its month and its labels; so its claim is checked against it.
 
 def claim_differences(
-    ledger: Ledger, there: frozenset[str], changed: Collection[str], vouched: set[str]
+    ledger: Ledger, keyset: frozenset[str], changed: Collection[str], vouched: set[str]
 ) -> Iterator[Difference]:
     """Claims that cannot be read or are numbered wrongly, and openings with other labels than claimed.
 
@@ -297,20 +297,20 @@ def claim_differences(
     vouched: the keys of the claims that fit their openings are added
     """
     claimed: dict[str, tuple[str, Claim]] = {}
-    for key in sorted(filter(layout.month_claim.match, there)):
+    for key in sorted(filter(layout.month_claim.match, keyset)):
         read = read_or_say(ledger, key, Claim)
         if isinstance(read, Difference):
             yield read
         elif key != layout.month_claim(ledger.name, read.month, read.number):
             yield Difference(key=key, difference=f"says it is claim {read.number} of {read.month}")
-        elif read.number > 1 and layout.month_claim(ledger.name, read.month, read.number - 1) not in there:
+        elif read.number > 1 and layout.month_claim(ledger.name, read.month, read.number - 1) not in keyset:
             yield Difference(key=key, difference="the claim before it is missing")
         else:
             of = layout.monitor_opening(ledger.name, read.window, read.opening)
             if codec.encode(read) != ledger.get(key):
                 yield Difference(key=key, difference="is not written the way claims are: it was edited")
             claimed.setdefault(of, (key, read))
-    for key in sorted(filter(layout.monitor_opening.match, there)):
+    for key in sorted(filter(layout.monitor_opening.match, keyset)):
         opening = read_or_say(ledger, key, Opening)
         if key in changed:
             continue
@@ -319,8 +319,8 @@ def claim_differences(
         if key not in claimed:
             yield Difference(key=key, difference="no labels of its month were claimed for it")
             continue
-        where, claim = claimed[key]
+        claim_key, claim = claimed[key]
         if (claim.month, claim.labels) != (opening.month, opening.labels):
-            yield Difference(key=where, difference=f"is not what {key} got: {opening.labels} labels")
+            yield Difference(key=claim_key, difference=f"is not what {key} got: {opening.labels} labels")
         else:
-            vouched.add(where)
+            vouched.add(claim_key)

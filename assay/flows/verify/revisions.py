@@ -23,10 +23,10 @@ from assay.tasks.ledger.stores.store import StoreUnreachable
 class RevisionsCheck:
     """Recomputes the revisions of one evaluation; what it finds goes into `found`."""
 
-    def __init__(self, opened: Opened, found: Integrity, folded: Fold) -> None:
+    def __init__(self, opened: Opened, integrity: Integrity, folded: Fold) -> None:
         self.checked = 0   # revisions recomputed in full
-        self._opened, self._found, self._folded = opened, found, folded
-        self._check = Checking(opened, found)
+        self._opened, self._found, self._folded = opened, integrity, folded
+        self._check = Checking(opened, integrity)
 
     def run(self) -> None:
         """All of them, each from the one before as it is stored; a damaged one ends it."""
@@ -57,10 +57,10 @@ class RevisionsCheck:
 
     def _rests_on_damage(self, revision: Revision) -> bool:
         """Whether it names an answer that is gone or changed; one that is gone is reported."""
-        named = set(_answer_keys(self._opened.name, revision))
-        for key in named - self._found.keys:
+        keys = set(_answer_keys(self._opened.name, revision))
+        for key in keys - self._found.keys:
             self._found.add(key, f"is missing; {self._check.key} names it")
-        return bool(named & self._found.damaged)
+        return bool(keys & self._found.damaged)
 
     def _revision(self, before: Revision | None, revision: Revision) -> None:
         """Recompute one revision, key by key."""
@@ -76,12 +76,12 @@ class RevisionsCheck:
             check.compare(None if record is None else codec.plain(record))
 
     def _rounds(self, before: Revision | None, revision: Revision) -> Iterator[str]:
-        least = before.rounds if before else 1
-        if not least <= revision.rounds <= self._folded.state.round:
-            yield f"covers {plural(revision.rounds, 'round')}, not {least} to {self._folded.state.round}"
+        minimum = before.rounds if before else 1
+        if not minimum <= revision.rounds <= self._folded.state.round:
+            yield f"covers {plural(revision.rounds, 'round')}, not {minimum} to {self._folded.state.round}"
         if not revision.changed and (before is None or revision.rounds == before.rounds):
             yield "changes nothing"
-        extended = {one.rounds for one in self._opened.extensions}
+        extended = {extension.rounds for extension in self._opened.extensions}
         if before and before.finished and not revision.finished and before.rounds not in extended:
             yield "was made while the evaluation ran, the revision before after it stopped"
 
@@ -109,38 +109,38 @@ class RevisionsCheck:
                 yield from row_differences(what, item.decided, possible[0])
 
     def _labels_before(self, before: Revision | None) -> Mapping[tuple[int, str], Decided]:
-        closed = [one.decided or () for one in self._folded.closed]
+        closed = [round_.decided or () for round_ in self._folded.closed]
         return {
-            (number, one.item_id): one
+            (number, row.item_id): row
             for number, decided in enumerate(with_revision(closed, before), start=1)
-            for one in decided
+            for row in decided
         }
 
     def _possible(self, was: Decided, item: RevisedItem) -> list[Decided]:
         """What a look may have made of an item, from the answers named, wherever the item was then."""
-        opened, one = self._opened, item.decided
+        opened, row = self._opened, item.decided
         planned = self._folded.closed[item.round - 1].planned
-        draw = {planned.item_id[t]: t for t in planned.asked()}[one.item_id]
+        draw = {planned.item_id[t]: t for t in planned.asked()}[row.item_id]
         rule = own_answers(opened, item.round)
-        answers = read_answers(opened.ledger, item.round, one.annotations)
-        twice = one.askings == 2
+        answers = read_answers(opened.ledger, item.round, row.annotations)
+        twice = row.askings == 2
         fresh = label_row(
-            planned, draw, decide([one.item_id], answers, rule, early=True)[one.item_id],
-            digests_by_item(answers).get(one.item_id, ()), asked_twice=twice,
+            planned, draw, decide([row.item_id], answers, rule, early=True)[row.item_id],
+            digests_by_item(answers).get(row.item_id, ()), asked_twice=twice,
         )
         if draw in planned.inherited or say_the_same(opened.ledger, item.round, was, fresh):
             return [was]
-        tally = tally_of(one.item_id, answers, rule, asked_twice=twice)
+        tally = tally_of(row.item_id, answers, rule, asked_twice=twice)
         return [relabelled(was, fresh, tally, on_desk=on_desk) for on_desk in (True, False)]
 
     def _seal(self, revision: Revision) -> Iterator[str]:
         """The seal covers what the revision rests on, and nothing else."""
         name = self._opened.name
-        wanted = {*sealed_by_revision(name, revision, self._opened.extensions), *_answer_keys(name, revision)}
+        keys = {*sealed_by_revision(name, revision, self._opened.extensions), *_answer_keys(name, revision)}
         people = layout.revision_annotators(name, revision.number)
         sealed = set(sealed_in(self._opened.ledger.get(self._check.key), self._check.key, name))
-        wanted |= {people} & (self._found.keys | sealed)
-        if sealed != wanted:
+        keys |= {people} & (self._found.keys | sealed)
+        if sealed != keys:
             yield "does not seal what the revision rests on"
 
 

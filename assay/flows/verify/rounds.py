@@ -49,20 +49,20 @@ from assay.tasks.spec.evaluation import Spec
 class RoundsCheck:
     """Recomputes the rounds of one evaluation; what it finds goes into `found`."""
 
-    def __init__(self, opened: Opened, found: Integrity) -> None:
+    def __init__(self, opened: Opened, integrity: Integrity) -> None:
         self.closed = 0               # rounds recomputed in full
         self.labels = 0
         self.folded = not_begun(opened.statistics)   # of the rounds recomputed
-        self._opened, self._found = opened, found
-        self._check = Checking(opened, found)
+        self._opened, self._found = opened, integrity
+        self._check = Checking(opened, integrity)
         self._annotating = Annotating(opened, read=read_answers)   # one by one, not by their packs
         self._index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
 
-    def run(self, told: Callable[[int, int], None] | None = None) -> None:
-        """All rounds, then the ending.  told: of the rounds recomputed so far, and of how many there are."""
+    def run(self, watch: Callable[[int, int], None] | None = None) -> None:
+        """All rounds, then the ending.  watch: of the rounds recomputed so far, and of how many there are."""
         for number in range(1, self._found.rounds + 1):
-            if told is not None:
-                told(number - 1, self._found.rounds)
+            if watch is not None:
+                watch(number - 1, self._found.rounds)
             try:
                 complete = self._round(number)
             except StoreUnreachable:
@@ -107,7 +107,7 @@ class RoundsCheck:
             return None
         draws = plan(opened.question, folded.state, opened.as_of(number).round_size(folded.asked))
         check.say([
-            *column_differences(*(items_drawn(one) for one in (planned.plan, draws))),
+            *column_differences(*(items_drawn(side) for side in (planned.plan, draws))),
             *item_differences(opened, self._index, folded, planned),
             *people_differences(opened, self._annotating, folded, planned),
         ])
@@ -123,10 +123,10 @@ class RoundsCheck:
         if not check.look_at(layout.labels(self._opened.name, number)):
             return None
         decided = read_labels(self._opened.ledger, number) or []
-        named = set(answer_keys(self._opened.ledger, number, decided))
-        for key in named - self._found.keys:
+        keys = set(answer_keys(self._opened.ledger, number, decided))
+        for key in keys - self._found.keys:
             self._found.add(key, f"is missing; {check.key} names it")
-        if named & self._found.damaged:
+        if keys & self._found.damaged:
             return None
         rule = self._annotating.rule(planned, self.folded)
         check.say([
@@ -144,10 +144,10 @@ class RoundsCheck:
         opened, number = self._opened, planned.number
         folded = replace(self.folded, open_round=planned).close(opened.statistics, list(decided))
         self._check.look_at(layout.estimate(opened.name, number))
-        known = folded.estimate(opened.as_of(number).statistics, opened.segments)
-        if self._check.key in self._found.keys and not self._check.compare_estimate(codec.plain(known)):
-            known = read_estimate(opened.ledger, number) or known
-        self.folded = replace(folded, looks=(*folded.looks, known))
+        look = folded.estimate(opened.as_of(number).statistics, opened.segments)
+        if self._check.key in self._found.keys and not self._check.compare_estimate(codec.plain(look)):
+            look = read_estimate(opened.ledger, number) or look
+        self.folded = replace(folded, looks=(*folded.looks, look))
 
     def _annotators(self, number: int) -> None:
         """How the people did, recomputed."""
@@ -207,16 +207,16 @@ def chance_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
 
 def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
     """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
-    known = known_labels(folded.state)
+    labels = known_labels(folded.state)
     display = opened.spec.pool.display
     rows = index.rows(planned.plan.cell, planned.plan.rank)
     to_show = [] if opened.all_known else planned.asked()
     frozen = dict(zip(to_show, index.shown(opened.spec, [rows[t] for t in to_show]), strict=True))
     for t, row in enumerate(rows):
-        asked = bool(planned.plan.ask[t])
+        is_asked = bool(planned.plan.ask[t])
         address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
         shown = planned.shown[t]
-        inherited = opened.label_beforehand(row.item_id, frozen.get(t)) if asked else None
+        inherited = opened.label_beforehand(row.item_id, frozen.get(t)) if is_asked else None
         compared = (
             ("item_id", planned.item_id[t], row.item_id),
             ("prediction", _entry(planned.prediction, t), row.prediction),
@@ -231,7 +231,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("rank in its query", _entry(planned.ranks, t), row.rank),
             ("stratum", _entry(planned.strata, t), row.stratum),
             ("contender", _entry(planned.contenders, t), row.contender),
-            ("label", planned.known[t], None if asked else known.get(address)),
+            ("label", planned.known[t], None if is_asked else labels.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),
             ("fields shown", None if shown is None else list(shown),
@@ -254,16 +254,16 @@ def _row(table: Floats | None, t: int) -> tuple[float, ...] | None:
 
 def of_curve(row: FrozenRow) -> float | None:
     """The score of an item that a plan has to hold."""
-    found = scores_of([row])
-    return None if found is None else float(found[0])
+    scores = scores_of([row])
+    return None if scores is None else float(scores[0])
 
 
 def people_differences(
     opened: Opened, annotating: Annotating, folded: Fold, planned: PlannedRound
 ) -> Iterator[str]:
     """The gold mixed in, and the answers to be asked again."""
-    asked = [planned.item_id[t] for t in planned.to_people()]
-    if planned.gold != (gold := annotating.choose(folded, asked)):
+    item_ids = [planned.item_id[t] for t in planned.to_people()]
+    if planned.gold != (gold := annotating.choose(folded, item_ids)):
         yield f"the gold mixed in is {planned.gold!r}, recomputed {gold!r}"
     if planned.again != annotating.surprises(folded, planned):
         yield "the answers to be asked again are not those recomputed"
@@ -284,16 +284,16 @@ def label_differences(
     """The labels and the answers to gold that a round was closed with; `rule`: of the round."""
     ledger, number = check.ledger, planned.number
     gold = read_gold_answers(ledger, number)
-    named = [digest for one in decided for digest in one.annotations]
-    answers = read_answers(ledger, number, [*named, *(d for several in gold.values() for d in several)])
+    digests = [digest for row in decided for digest in row.annotations]
+    answers = read_answers(ledger, number, [*digests, *(d for group in gold.values() for d in group)])
     decisions = decide(
         [planned.item_id[t] for t in planned.to_people()], answers, rule,
         removed=_removed(ledger, number, decided), asks_twice=check.opened.spec.skipped != "set-aside",
         early=layout.closing(ledger.name, number) in check.found.keys,
     )
-    twice = {one.item_id for one in decided if one.askings == 2}
+    twice = {row.item_id for row in decided if row.askings == 2}
     computed = label_rows(planned, decisions, answers, twice)
-    if [one.item_id for one in decided] != [one.item_id for one in computed]:
+    if [row.item_id for row in decided] != [row.item_id for row in computed]:
         yield "the items are not those that were asked, in the order of the plan"
         return
     for stored, fresh in zip(decided, computed, strict=True):
@@ -309,9 +309,9 @@ def order_differences(spec: Spec, answers: Sequence[Annotation]) -> Iterator[str
     if pair is None:
         return
     for answer in answers:
-        first, said = pair.order(answer.item_id)[0], answer.raw.get("answer_a")
-        if said != first:
-            yield f"{answer.item_id!r}: {said!r} is said to have been shown as A, but {first!r} was drawn"
+        name, text = pair.order(answer.item_id)[0], answer.raw.get("answer_a")
+        if text != name:
+            yield f"{answer.item_id!r}: {text!r} is said to have been shown as A, but {name!r} was drawn"
 
 
 def row_differences(what: str, stored: Decided, computed: Decided) -> Iterator[str]:
@@ -338,16 +338,16 @@ def sealed_answer_differences(check: Checking, number: int, decided: Sequence[De
 def answer_keys(ledger: Ledger, number: int, decided: Sequence[Decided]) -> Iterator[str]:
     """The keys of the answers that a round's labels name, of those about gold too."""
     gold = read_gold_answers(ledger, number)
-    for several in (*(one.annotations for one in decided), *gold.values()):
-        for digest in several:
+    for digests in (*(row.annotations for row in decided), *gold.values()):
+        for digest in digests:
             yield layout.annotation(ledger.name, number, digest)
 
 
 def _removed(ledger: Ledger, number: int, decided: Sequence[Decided]) -> set[str]:
     """Of the items set aside as deleted, those that arrived on the desk twice."""
-    claimed = [one for one in decided if one.reason == "deleted"]
+    claimed = [row for row in decided if row.reason == "deleted"]
     posts = read_posts(ledger, number) if claimed else []
     twice = {
         asking: removed_on_purpose([post for post in posts if post.asking == asking]) for asking in (1, 2)
     }
-    return {one.item_id for one in claimed if one.item_id in twice[one.askings or 1]}
+    return {row.item_id for row in claimed if row.item_id in twice[row.askings or 1]}

@@ -40,88 +40,88 @@ Odd = Callable[[Integrity, tuple[Any, ...], Any], Iterator[str]]
 Kind = tuple[KeyPattern[*tuple[Any, ...]], "type[DataclassInstance]", Odd]
 
 
-def check_unsealed(found: Integrity) -> None:
+def check_unsealed(integrity: Integrity) -> None:
     """Read all of it, and say what cannot be read or belongs to nothing. Raises StoreUnreachable."""
-    _check(found, _RECORDS)
-    check_alerts(found)
+    _check(integrity, _RECORDS)
+    check_alerts(integrity)
 
 
-def check_alerts(found: Integrity) -> None:
+def check_alerts(integrity: Integrity) -> None:
     """The alerts of an evaluation or a monitor, and the attempts to send them. Raises StoreUnreachable."""
-    _check(found, _ALERTS)
+    _check(integrity, _ALERTS)
 
 
-def check_alerts_called_for(opened: Opened, looks: Sequence[RoundEstimate], found: Integrity) -> None:
+def check_alerts_called_for(opened: Opened, looks: Sequence[RoundEstimate], integrity: Integrity) -> None:
     """Whether the verdicts call for the alerts that are there; `looks`: the estimates of the closed rounds.
 
     That something failed cannot be recomputed: alerts of failures are only read.
     """
-    called_for = {change.key for change in verdict_changes(opened, looks, finished=found.finished)}
-    for key in sorted(found.keys):
-        named = layout.alert.match(key)
-        if named is not None and named[1] not in called_for and not named[1].startswith("failure-"):
-            found.add(key, "no verdict of the evaluation calls for this alert")
+    called_for = {change.key for change in verdict_changes(opened, looks, finished=integrity.finished)}
+    for key in sorted(integrity.keys):
+        match = layout.alert.match(key)
+        if match is not None and match[1] not in called_for and not match[1].startswith("failure-"):
+            integrity.add(key, "no verdict of the evaluation calls for this alert")
 
 
-def _check(found: Integrity, kinds: tuple[Kind, ...]) -> None:
-    for key in sorted(found.keys):
+def _check(integrity: Integrity, kinds: tuple[Kind, ...]) -> None:
+    for key in sorted(integrity.keys):
         for pattern, kind, odd in kinds:
             values = pattern.match(key)
             if values is None:
                 continue
             try:
-                blob = found.ledger.get(key)
+                blob = integrity.ledger.get(key)
                 record = codec.decode(kind, blob, key)
                 if codec.encode(record) != blob:
-                    found.add(key, "is not written the way such records are: it was edited or cut off")
-                for sentence in odd(found, values, record):
-                    found.add(key, sentence)
+                    integrity.add(key, "is not written the way such records are: it was edited or cut off")
+                for sentence in odd(integrity, values, record):
+                    integrity.add(key, sentence)
             except StoreUnreachable:
                 raise
             except UNREADABLE as error:
-                found.add(key, f"cannot be read: {type(error).__name__}: {error}")
+                integrity.add(key, f"cannot be read: {type(error).__name__}: {error}")
 
 
-def _nothing(_found: Integrity, _values: tuple[Any, ...], _record: Any) -> Iterator[str]:
+def _nothing(_integrity: Integrity, _values: tuple[Any, ...], _record: Any) -> Iterator[str]:
     return iter(())
 
 
-def _odd_time(found: Integrity, values: tuple[Any, ...], _record: Closed) -> Iterator[str]:
-    if layout.labels(found.ledger.name, values[1]) not in found.keys:
+def _odd_time(integrity: Integrity, values: tuple[Any, ...], _record: Closed) -> Iterator[str]:
+    if layout.labels(integrity.ledger.name, values[1]) not in integrity.keys:
         yield "says when a round closed that is open"
 
 
-def _odd_identity(_found: Integrity, _values: tuple[Any, ...], record: Identity) -> Iterator[str]:
+def _odd_identity(_integrity: Integrity, _values: tuple[Any, ...], record: Identity) -> Iterator[str]:
     if not _IDENTITY.fullmatch(record.identity):
         yield "is not an identity"
 
 
-def _odd_post(found: Integrity, values: tuple[Any, ...], record: Attempt) -> Iterator[str]:
+def _odd_post(integrity: Integrity, values: tuple[Any, ...], record: Attempt) -> Iterator[str]:
     name, number, attempt = values
     if record.attempt != attempt:
         yield f"says it is attempt {record.attempt}"
-    if attempt > 1 and layout.post(name, number, attempt - 1) not in found.keys:
+    if attempt > 1 and layout.post(name, number, attempt - 1) not in integrity.keys:
         yield f"there is no attempt {attempt - 1} before it"
 
 
-def _odd_arrival(found: Integrity, values: tuple[Any, ...], _record: Arrived) -> Iterator[str]:
-    if layout.post(*values) not in found.keys:
+def _odd_arrival(integrity: Integrity, values: tuple[Any, ...], _record: Arrived) -> Iterator[str]:
+    if layout.post(*values) not in integrity.keys:
         yield "there is no attempt that could have arrived"
 
 
-def _odd_alert(_found: Integrity, values: tuple[Any, ...], record: Alert) -> Iterator[str]:
+def _odd_alert(_integrity: Integrity, values: tuple[Any, ...], record: Alert) -> Iterator[str]:
     if record.key != values[1]:
         yield f"says it is the alert {record.key}"
 
 
-def _of_no_alert(found: Integrity, values: tuple[Any, ...], _record: Any) -> Iterator[str]:
-    if layout.alert(found.ledger.name, values[1]) not in found.keys:
+def _of_no_alert(integrity: Integrity, values: tuple[Any, ...], _record: Any) -> Iterator[str]:
+    if layout.alert(integrity.ledger.name, values[1]) not in integrity.keys:
         yield "there is no such alert"
 
 
-def _odd_mute(found: Integrity, values: tuple[Any, ...], record: Muted) -> Iterator[str]:
-    yield from _of_no_alert(found, values, record)
-    if layout.mute(found.ledger.name, record.mute) not in found.keys:
+def _odd_mute(integrity: Integrity, values: tuple[Any, ...], record: Muted) -> Iterator[str]:
+    yield from _of_no_alert(integrity, values, record)
+    if layout.mute(integrity.ledger.name, record.mute) not in integrity.keys:
         yield f"there is no mute {record.mute} during which it could have been raised"
 
 
@@ -144,88 +144,88 @@ _ALERTS: tuple[Kind, ...] = (
 # nobody could have given. Times go forward; where they do not, a clock jumped or two keys changed places, and
 # nothing in a ledger says which: that is a note.
 
-def check_desk(found: Integrity) -> None:
+def check_desk(integrity: Integrity) -> None:
     """Check that every attempt to post and every answer in the ledger can be read and belongs to the round
     it lies in; what is wrong is added to the findings. Raises StoreUnreachable."""
     by_round: dict[int, list[str]] = {}
-    for key in sorted(found.keys):
-        known = found.known.get(key)
-        if known is not None and known.round is not None:
-            by_round.setdefault(known.round, []).append(key)
+    for key in sorted(integrity.keys):
+        entry = integrity.known.get(key)
+        if entry is not None and entry.round is not None:
+            by_round.setdefault(entry.round, []).append(key)
     for number, keys in by_round.items():
-        plan, seal = layout.plan(found.ledger.name, number), layout.seal(found.ledger.name, number)
-        if found.keys.isdisjoint({plan, seal}):
+        plan, seal = layout.plan(integrity.ledger.name, number), layout.seal(integrity.ledger.name, number)
+        if integrity.keys.isdisjoint({plan, seal}):
             for key in keys:
-                found.add(key, "there is no such round")
-        elif plan in found.keys - found.damaged:
+                integrity.add(key, "there is no such round")
+        elif plan in integrity.keys - integrity.damaged:
             try:
-                _check_round(found, read_plan(found.ledger, number), keys)
+                _check_round(integrity, read_plan(integrity.ledger, number), keys)
             except StoreUnreachable:
                 raise
             except UNREADABLE:
                 continue   # the plan: the recomputation of the round says so
-    _note_times(found)
+    _note_times(integrity)
 
 
-def _check_round(found: Integrity, planned: PlannedRound | None, keys: list[str]) -> None:
+def _check_round(integrity: Integrity, planned: PlannedRound | None, keys: list[str]) -> None:
     if planned is None:
         return
-    asked = {planned.item_id[t] for t in planned.to_people()}.union(planned.gold)
-    name, number = found.ledger.name, planned.number
-    for key in set(keys) - found.damaged - _sealed(found, number):
+    item_ids = {planned.item_id[t] for t in planned.to_people()}.union(planned.gold)
+    name, number = integrity.ledger.name, planned.number
+    for key in set(keys) - integrity.damaged - _sealed(integrity, number):
         try:
-            for sentence in _odd(found, key, asked):
-                found.add(key, sentence)
+            for sentence in _odd(integrity, key, item_ids):
+                integrity.add(key, sentence)
         except StoreUnreachable:
             raise
         except UNREADABLE as error:
-            found.add(key, unreadable_key(key, error).difference)
+            integrity.add(key, unreadable_key(key, error).difference)
     answered = any(layout.annotation.match(key) for key in keys)
-    first = layout.post(name, number, 1)
-    if answered and first not in found.keys:
-        found.add(first, "is missing; answers of the round are there")
+    first_post = layout.post(name, number, 1)
+    if answered and first_post not in integrity.keys:
+        integrity.add(first_post, "is missing; answers of the round are there")
 
 
-def _sealed(found: Integrity, number: int) -> set[str]:
+def _sealed(integrity: Integrity, number: int) -> set[str]:
     """What the seal of a round covers: its labels are decided again from that."""
-    key = layout.seal(found.ledger.name, number)
-    blob = None if key in found.damaged else find_bytes(found.ledger, key)
-    return set() if blob is None else set(sealed_in(blob, key, found.ledger.name))
+    key = layout.seal(integrity.ledger.name, number)
+    blob = None if key in integrity.damaged else find_bytes(integrity.ledger, key)
+    return set() if blob is None else set(sealed_in(blob, key, integrity.ledger.name))
 
 
-def _odd(found: Integrity, key: str, asked: set[str]) -> Iterator[str]:
+def _odd(integrity: Integrity, key: str, item_ids: set[str]) -> Iterator[str]:
     if layout.post.match(key):
-        strangers = set(get_record(found.ledger, key, Attempt).items) - asked
+        strangers = set(get_record(integrity.ledger, key, Attempt).items) - item_ids
         if strangers:
             yield f"posts {plural(len(strangers), 'item')} that the plan of its round asks nobody about"
     elif layout.annotation.match(key):
-        answer = get_record(found.ledger, key, Annotation)
-        if answer.kind != "invalid" and answer.item_id not in asked:
+        answer = get_record(integrity.ledger, key, Annotation)
+        if answer.kind != "invalid" and answer.item_id not in item_ids:
             yield f"answers {answer.item_id[:100]!r}, which the plan of its round asks nobody about"
 
 
-def _note_times(found: Integrity) -> None:
+def _note_times(integrity: Integrity) -> None:
     """The beginning and the closes of rounds, in the order in which they must have been."""
-    name = found.ledger.name
+    name = integrity.ledger.name
     before: tuple[str, datetime] | None = None
     missing = []
-    for number in range(found.rounds + 1):
+    for number in range(integrity.rounds + 1):
         key = layout.times(name, number) if number else layout.begun(name)
-        if key not in found.keys:
-            if not number or layout.seal(name, number) in found.keys:
+        if key not in integrity.keys:
+            if not number or layout.seal(name, number) in integrity.keys:
                 missing.append(key)
             continue
         try:
             at = (
-                get_record(found.ledger, key, Closed).closed if number
-                else get_record(found.ledger, key, Begun).begun
+                get_record(integrity.ledger, key, Closed).closed if number
+                else get_record(integrity.ledger, key, Begun).begun
             )
         except codec.DamagedRecord:
             continue   # reported by flows.verify.unsealed
         if before is not None and at < before[1]:
-            found.notes.append(
+            integrity.notes.append(
                 f"{key} is earlier than {before[0]}: a clock was wrong, or the two changed places"
             )
         before = (key, at)
     if missing:
-        found.notes.append(f"no time was written down, or it was removed: {', '.join(missing[:4])}")
+        integrity.notes.append(f"no time was written down, or it was removed: {', '.join(missing[:4])}")

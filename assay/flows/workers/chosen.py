@@ -27,8 +27,8 @@ class Threads(Kind):
     word = "threads"
     other_processes = False
 
-    def __init__(self, asked: Runner) -> None:
-        self._number = asked.workers or os.cpu_count() or 1
+    def __init__(self, runner: Runner) -> None:
+        self._number = runner.workers or os.cpu_count() or 1
 
     @contextmanager
     def started(self) -> Iterator[Started]:
@@ -52,8 +52,8 @@ class Processes(Kind):
 
     word = "processes"
 
-    def __init__(self, asked: Runner) -> None:
-        self._number = asked.workers or os.cpu_count() or 1
+    def __init__(self, runner: Runner) -> None:
+        self._number = runner.workers or os.cpu_count() or 1
 
     @contextmanager
     def started(self) -> Iterator[Started]:
@@ -125,14 +125,14 @@ class Prefect(Workers):
         context = _of_the_flow_run()
         with self._kind.task_runner() as started:
 
-            def submit(function: Callable[..., Any], work: Any, one: Any) -> Promised:
+            def submit(function: Callable[..., Any], work: Any, piece: Any) -> Promised:
                 name = _name(work)
                 run = task(
-                    name=name, task_run_name=f"{name}-{getattr(one, 'number', '')}".strip("-"), retries=0,
+                    name=name, task_run_name=f"{name}-{getattr(piece, 'number', '')}".strip("-"), retries=0,
                     cache_policy=NO_CACHE, persist_result=False,
                 )(_do)
-                given = {"piece": _Piece(function, work, one)}
-                return _Future(context.run(started.runner.submit, run, given), started)
+                arguments = {"piece": _Piece(function, work, piece)}
+                return _Future(context.run(started.runner.submit, run, arguments), started)
 
             yield Started(submit, started.lost)
 
@@ -142,8 +142,8 @@ class _Piece:
 
     __slots__ = ("function", "given")   # no dataclass: Prefect looks into those
 
-    def __init__(self, function: Callable[..., Any], *given: Any) -> None:
-        self.function, self.given = function, given
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function, self.given = function, arguments
 
     def __repr__(self) -> str:
         return "(not shown)"
@@ -191,11 +191,11 @@ KINDS: dict[str, type[Kind]] = {kind.word: kind for kind in (Threads, Processes,
 
 
 @contextmanager
-def chosen_workers(asked: str) -> Iterator[MapOver]:
+def chosen_workers(setting: str) -> Iterator[MapOver]:
     """A context whose value maps work over pieces as the setting says: one after the other, on threads, on
     processes, through Prefect or on a cluster. Workers end with the context. Raises BadInput for a
     setting that means nothing."""
-    runner = read_runner(asked)
+    runner = read_runner(setting)
     if runner.word == SERIAL:
         yield one_after_the_other
         return

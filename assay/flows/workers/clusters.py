@@ -37,16 +37,16 @@ class Dask(Kind):
 
     word = "dask"
 
-    def __init__(self, asked: Runner) -> None:
-        self._address = asked.address
+    def __init__(self, runner: Runner) -> None:
+        self._address = runner.address
 
     @contextmanager
     def started(self) -> Iterator[Started]:
         with self._cluster() as (client, lost):
             futures: WeakSet[Any] = WeakSet()    # a result that was fetched is not to be made again
 
-            def submit(function: Any, *given: Any) -> Any:
-                future = client.submit(function, *given, pure=False)
+            def submit(function: Any, *arguments: Any) -> Any:
+                future = client.submit(function, *arguments, pure=False)
                 futures.add(future)
                 return _Awaited(future, client)
 
@@ -86,9 +86,9 @@ class Dask(Kind):
         try:
             return connect(self._address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            said = str(error) or type(error).__name__
+            text = str(error) or type(error).__name__
             raise Unreachable(
-                f"{SETTING}: no Dask scheduler answers at {self._address!r} ({said[:200]}); start it, or "
+                f"{SETTING}: no Dask scheduler answers at {self._address!r} ({text[:200]}); start it, or "
                 "correct the address (tcp://host:8786)"
             ) from None
 
@@ -115,9 +115,9 @@ class _Awaited:
             if self.client.scheduler_info()["workers"]:
                 alone = 0.0
                 continue
-            address, now = self.client.scheduler.address, time.monotonic()
-            alone = alone or now
-            if now - alone >= _NO_WORKERS:
+            address, moment = self.client.scheduler.address, time.monotonic()
+            alone = alone or moment
+            if moment - alone >= _NO_WORKERS:
                 raise Unreachable(
                     f"{SETTING}: the Dask scheduler at {address} has had no worker for {_NO_WORKERS} "
                     f"seconds; start some (dask worker {address}), and run again: what is done is kept"
@@ -135,17 +135,17 @@ class Ray(Kind):
 
     word = "ray"
 
-    def __init__(self, asked: Runner) -> None:
-        self._address = asked.address
+    def __init__(self, runner: Runner) -> None:
+        self._address = runner.address
 
     @contextmanager
     def started(self) -> Iterator[Started]:
         with self._cluster() as (ray, lost):
             refs: list[Any] = []
 
-            def submit(function: Any, *given: Any) -> Any:
+            def submit(function: Any, *arguments: Any) -> Any:
                 # a worker that dies is replaced three times; pieces are safe to repeat
-                refs.append(ray.remote(max_retries=3)(function).remote(*given))
+                refs.append(ray.remote(max_retries=3)(function).remote(*arguments))
                 return refs[-1].future()
 
             try:
@@ -198,9 +198,9 @@ class Ray(Kind):
             _refuse_unreachable(self._address)
             ray.init(address=self._address, log_to_driver=False, configure_logging=False)
         except (OSError, ValueError, RuntimeError) as error:
-            said = (str(error) or type(error).__name__).splitlines()[0]
+            text = (str(error) or type(error).__name__).splitlines()[0]
             raise Unreachable(
-                f"{SETTING}: no Ray cluster answers at {self._address!r} ({said[:200]}); start it, or "
+                f"{SETTING}: no Ray cluster answers at {self._address!r} ({text[:200]}); start it, or "
                 "correct the address (host:6379, or ray://host:10001)"
             ) from None
 

@@ -70,8 +70,8 @@ class Kind(Workers):
     word: ClassVar[str]
 
     @abstractmethod
-    def __init__(self, asked: Runner) -> None:
-        """asked: how many of them, or where."""
+    def __init__(self, runner: Runner) -> None:
+        """runner: how many of them, or where."""
 
     @abstractmethod
     def task_runner(self) -> AbstractContextManager[TaskRunner]:
@@ -139,9 +139,9 @@ class OnWorkers:
             except started.lost as died:
                 self.close()
                 done |= _finished(promised, started.lost)
-                left = sum(1 for i in range(place, len(over)) if i not in done)
-                tries = 0 if left < len(missing) else tries + 1
-                self._again(left, tries, died)
+                n_left = sum(1 for i in range(place, len(over)) if i not in done)
+                tries = 0 if n_left < len(missing) else tries + 1
+                self._again(n_left, tries, died)
             except BaseException:      # an error, Ctrl-C, or whoever asked has heard enough
                 self.close()
                 raise
@@ -151,20 +151,20 @@ class OnWorkers:
             self._started = self._stack.enter_context(self._workers.started())
         return self._started
 
-    def _again(self, left: int, tries: int, died: BaseException) -> None:
+    def _again(self, n_left: int, tries: int, died: BaseException) -> None:
         if tries == _TRIES:
             raise WorkersDied(
                 f"{SETTING}: workers died {_TRIES} times in a row before one piece of work was done "
                 f"({type(died).__name__}: {str(died)[:200]}); they have too little memory (start fewer, or "
                 "give each 2 GB), or cannot start at all: look at what they wrote to standard error"
             )
-        _log.warning("a worker died; %d pieces of work are done again or go on", left)
+        _log.warning("a worker died; %d pieces of work are done again or go on", n_left)
 
 
-def attempted(work: Callable[[A], B], one: A) -> _Done[B]:
+def attempted(work: Callable[[A], B], piece: A) -> _Done[B]:
     """On a worker: the result of a piece, or the error that it raised on purpose."""
     try:
-        return work(one), None
+        return work(piece), None
     except AssayError as error:
         return None, error
 
@@ -173,11 +173,11 @@ def _finished(
     promised: dict[int, Promised], lost: tuple[type[BaseException], ...]
 ) -> dict[int, _Done[B]]:
     """The results that had come before the workers died."""
-    found = {}
+    results = {}
     for i, future in promised.items():
         if future.done():
             try:
-                found[i] = future.result()
+                results[i] = future.result()
             except lost:
                 continue
-    return found
+    return results

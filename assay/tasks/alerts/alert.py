@@ -167,9 +167,9 @@ def window_alert(
     if limits:
         lines.append(f"It must be {limits}.")
     if len(news.breached) > 1:
-        others = wording.plural(len(news.breached), "window")
-        lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
-    lines += [said for said in (words.what_fell(news), words.worst_segment(news)) if said]
+        windows = wording.plural(len(news.breached), "window")
+        lines.append(f"The breach {'was' if news.recovers else 'is'} in {windows}, from {news.breached[0]}.")
+    lines += [sentence for sentence in (words.what_fell(news), words.worst_segment(news)) if sentence]
     if kind == "breach" and news.promise:
         lines.append(news.promise)
     measured = news.place.measured
@@ -186,12 +186,12 @@ def window_alert(
     )
 
 
-def _moved(now: MeasureReading, before: MeasureReading | None, then: str = "") -> list[str]:
+def _moved(reading: MeasureReading, before: MeasureReading | None, then: str = "") -> list[str]:
     """What it is, what it was, and on how many labels that rests."""
-    lines = [f"{_name(now.row)} is {_reading(now)}.{then}"]
+    lines = [f"{_name(reading.row)} is {_reading(reading)}.{then}"]
     if before is not None:
         lines.append(f"Before, it was {_reading(before)}.")
-    return [*lines, f"It rests on {wording.plural(now.row.labels, 'label', 'labels')}."]
+    return [*lines, f"It rests on {wording.plural(reading.row.labels, 'label', 'labels')}."]
 
 
 def _name(row: MeasureEstimate) -> str:
@@ -209,13 +209,13 @@ def _short(row: MeasureEstimate) -> str:
 
 def _reading(reading: MeasureReading) -> str:
     row = reading.row
-    said = wording.value_or_reason(row)
+    value = wording.value_or_reason(row)
     if row.interval == "exact":
-        return f"{said} exactly ({reading.when})"
+        return f"{value} exactly ({reading.when})"
     if row.lower is None or row.upper is None:
-        return f"{said}, with no interval ({reading.when})"
+        return f"{value}, with no interval ({reading.when})"
     interval = f"{wording.percent(row.confidence)} interval {wording.interval(row)}"
-    return f"{said}, {interval} ({row.interval}; {reading.when})"
+    return f"{value}, {interval} ({row.interval}; {reading.when})"
 
 
 # Alerts of what lasts: windows without a verdict, and a month whose labels are spent.
@@ -268,27 +268,27 @@ class StandingState:
 
 def daily_alert(
     monitor: str, kind: Kind, severity: Severity, windows: Sequence[StandingState],
-    begun_today: Collection[str], now: datetime,
+    begun_today: Collection[str], moment: datetime,
 ) -> Alert:
     """What is told on one day of the windows in one kind of state; at least one.
 
     begun_today: those in which it began on this day, also if it has ended since.
     """
     windows = single_lined(windows)
-    key = f"{kind}-{now:%Y%m%d}"
+    key = f"{kind}-{moment:%Y%m%d}"
     if begun_today:
         key += f"-{layout.digest(' '.join(sorted(begun_today)).encode())[:12]}"
-    names = [one.window for one in windows]
+    names = [state.window for state in windows]
     if len(names) == 1:
         subject = f"{monitor}: window {names[0]} {_WHAT[kind][0]}"
     else:
         listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         subject = f"{monitor}: {len(names)} windows {_WHAT[kind][1]}: {listed}"
-    lines = [f"{one.window}: {one.why} (since {_time(one.since)})" for one in windows[:_MOST_LISTED]]
+    lines = [f"{state.window}: {state.why} (since {_time(state.since)})" for state in windows[:_MOST_LISTED]]
     if len(windows) > _MOST_LISTED:
         lines.append(f"... and {len(windows) - _MOST_LISTED} more: assay history {monitor}")
-    in_time = [one for one in windows if one.until is None or now <= one.until]
-    late = [one.window for one in windows if one not in in_time]
+    in_time = [state for state in windows if state.until is None or moment <= state.until]
+    late = [state.window for state in windows if state not in in_time]
     lines += [_REMEDY[kind]] if in_time else []
     lines += [_backfill(monitor, kind, late)] if late else []
     lines += [_how_long(in_time)] if in_time else []
@@ -300,9 +300,9 @@ def daily_alert(
 def _backfill(monitor: str, kind: Kind, late: Sequence[str]) -> str:
     """What to do about windows that runs no longer look at by themselves."""
     span = late[0] if len(late) == 1 else f"{late[0]} to {late[-1]}"
-    first = "Put the file in place, then run" if kind in ("missing", "empty", "small") else "Run"
+    advice = "Put the file in place, then run" if kind in ("missing", "empty", "small") else "Run"
     return (
-        f"Runs no longer look at {span} (monitor.late_days). {first} `assay backfill {monitor} --from "
+        f"Runs no longer look at {span} (monitor.late_days). {advice} `assay backfill {monitor} --from "
         f"{late[0]} --to {late[-1]}`. This is said once."
     )
 
@@ -314,11 +314,11 @@ def ended_alert(
 
     window, number: the last window that left the state, and the record that says so
     """
-    said = f"window {window} {_ENDED[kind]}"
+    sentence = f"window {window} {_ENDED[kind]}"
     return Alert(
         key=f"{kind}-ended-{window}-{number:04d}", kind="recovery", severity=severity, group=kind,
-        subject=f"{monitor}: {said}",
-        body=f"{said[0].upper()}{said[1:]}. What was told as {kind} lasted from {_time(since)} to "
+        subject=f"{monitor}: {sentence}",
+        body=f"{sentence[0].upper()}{sentence[1:]}. What was told as {kind} lasted from {_time(since)} to "
              f"{_time(until)}, and no other window is in that state. All windows: assay history {monitor}",
     )
 
@@ -345,36 +345,38 @@ def unusual_alert(
     newest   the newest window
     raised   the signals that began with that window, as they are in the newest one; at least one
     """
-    names = " ".join(sorted(one.name for one in raised))
-    said = [words.signal_in_full(one) for one in raised]
+    names = " ".join(sorted(signal.name for signal in raised))
+    texts = [words.signal_in_full(signal) for signal in raised]
     when = f"window {newest}" if since == newest else f"windows {since} to {newest}"
-    subject = said[0] if len(said) == 1 else f"{said[0]}, and {wording.plural(len(said) - 1, 'more signal')}"
+    subject = texts[0]
+    if len(texts) > 1:
+        subject += f", and {wording.plural(len(texts) - 1, 'more signal')}"
     return Alert(
         key=f"{kind}-{since}" + ("" if kind == "collapse" else f"-{layout.digest(names.encode())[:12]}"),
         kind=kind, severity=severity, group=kind, subject=f"{monitor}: {subject} ({when})",
         body="\n".join([
             f"The predictions of {when} are unusual, before anybody has labelled them:",
-            *(f"- {one}" for one in said), _UNUSUAL[kind].format(monitor=monitor),
+            *(f"- {text}" for text in texts), _UNUSUAL[kind].format(monitor=monitor),
             f"All windows: assay history {monitor}",
         ]),
     )
 
 
-def usual_again_alert(monitor: str, kind: Kind, severity: Severity, last: str) -> Alert:
-    """What is told once when nothing of a kind is unusual any more; last: the last window that was."""
+def usual_again_alert(monitor: str, kind: Kind, severity: Severity, window: str) -> Alert:
+    """What is told once when nothing of a kind is unusual any more; window: the last window that was."""
     what = "several classes are predicted again" if kind == "collapse" else "no signal is raised any more"
     return Alert(
-        key=f"{kind}-ended-{last}", kind="recovery", severity=severity, group=kind,
+        key=f"{kind}-ended-{window}", kind="recovery", severity=severity, group=kind,
         subject=f"{monitor}: {what}",
-        body=f"{what[0].upper()}{what[1:]}. The last window that was unusual is {last}. All windows: assay "
+        body=f"{what[0].upper()}{what[1:]}. The last window that was unusual is {window}. All windows: assay "
              f"history {monitor}",
     )
 
 
-def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: datetime) -> Alert:
+def spent_alert(monitor: str, month: str, labels: int, severity: Severity, moment: datetime) -> Alert:
     """What is told on one day while the month's labels are spent."""
     return Alert(
-        key=f"spent-{now:%Y%m%d}", kind="spent", severity=severity, group="spent",
+        key=f"spent-{moment:%Y%m%d}", kind="spent", severity=severity, group="spent",
         subject=f"{monitor}: the labels of {month} are spent",
         body=(
             f"{wording.plural(labels, 'label', 'labels')} a month may be bought, and all of {month} are "
@@ -387,18 +389,19 @@ def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: 
 
 
 def silence_alert(
-    monitor: str, severity: Severity, last: str | None, windows: Sequence[str], since: datetime, now: datetime
+    monitor: str, severity: Severity, last_window: str | None, windows: Sequence[str], since: datetime,
+    moment: datetime,
 ) -> Alert:
     """What is told on one day of a monitor that gives no verdict.
 
-    last      the newest window with one, if there is any
-    windows   those after it that are due, at least one
-    since     when the first of them was due
+    last_window   the newest window with one, if there is any
+    windows       those after it that are due, at least one
+    since         when the first of them was due
     """
-    days = (now - since).days
-    newest = f"the newest is of window {last}" if last is not None else "there never was one"
+    days = (moment - since).days
+    newest = f"the newest is of window {last_window}" if last_window is not None else "there never was one"
     return Alert(
-        key=f"silent-{now:%Y%m%d}", kind="silent", severity=severity, group="silent",
+        key=f"silent-{moment:%Y%m%d}", kind="silent", severity=severity, group="silent",
         subject=f"{monitor}: no verdict for {wording.plural(days, 'day')}",
         body=(
             f"No window got a verdict since {_time(since)}, when {windows[0]} was due; {newest}. "
@@ -410,7 +413,7 @@ def silence_alert(
 
 
 def _how_long(windows: Sequence[StandingState]) -> str:
-    until = [one.until for one in windows if one.until is not None]
+    until = [state.until for state in windows if state.until is not None]
     return f"This is said once a day until {_time(max(until))}." if until else "This is said once a day."
 
 

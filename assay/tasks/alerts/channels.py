@@ -107,8 +107,8 @@ def _opsgenie(server: Any, alert: Alert, owner: str) -> str:
     alias = incident(owner, alert)
     if alert.kind == "recovery":
         note = f"{alert.subject}\n\n{alert.body}"[:_LONGEST_DESCRIPTION]
-        told: JsonObject = {"source": owner, "note": note}
-        return post(f"{address}/{quote(alias, safe='')}/close?identifierType=alias", told, headers)
+        closing: JsonObject = {"source": owner, "note": note}
+        return post(f"{address}/{quote(alias, safe='')}/close?identifierType=alias", closing, headers)
     return post(address, opsgenie_alert(server, alert, owner), headers)
 
 
@@ -146,8 +146,8 @@ def post(address: str, what: JsonObject, headers: dict[str, str] | None = None) 
         return f"it could not be reached ({type(error).__name__})"
     if reply.status_code < 300:
         return ""
-    asked = _seconds(reply.headers.get("retry-after"))
-    return Refusal.later(f"it answered with HTTP {reply.status_code}", asked)
+    seconds = _seconds(reply.headers.get("retry-after"))
+    return Refusal.later(f"it answered with HTTP {reply.status_code}", seconds)
 
 
 class Refusal(str):
@@ -157,24 +157,24 @@ class Refusal(str):
     pause: timedelta
 
     @classmethod
-    def later(cls, why: str, seconds: float) -> "Refusal":
+    def later(cls, reason: str, seconds: float) -> "Refusal":
         """A refusal that holds the pause in seconds for which the channel asked, and has it in its words;
         without a pause (0) its words are the reason alone."""
-        made = cls(f"{why}, and asks for {seconds:.0f} s before the next try" if seconds else why)
+        made = cls(f"{reason}, and asks for {seconds:.0f} s before the next try" if seconds else reason)
         made.pause = timedelta(seconds=seconds)
         return made
 
 
-def _seconds(said: str | None) -> float:
+def _seconds(header: str | None) -> float:
     """Of a Retry-After: seconds, or a date; 0 for anything else."""
-    if said is None:
+    if header is None:
         return 0.0
     try:
-        return max(float(int(said)), 0.0)
+        return max(float(int(header)), 0.0)
     except ValueError:
         pass
     try:
-        at = parsedate_to_datetime(said)
+        at = parsedate_to_datetime(header)
     except (TypeError, ValueError):
         return 0.0
     return max((at - datetime.now(UTC)).total_seconds(), 0.0) if at.tzinfo else 0.0
@@ -204,7 +204,7 @@ def open_channels(
         opened = _at(environment.get(DEFAULT_VARIABLE, "").split(), DEFAULT, "info")
     if find_spec("apprise") is None:
         problem = str(missing_extra("service", "alerts", "apprise"))
-        return [NoChannel(one.name, one.min_severity, problem) for one in opened]
+        return [NoChannel(channel.name, channel.min_severity, problem) for channel in opened]
     return opened
 
 
@@ -278,9 +278,9 @@ class AddressChannel:
 
     def send(self, alert: Alert, owner: str) -> None:
         with quiet():
-            why = self._send(_presentable(alert), owner)
-        if why:   # raised here, outside of any handler: an exception would carry its cause along
-            raise NotDelivered(why, why.pause if isinstance(why, Refusal) else timedelta(0))
+            reason = self._send(_presentable(alert), owner)
+        if reason:   # raised here, outside of any handler: an exception would carry its cause along
+            raise NotDelivered(reason, reason.pause if isinstance(reason, Refusal) else timedelta(0))
 
     def _send(self, alert: Alert, owner: str) -> str:
         import apprise
@@ -309,9 +309,9 @@ class BlockChannel:
 
     def send(self, alert: Alert, owner: str) -> None:
         with quiet():
-            why = self._send(_presentable(alert), owner)
-        if why:
-            raise NotDelivered(why, why.pause if isinstance(why, Refusal) else timedelta(0))
+            reason = self._send(_presentable(alert), owner)
+        if reason:
+            raise NotDelivered(reason, reason.pause if isinstance(reason, Refusal) else timedelta(0))
 
     def _send(self, alert: Alert, owner: str) -> str:
         import prefect.blocks.notifications
@@ -354,11 +354,11 @@ def _through(server: Any, alert: Alert, owner: str) -> str:
     if pager is not None:
         return pager(server, alert, owner)
     _plain_text(server)
-    told = server.notify(
+    success = server.notify(
         body=message(alert, owner), title=alert.subject,
         notify_type=apprise.NotifyType(_type_of(alert)), body_format=apprise.NotifyFormat.TEXT,
     )
-    return "" if told else f"{server.service_name} did not take the message"
+    return "" if success else f"{server.service_name} did not take the message"
 
 
 def _plain_text(server: Any) -> None:

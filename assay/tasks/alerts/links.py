@@ -48,7 +48,7 @@ def incident_token(secret: bytes, about: LinkedIncident) -> str:
     return f"{body.decode()}.{_signature(secret, body)}"
 
 
-def read_token(secret: bytes, token: str, now: float | None = None) -> LinkedIncident | None:
+def read_token(secret: bytes, token: str, moment: float | None = None) -> LinkedIncident | None:
     """What a token is about; None for one that was not signed with this secret, or holds no longer."""
     body, _, signature = token[:_LONGEST].partition(".")
     if not hmac.compare_digest(_signature(secret, body.encode()).encode(), signature.encode()):
@@ -58,7 +58,7 @@ def read_token(secret: bytes, token: str, now: float | None = None) -> LinkedInc
     except (ValueError, binascii.Error):
         return None
     about = LinkedIncident(str(monitor), str(incident), int(until))
-    return about if (time.time() if now is None else now) < about.until else None
+    return about if (time.time() if moment is None else moment) < about.until else None
 
 
 def _signature(secret: bytes, body: bytes) -> str:

@@ -75,9 +75,9 @@ class Try:
         pause: timedelta = FIRST_RETRY * 2 ** min(self.number - 1, 20)
         return min(max(pause, timedelta(seconds=self.asked)), LAST_RETRY)
 
-    def is_over(self, now: datetime) -> bool:
+    def is_over(self, moment: datetime) -> bool:
         """Whether another attempt may be made. A date far ahead says nothing: a clock was wrong."""
-        return abs(now - self.at) >= self.pause
+        return abs(moment - self.at) >= self.pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +102,17 @@ class Settled:
 @retried
 def read_tries(ledger: Ledger, alert: str, channel: str) -> list[Try]:
     """The attempts to tell this channel of an alert, in order."""
-    there = list(ledger.keys(layout.alert_tries(ledger.name, alert)))
-    made = {key: values for key in there if (values := layout.alert_try.match(key)) is not None}
+    keys = list(ledger.keys(layout.alert_tries(ledger.name, alert)))
+    made = {key: values for key in keys if (values := layout.alert_try.match(key)) is not None}
 
     def of_attempt(key: str, attempt: int) -> Try:
         failed_key = layout.alert_failed(ledger.name, alert, channel, attempt)
-        failed = failed_key in there
-        asked = get_record(ledger, failed_key, Settled).asked if failed else 0.0
-        return Try(number=attempt, at=get_record(ledger, key, TryClaim).at, failed=failed, asked=asked)
+        failed = failed_key in keys
+        seconds = get_record(ledger, failed_key, Settled).asked if failed else 0.0
+        return Try(number=attempt, at=get_record(ledger, key, TryClaim).at, failed=failed, asked=seconds)
 
-    found = [of_attempt(key, attempt) for key, (_, _, tried, attempt) in made.items() if tried == channel]
-    return sorted(found, key=lambda one: one.number)
+    tries = [of_attempt(key, attempt) for key, (_, _, tried, attempt) in made.items() if tried == channel]
+    return sorted(tries, key=lambda attempt: attempt.number)
 
 
 @retried
@@ -121,7 +121,7 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
 
     but   the key of an alert to leave out: another sweep may have told of it a moment ago
     """
-    found = []
+    alerts = []
     for key in ledger.keys(layout.alerts(ledger.name)):
         sent = layout.alert_sent.match(key)
         if sent is None or sent[1] == but or sent[2] != channel:
@@ -129,24 +129,25 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
         settled = get_record(ledger, key, Settled)
         if settled.status == "sent":
             alert = get_record(ledger, layout.alert(ledger.name, sent[1]), Alert)
-            found.append((settled.at, as_raised(alert)))
-    return found
+            alerts.append((settled.at, as_raised(alert)))
+    return alerts
 
 
 @retried
-def claim(ledger: Ledger, key: str, now: datetime) -> bool:
+def claim(ledger: Ledger, key: str, moment: datetime) -> bool:
     """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its
     own."""
-    blob = record.encode(TryClaim(at=now, creator=uuid4().hex))
+    blob = record.encode(TryClaim(at=moment, creator=uuid4().hex))
     return ledger.put(key, blob) == blob
 
 
 @retried
 def settle_try(
-    ledger: Ledger, key: str, status: Status, now: datetime, why: str = "", pause: timedelta = timedelta(0)
+    ledger: Ledger, key: str, status: Status, moment: datetime, reason: str = "",
+    pause: timedelta = timedelta(0),
 ) -> None:
     """End an attempt, or settle an alert for a channel. The first record counts."""
-    put_record(ledger, key, Settled(at=now, status=status, why=why, asked=pause.total_seconds()))
+    put_record(ledger, key, Settled(at=moment, status=status, why=reason, asked=pause.total_seconds()))
 
 
 __all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbox_index", "raise_alert"]
@@ -164,8 +165,8 @@ class NotDelivered(AssayError):
     pause: how long the channel asked not to be tried again
     """
 
-    def __init__(self, why: str, pause: timedelta = timedelta(0)) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, pause: timedelta = timedelta(0)) -> None:
+        super().__init__(reason)
         self.pause = pause
 
 
@@ -231,36 +232,36 @@ class PeopleToTell:
 NOBODY_RESPONDED = PeopleToTell()
 
 
-def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bool:
+def raise_alert(ledger: Ledger, alert: Alert, moment: datetime | None = None) -> bool:
     """Put an alert into the outbox, once: False when it was there already.
 
     Can be repeated, and should be until the cause is recorded for good: a crash between cause and alert must
     not lose the alert.
     """
-    won = _raise(ledger, alert, now or datetime.now(UTC))
+    won = _raise(ledger, alert, moment or datetime.now(UTC))
     if won == "muted":
         _log.info("%s: %s is muted", ledger.name, alert.key)
     elif won:
         _log.info("%s: raised %s (%s)", ledger.name, alert.key, alert.severity)
-        said = {"kind": alert.kind, "severity": alert.severity, "subject": alert.subject}
-        events.alert_raised(ledger.store.url, ledger.name, alert.key, said)
+        details = {"kind": alert.kind, "severity": alert.severity, "subject": alert.subject}
+        events.alert_raised(ledger.store.url, ledger.name, alert.key, details)
     return bool(won)
 
 
 @effect("raise-alert")
-def _raise(ledger: Ledger, alert: Alert, now: datetime) -> Literal["raised", "muted", ""]:
+def _raise(ledger: Ledger, alert: Alert, moment: datetime) -> Literal["raised", "muted", ""]:
     """What became of an alert; "" if it was there already."""
     key = layout.alert(ledger.name, alert.key)
     if ledger.exists(key):
         return ""
-    mute = mute_at(read_mutes(ledger), now)
+    mute = mute_at(read_mutes(ledger), moment)
     if mute is not None:
-        put_record(ledger, layout.alert_muted(ledger.name, alert.key), Muted(mute=mute.number, at=now))
+        put_record(ledger, layout.alert_muted(ledger.name, alert.key), Muted(mute=mute.number, at=moment))
     blob = record.encode(as_stored(alert))
     if _exists(ledger, layout.alert_muted(ledger.name, alert.key)):   # also by an earlier, broken attempt
         return "muted" if put_logged(ledger, key, blob) == blob else ""
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
-    enter_alert_index(ledger, alert.key, now)
+    enter_alert_index(ledger, alert.key, moment)
     return "raised" if put_logged(ledger, key, blob) == blob else ""
 
 
@@ -272,7 +273,7 @@ def enter_alert_index(ledger: Ledger, alert: str, raised: datetime | None) -> No
 @retried
 def outbox_index(store: Store) -> dict[str, list[Waiting]]:
     """Owner -> its alerts that are not settled everywhere, oldest first."""
-    found: dict[str, list[Waiting]] = {}
+    by_owner: dict[str, list[Waiting]] = {}
     for index_key in list(store.keys(layout.ALERTS_PREFIX)):
         values = layout.alert_index.match(index_key)
         if values is None:
@@ -282,16 +283,16 @@ def outbox_index(store: Store) -> dict[str, list[Waiting]]:
             raised = record.decode(Raised, store.get(index_key), index_key).raised
         except (KeyMissing, record.DamagedRecord):
             raised = None   # settled meanwhile, or written by hand: the alert itself decides
-        found.setdefault(owner, []).append(Waiting(owner=owner, key=alert, raised=raised))
-    for waiting in found.values():
-        waiting.sort(key=lambda one: (one.raised or datetime.min.replace(tzinfo=UTC), one.key))
-    return found
+        by_owner.setdefault(owner, []).append(Waiting(owner=owner, key=alert, raised=raised))
+    for waiting in by_owner.values():
+        waiting.sort(key=lambda entry: (entry.raised or datetime.min.replace(tzinfo=UTC), entry.key))
+    return by_owner
 
 
 def deliver_due(
     ledger: Ledger,
     channels: Sequence[Channel],
-    now: datetime,
+    moment: datetime,
     *,
     cooldown: timedelta = COOLDOWN,
     waiting: Iterable[Waiting] | None = None,
@@ -307,9 +308,10 @@ def deliver_due(
         waiting = outbox_index(ledger.store).get(ledger.name, [])
     done: list[Delivery] = []
     stuck: set[tuple[str, str]] = set()   # (channel, group) whose earlier alert is still to be told
-    there = [(one, alert) for one in waiting if (alert := _to_tell(ledger, one)) is not None]
-    for place, (one, alert) in enumerate(there):
-        settled, newer = True, _newer(alert, [other for _, other in there[place + 1:]]) if cooldown else None
+    pairs = [(entry, alert) for entry in waiting if (alert := _to_tell(ledger, entry)) is not None]
+    for place, (entry, alert) in enumerate(pairs):
+        later_alerts = [later_alert for _, later_alert in pairs[place + 1:]]
+        settled, newer = True, _newer(alert, later_alerts) if cooldown else None
         for channel in channels:
             lane = (channel.name, alert.group)
             if rank(alert.severity) < rank(channel.min_severity):
@@ -317,43 +319,44 @@ def deliver_due(
             if lane in stuck:
                 settled = False
                 continue
-            if newer is not None and (left := _left_to(ledger, alert, newer, channel, now)) is not None:
-                done.append(left)
+            if newer is not None and (outcome := _left_to(ledger, alert, newer, channel, moment)) is not None:
+                done.append(outcome)
                 continue
-            if (why := _needless(one, alert, [other for _, other in there[place + 1:]], channel, people)):
-                settle_try(ledger, layout.alert_sent(ledger.name, alert.key, channel.name), "held", now, why)
+            if (reason := _needless(entry, alert, later_alerts, channel, people)):
+                sent_key = layout.alert_sent(ledger.name, alert.key, channel.name)
+                settle_try(ledger, sent_key, "held", moment, reason)
                 continue
-            tried = _deliver(ledger, one, alert, channel, now, (cooldown, people))
+            tried = _deliver(ledger, entry, alert, channel, moment, (cooldown, people))
             if isinstance(tried, Delivery):
                 done.append(tried)
             if tried is None or (isinstance(tried, Delivery) and tried.status == "failed"):
                 stuck.add(lane)
                 settled = False
         if not channels:
-            settled = _too_old(one, now)   # nobody to tell: kept for a while, should somebody say whom
+            settled = _too_old(entry, moment)   # nobody to tell: kept for a while, should somebody say whom
         if settled:
-            _discard(ledger.store, layout.alert_index(ledger.name, one.key))
+            _discard(ledger.store, layout.alert_index(ledger.name, entry.key))
     return done
 
 
-def _to_tell(ledger: Ledger, one: Waiting) -> Alert | None:
+def _to_tell(ledger: Ledger, entry: Waiting) -> Alert | None:
     """The alert that waits; None for one that is muted, is raised this very moment, or whose writer was cut
     off and will come back."""
-    alert = _read(ledger, one.key)
-    return None if alert is None or _exists(ledger, layout.alert_muted(ledger.name, one.key)) else alert
+    alert = _read(ledger, entry.key)
+    return None if alert is None or _exists(ledger, layout.alert_muted(ledger.name, entry.key)) else alert
 
 
 def _needless(
-    one: Waiting, alert: Alert, after: Sequence[Alert], channel: Channel, people: PeopleToTell
+    entry: Waiting, alert: Alert, after: Sequence[Alert], channel: Channel, people: PeopleToTell
 ) -> str:
     """Why nobody need be told any more of what ended before they were, or an empty text.
 
     So it is of an escalation that was not due yet, and of what came and went while nobody was to be told.
     """
     ended = alert.kind != "recovery" and any(
-        other.group == alert.group and other.kind == "recovery" for other in after
+        later_alert.group == alert.group and later_alert.kind == "recovery" for later_alert in after
     )
-    quiet = one.raised is not None and people.in_maintenance(one.raised)
+    quiet = entry.raised is not None and people.in_maintenance(entry.raised)
     return "it ended before this channel was told" if ended and (channel.after or quiet) else ""
 
 
@@ -362,29 +365,29 @@ def _newer(alert: Alert, after: Sequence[Alert]) -> Alert | None:
 
     After an outage many windows are judged in one run: people hear of the newest.
     """
-    found = None
-    for other in after if alert.kind != "recovery" else ():
-        if other.group == alert.group:
-            if other.kind != alert.kind:
+    newest = None
+    for later_alert in after if alert.kind != "recovery" else ():
+        if later_alert.group == alert.group:
+            if later_alert.kind != alert.kind:
                 break
-            found = other if rank(other.severity) >= rank(alert.severity) else found
-    return found
+            newest = later_alert if rank(later_alert.severity) >= rank(alert.severity) else newest
+    return newest
 
 
 def _left_to(
-    ledger: Ledger, alert: Alert, newer: Alert, channel: Channel, now: datetime
+    ledger: Ledger, alert: Alert, newer: Alert, channel: Channel, moment: datetime
 ) -> Delivery | None:
     """Settle an alert that a newer one makes needless; None where somebody began to tell it, or has."""
     key = layout.alert_sent(ledger.name, alert.key, channel.name)
     if read_tries(ledger, alert.key, channel.name) or _exists(ledger, key):
         return None
-    why = f"{newer.key} is newer and says the same"
-    settle_try(ledger, key, "held", now, why)
-    return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status="held", why=why)
+    reason = f"{newer.key} is newer and says the same"
+    settle_try(ledger, key, "held", moment, reason)
+    return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status="held", why=reason)
 
 
 def _deliver(
-    ledger: Ledger, one: Waiting, alert: Alert, channel: Channel, now: datetime,
+    ledger: Ledger, entry: Waiting, alert: Alert, channel: Channel, moment: datetime,
     rules: "tuple[timedelta, PeopleToTell]",
 ) -> Delivery | Literal["settled"] | None:
     """Deliver one alert on one channel; returns what was done, or None if it is not due yet.
@@ -392,34 +395,34 @@ def _deliver(
     rules: the cooldown, and what people did
     """
 
-    def ended(status: Status, why: str = "") -> Delivery:
-        return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status=status, why=why)
+    def ended(status: Status, reason: str = "") -> Delivery:
+        return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status=status, why=reason)
 
     sent_key = layout.alert_sent(ledger.name, alert.key, channel.name)
     if _exists(ledger, sent_key):
         return "settled"
-    told = told_before(ledger, channel.name, but=alert.key)
-    handling = _handling(alert, told, rules[1])
+    history = told_before(ledger, channel.name, but=alert.key)
+    handling = _handling(alert, history, rules[1])
     if alert.kind != "recovery":
-        if handling.snoozed_at(now):
+        if handling.snoozed_at(moment):
             return None
-        if channel.after and handling.acknowledged is None and one.raised is not None \
-                and now < one.raised + channel.after:
+        if channel.after and handling.acknowledged is None and entry.raised is not None \
+                and moment < entry.raised + channel.after:
             return None
-    held = _reason_to_hold(alert, told, handling, channel, now, rules[0])
+    held = _reason_to_hold(alert, history, handling, channel, moment, rules[0])
     if held:
-        settle_try(ledger, sent_key, "held", now, held)
+        settle_try(ledger, sent_key, "held", moment, held)
         return ended("held", held)
     if channel.problem:   # another machine may be able to: no attempt is noted
         return ended("failed", channel.problem)
     tries = read_tries(ledger, alert.key, channel.name)
-    if _too_old(one, now) and len(tries) >= LEAST_TRIES:
-        settle_try(ledger, sent_key, "expired", now, "given up")
+    if _too_old(entry, moment) and len(tries) >= LEAST_TRIES:
+        settle_try(ledger, sent_key, "expired", moment, "given up")
         return ended("expired", "it could not be delivered for days and was given up")
-    if tries and not tries[-1].is_over(now):
+    if tries and not tries[-1].is_over(moment):
         return None
     attempt = len(tries) + 1
-    if not claim(ledger, layout.alert_try(ledger.name, alert.key, channel.name, attempt), now):
+    if not claim(ledger, layout.alert_try(ledger.name, alert.key, channel.name, attempt), moment):
         return None
     if _exists(ledger, sent_key):   # told between our two looks
         return "settled"
@@ -428,9 +431,9 @@ def _deliver(
     except NotDelivered as error:
         _log.warning("%s: alert %s did not reach %s: %s", ledger.name, alert.key, channel.name, error)
         failed_key = layout.alert_failed(ledger.name, alert.key, channel.name, attempt)
-        settle_try(ledger, failed_key, "failed", now, str(error), error.pause)
+        settle_try(ledger, failed_key, "failed", moment, str(error), error.pause)
         return ended("failed", str(error))
-    settle_try(ledger, sent_key, "sent", now)
+    settle_try(ledger, sent_key, "sent", moment)
     _log.info("%s: %s was told of %s", ledger.name, channel.name, alert.key)
     return ended("sent")
 
@@ -444,9 +447,9 @@ def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
     channel.send(alert, owner)
 
 
-def _handling(alert: Alert, told: Sequence[tuple[datetime, Alert]], people: PeopleToTell) -> Handling:
+def _handling(alert: Alert, history: Sequence[tuple[datetime, Alert]], people: PeopleToTell) -> Handling:
     """How people stand to the incident of an alert: it began after the last recovery that was told."""
-    ended = [at for at, other in told if other.group == alert.group and other.kind == "recovery"]
+    ended = [at for at, notice in history if notice.group == alert.group and notice.kind == "recovery"]
     return handling_of(people.responses, incident_name(alert.group), max(ended, default=None))
 
 
@@ -459,26 +462,26 @@ def _with_assignee(alert: Alert, handling: Handling) -> Alert:
 
 def _reason_to_hold(
     alert: Alert, before: Sequence[tuple[datetime, Alert]], handling: Handling, channel: Channel,
-    now: datetime, cooldown: timedelta,
+    moment: datetime, cooldown: timedelta,
 ) -> str:
     """Why this channel is not told, or an empty text; before: what it was told of the owner."""
-    last: tuple[datetime, Alert] | None = None
-    for told_at, told in before:
-        if told.group == alert.group and (last is None or told_at >= last[0]):
-            last = (told_at, told)
+    newest: tuple[datetime, Alert] | None = None
+    for told_at, notice in before:
+        if notice.group == alert.group and (newest is None or told_at >= newest[0]):
+            newest = (told_at, notice)
     if alert.kind == "recovery":
-        ends_something = last is not None and last[1].kind != "recovery"
+        ends_something = newest is not None and newest[1].kind != "recovery"
         return "" if ends_something else "the channel was told nothing that it ends"
-    seen = handling.acknowledged
-    if seen is not None and (last is not None or channel.after) and (
-        last is None or rank(alert.severity) <= rank(last[1].severity)
+    response = handling.acknowledged
+    if response is not None and (newest is not None or channel.after) and (
+        newest is None or rank(alert.severity) <= rank(newest[1].severity)
     ):
-        return f"{seen.by} acknowledged it"
-    if last is None or alert.kind in DAILY:   # which hold the day in their keys
+        return f"{response.by} acknowledged it"
+    if newest is None or alert.kind in DAILY:   # which hold the day in their keys
         return ""
-    told_at, told = last
-    repeats = told.kind == alert.kind and rank(told.severity) >= rank(alert.severity)
-    return f"{told.key} told the same" if repeats and abs(now - told_at) < cooldown else ""
+    told_at, notice = newest
+    repeats = notice.kind == alert.kind and rank(notice.severity) >= rank(alert.severity)
+    return f"{notice.key} told the same" if repeats and abs(moment - told_at) < cooldown else ""
 
 
 @retried
@@ -497,8 +500,8 @@ def _discard(store: Store, key: str) -> None:
     store.discard(key)
 
 
-def _too_old(one: Waiting, now: datetime) -> bool:
-    return one.raised is not None and now - one.raised > KEEP_TRYING
+def _too_old(entry: Waiting, moment: datetime) -> bool:
+    return entry.raised is not None and moment - entry.raised > KEEP_TRYING
 
 
 # Alerts that were raised during a mute, and the one that sums them up.
@@ -517,14 +520,14 @@ class MutedAlert:
 def read_muted(ledger: Ledger) -> list[MutedAlert]:
     """All alerts of an owner that were raised during a mute, in the order in which they were raised. Raises
     DamagedRecord."""
-    found = []
+    pairs = []
     for key in list(ledger.keys(layout.alerts(ledger.name))):
         values = layout.alert_muted.match(key)
         alert = None if values is None else find_record(ledger, layout.alert(*values), Alert)
         if alert is not None:
             muted = get_record(ledger, key, Muted)
-            found.append((muted.at, MutedAlert(alert=as_raised(alert), mute=muted.mute)))
-    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].alert.key))]
+            pairs.append((muted.at, MutedAlert(alert=as_raised(alert), mute=muted.mute)))
+    return [muted_alert for _, muted_alert in sorted(pairs, key=lambda pair: (pair[0], pair[1].alert.key))]
 
 
 def summary_alert(
@@ -537,11 +540,11 @@ def summary_alert(
     """
     number = wording.plural(len(muted), "alert", "alerts")
     lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {one_line(ended.reason, LONGEST_VALUE)}"]
-    lines += [f"- {one.alert.subject}" for one in muted[:_MOST_LISTED]]
+    lines += [f"- {muted_alert.alert.subject}" for muted_alert in muted[:_MOST_LISTED]]
     if len(muted) > _MOST_LISTED:
         lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")
     if standing:
-        lines += ["Of this still stands, and is told by itself:", *(f"- {one}" for one in standing)]
+        lines += ["Of this still stands, and is told by itself:", *(f"- {line}" for line in standing)]
     else:
         lines.append("Nothing of this still stands.")
     return Alert(
@@ -568,7 +571,7 @@ class OutboxRow:
     def to_json(self) -> JsonObject:
         """The row as an object of JSON: the owner, the keys of the alert itself, what each channel was told,
         and whether it waits or is muted."""
-        channels = {channel: printed(told) for channel, told in self.channels.items()}
+        channels = {channel: printed(outcome) for channel, outcome in self.channels.items()}
         return {
             "owner": self.owner, **printed(self.alert), "channels": channels, "waiting": self.waiting,
             "muted": self.muted,
@@ -583,15 +586,15 @@ def outbox_rows(ledger: Ledger, repair: bool = True) -> list[OutboxRow]:
     entered again, unless nothing may be written (`repair`).
     """
     keys = list(ledger.keys(layout.alerts(ledger.name)))
-    told: dict[str, dict[str, Settled]] = {}   # alert -> channel -> what became of it
+    outcomes: dict[str, dict[str, Settled]] = {}   # alert -> channel -> what became of it
     for key in keys:
         sent = layout.alert_sent.match(key)
         if sent is not None:
-            told.setdefault(sent[1], {})[sent[2]] = get_record(ledger, key, Settled)
+            outcomes.setdefault(sent[1], {})[sent[2]] = get_record(ledger, key, Settled)
     rows = []
     for key in filter(layout.alert.match, keys):
         alert = as_raised(get_record(ledger, key, Alert))
-        channels = told.get(alert.key, {})
+        channels = outcomes.get(alert.key, {})
         if layout.alert_muted(ledger.name, alert.key) in keys:
             rows.append(
                 OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=False, muted=True)
@@ -608,18 +611,18 @@ def outbox_rows(ledger: Ledger, repair: bool = True) -> list[OutboxRow]:
 
 def undelivered(deliveries: Sequence[Delivery]) -> bool:
     """Whether any of these deliveries failed, or was given up because it expired."""
-    return any(one.status in ("failed", "expired") for one in deliveries)
+    return any(delivery.status in ("failed", "expired") for delivery in deliveries)
 
 
 def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
     """`2 alerts sent to 3 channels, 1 not delivered (spam/round-0003-breach to ops: ...)`, or nothing."""
-    sent = [one for one in deliveries if one.status == "sent"]
-    alerts, channels = len({(one.owner, one.key) for one in sent}), len({one.channel for one in sent})
-    failed = [one for one in deliveries if one.status in ("failed", "expired")]
+    sent = [row for row in deliveries if row.status == "sent"]
+    alerts, channels = len({(row.owner, row.key) for row in sent}), len({row.channel for row in sent})
+    failed = [row for row in deliveries if row.status in ("failed", "expired")]
     to = f" to {channels} channels" if len(sent) > alerts else ""
-    said = [f"{wording.plural(alerts, 'alert', 'alerts')} sent{to}"] if sent else []
+    parts = [f"{wording.plural(alerts, 'alert', 'alerts')} sent{to}"] if sent else []
     if failed:
-        first = failed[0]
-        where = f" to {first.channel}" if first.channel else ""
-        said.append(f"{len(failed)} not delivered ({first.owner}/{first.key}{where}: {first.why})")
-    return ", ".join(said)
+        failure = failed[0]
+        place = f" to {failure.channel}" if failure.channel else ""
+        parts.append(f"{len(failed)} not delivered ({failure.owner}/{failure.key}{place}: {failure.why})")
+    return ", ".join(parts)

@@ -45,24 +45,24 @@ def _single_lined(value: Any, done: dict[int, Any]) -> Any:
         return one_line(value, LONGEST_VALUE)
     if id(value) in done:      # parts that are the same object stay so
         return done[id(value)]
-    found: Any
+    result: Any
     if is_dataclass(value) and not isinstance(value, type):
         changed = {
-            one.name: new for one in fields(value)
-            if one.init and (new := _single_lined(old := getattr(value, one.name), done)) is not old
+            field.name: new for field in fields(value)
+            if field.init and (new := _single_lined(old := getattr(value, field.name), done)) is not old
         }
-        found = replace(value, **changed) if changed else value
+        result = replace(value, **changed) if changed else value
     elif isinstance(value, tuple | list):
-        parts = [_single_lined(one, done) for one in value]
+        parts = [_single_lined(part, done) for part in value]
         same = all(new is old for new, old in zip(parts, value, strict=True))
-        found = value if same else type(value)(parts)
+        result = value if same else type(value)(parts)
     elif isinstance(value, Mapping):
-        pairs = {_single_lined(name, done): _single_lined(one, done) for name, one in value.items()}
-        found = value if all(value.get(name) is one for name, one in pairs.items()) else pairs
+        pairs = {_single_lined(name, done): _single_lined(part, done) for name, part in value.items()}
+        result = value if all(value.get(name) is part for name, part in pairs.items()) else pairs
     else:
         return value
-    done[id(value)] = found
-    return found
+    done[id(value)] = result
+    return result
 
 
 def one_line(text: str, longest: int) -> str:

@@ -105,9 +105,9 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
     for name in own_columns:
         kind = pa.string() if "classes" in labels else pa.float64()
         table = table.append_column(name, pa.array(results[name], kind))
-    whole = pool.with_name(f".{pool.stem}.joined.parquet")
-    write_parquet(table.to_batches(), table.schema, whole)
-    whole.replace(pool)
+    target = pool.with_name(f".{pool.stem}.joined.parquet")
+    write_parquet(table.to_batches(), table.schema, target)
+    target.replace(pool)
     body["pool"]["earlier"] = own_columns
     return head + written_yaml(body)
 
@@ -115,8 +115,8 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
 def _parts(spec: str) -> tuple[str, dict[str, Any]]:
     """The comments at the head, and the rest."""
     head = "".join(line for line in spec.splitlines(keepends=True) if line.startswith("#"))
-    more = "# Results of earlier systems stand under `earlier`, believed as far as labels confirm them.\n"
-    return head + more, yaml.safe_load(spec)
+    comment = "# Results of earlier systems stand under `earlier`, believed as far as labels confirm them.\n"
+    return head + comment, yaml.safe_load(spec)
 
 
 def _matched(run: EarlierRun, table: pa.Table) -> list[Any]:

@@ -113,13 +113,13 @@ class Place:
                     yield {name: value for name, value in row.items() if value is not None}
             return
         with self._refusing(), self._text() as text:
-            first, number = text.readline(_LONGEST + 1).lstrip("\ufeff"), 1
-            while first.isspace():
-                first, number = text.readline(_LONGEST + 1), number + 1
-            if first.lstrip()[:1] in ("{", "["):
-                yield from self._json_values(first, text, number)
+            head, number = text.readline(_LONGEST + 1).lstrip("\ufeff"), 1
+            while head.isspace():
+                head, number = text.readline(_LONGEST + 1), number + 1
+            if head.lstrip()[:1] in ("{", "["):
+                yield from self._json_values(head, text, number)
             else:
-                yield from self._csv_rows(chain([first], text))
+                yield from self._csv_rows(chain([head], text))
 
     def whole(self) -> dict[str, Any]:
         """The one object of a JSON file. Raises BadInput for any other."""
@@ -139,8 +139,8 @@ class Place:
             with self._bytes() as opened:
                 return opened.read(_START)
         except _UNREADABLE as error:
-            why = getattr(error, "strerror", None) or error
-            raise BadInput(f"{self.address}: cannot be read: {why}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise BadInput(f"{self.address}: cannot be read: {reason}") from None
 
     @cached_property
     def _start_text(self) -> str:
@@ -182,17 +182,17 @@ class Place:
 
     # JSON.
 
-    def _json_values(self, first: str, rest: io.TextIOWrapper, number: int) -> Iterator[Mapping[str, Any]]:
+    def _json_values(self, head: str, text: io.TextIOWrapper, number: int) -> Iterator[Mapping[str, Any]]:
         """One object a line is read line by line, anything else as a whole; number: of the first line."""
         try:
-            in_lines = isinstance(json.loads(first), Mapping)
+            in_lines = isinstance(json.loads(head), Mapping)
         except (ValueError, RecursionError):
             in_lines = False
         if not in_lines:
-            for value in self._parsed(first + rest.read(), number):
+            for value in self._parsed(head + text.read(), number):
                 yield from self._objects(value)
             return
-        lines = chain([first], iter(lambda: rest.readline(_LONGEST + 1), ""))
+        lines = chain([head], iter(lambda: text.readline(_LONGEST + 1), ""))
         for place, line in enumerate(lines, number):
             if len(line) > _LONGEST:
                 raise BadInput(f"{self.address}: line {place:,} is longer than {_LONGEST >> 20} MB")
@@ -386,7 +386,7 @@ def read_as(place: Place, record: str, written: str) -> Iterator[None]:
         yield
     except _UNEXPECTED as error:
         says = str(error).encode(errors="backslashreplace").decode()[:_SHOWN]
-        why = f"the key {says} is missing" if isinstance(error, KeyError) else (
+        reason = f"the key {says} is missing" if isinstance(error, KeyError) else (
             f"{type(error).__name__}: {says}")
-        raise BadInput(f"{place.address}: {record} is not as {written} ({why}); is it sound, and of a "
+        raise BadInput(f"{place.address}: {record} is not as {written} ({reason}); is it sound, and of a "
                        "version that docs/how-to/import.md names?") from None

@@ -58,11 +58,11 @@ def recognised(addresses: Sequence[str | Path], name: str | None, notes: Notes) 
     plans: dict[Importer, list[Place]] = {}
     passed_over: list[Place] = []
     for place in (place_named(str(address)) for address in addresses):
-        whole = _fitting(place, among)
-        if whole is None and not place.is_folder:
+        of_whole = _fitting(place, among)
+        if of_whole is None and not place.is_folder:
             raise BadInput(_unknown(place, name))
-        for file in [place] if whole is not None else files_below(place):
-            importer = whole or _fitting(file, among)
+        for file in [place] if of_whole is not None else files_below(place):
+            importer = of_whole or _fitting(file, among)
             if importer is None:
                 passed_over.append(file)
             else:
@@ -70,8 +70,8 @@ def recognised(addresses: Sequence[str | Path], name: str | None, notes: Notes) 
     if not plans:
         raise BadInput(f"{', '.join(map(str, addresses))}: nothing there can be imported; {_formats()}")
     if len(plans) > 1:
-        both = "; ".join(f"{importer.name}: {places[0].address}" for importer, places in plans.items())
-        raise BadInput(f"several formats are mixed ({both}); import one at a time, or give --format")
+        listing = "; ".join(f"{importer.name}: {places[0].address}" for importer, places in plans.items())
+        raise BadInput(f"several formats are mixed ({listing}); import one at a time, or give --format")
     if passed_over:
         names = ", ".join(file.path.name for file in passed_over[:_LISTED])
         notes.tell(f"files of no known format were passed over: {names}"

@@ -21,13 +21,13 @@ def write_table(batches: Iterator[pa.RecordBatch], to: Path) -> Written:
     A column `item_id` with the numbers of the rows is put in front where there is none.
     Raises BadInput where there is no row, and where later rows have other columns.
     """
-    first = next(batches, None)
-    if first is None:
+    first_batch = next(batches, None)
+    if first_batch is None:
         raise BadInput("there is no row to import: the table is empty")
-    schema, numbered = first.schema.remove_metadata(), ID not in first.schema.names
+    schema, numbered = first_batch.schema.remove_metadata(), ID not in first_batch.schema.names
     if numbered:
         schema = schema.insert(0, pa.field(ID, pa.string()))
-    rows = write_parquet(_aligned(chain([first], batches), schema, numbered), schema, to)
+    rows = write_parquet(_aligned(chain([first_batch], batches), schema, numbered), schema, to)
     return Written(path=to, rows=rows, columns=tuple(schema.names))
 
 

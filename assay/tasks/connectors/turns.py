@@ -119,8 +119,8 @@ def _of_mapping(value: Mapping[str, Any], role: str, notes: Notes, depth: int) -
         yield from _of_mapping(dict(value["kwargs"]), role, notes, depth + 1)
         return
     if "role" in value or value.get("type") in _LANGCHAIN:
-        named = value.get("role") or _LANGCHAIN[str(value.get("type"))]
-        yield from _message(value, str(named), notes)
+        speaker = value.get("role") or _LANGCHAIN[str(value.get("type"))]
+        yield from _message(value, str(speaker), notes)
         return
     for key in _HOLDERS:
         held = value.get(key)
@@ -274,8 +274,8 @@ def trajectory_page(answer: str, turns: Sequence[Turn]) -> str:
     """The HTML in which people see one item: the final answer, and below it the turns that led to it, where
     there are any."""
     steps = "".join(piece for turn in turns for piece in _turn(turn))
-    how = f"<h4>How it came about</h4>{steps}" if steps else ""
-    return f"<h4>Final answer</h4>{_paragraph(answer)}{how}"
+    story = f"<h4>How it came about</h4>{steps}" if steps else ""
+    return f"<h4>Final answer</h4>{_paragraph(answer)}{story}"
 
 
 def _turn(turn: Turn) -> Iterator[str]:
@@ -306,5 +306,5 @@ def _exact(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    more = len(text) - MOST_SHOWN
-    return escape(text[:MOST_SHOWN]) + (f" [{more:,} more characters]" if more > 0 else "")
+    excess = len(text) - MOST_SHOWN
+    return escape(text[:MOST_SHOWN]) + (f" [{excess:,} more characters]" if excess > 0 else "")

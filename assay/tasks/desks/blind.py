@@ -76,7 +76,7 @@ class BlindDesk:
 
     def collect(self, batch: Batch) -> Collected:
         collected = self.desk.collect(self._shown(batch))
-        return replace(collected, annotations=[self._pair.meant(one) for one in collected.annotations])
+        return replace(collected, annotations=[self._pair.meant(answer) for answer in collected.annotations])
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         self.desk.request_more(self._shown(batch), item_ids, annotators)
@@ -105,6 +105,6 @@ def shown_columns(display: Sequence[str], answers: tuple[str, str]) -> list[str]
 
 def shown_kinds(show_as: Mapping[str, str], answers: tuple[str, str]) -> dict[str, str]:
     """How each of these columns is shown; both answers are shown as the first one is."""
-    kept = {name: kind for name, kind in show_as.items() if name not in answers}
+    other_kinds = {name: kind for name, kind in show_as.items() if name not in answers}
     kind = show_as.get(answers[0])
-    return kept if kind is None else kept | dict.fromkeys(FIELDS, kind)
+    return other_kinds if kind is None else other_kinds | dict.fromkeys(FIELDS, kind)

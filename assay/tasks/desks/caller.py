@@ -110,10 +110,10 @@ class CallerDesk:
 
         Raises BadInput for an item that was never asked about, and for an answer that is none.
         """
-        said = {item_id: self._meaning(item_id, answer) for item_id, answer in answers.items()}
+        meanings = {item_id: self._meaning(item_id, answer) for item_id, answer in answers.items()}
         person = self._person(annotator)
-        for (round, asking), item_ids in self._asked_last(said).items():
-            self._keep(round, asking, person, {item_id: said[item_id] for item_id in item_ids})
+        for (round, asking), item_ids in self._asked_last(meanings).items():
+            self._keep(round, asking, person, {item_id: meanings[item_id] for item_id in item_ids})
 
     def prepare(self) -> None:
         """Do nothing: items and answers are kept in the ledger's store, which is there already."""
@@ -140,13 +140,13 @@ class CallerDesk:
                 item_id=item_id,
                 annotation_id=f"{batch.round:04d}/{batch.asking}/{item_id}/{person}",
                 annotator=person,
-                kind="skip" if said.label is None else "label",
-                label=said.label,
-                updated_at=said.at,
+                kind="skip" if reply.label is None else "label",
+                label=reply.label,
+                updated_at=reply.at,
                 raw={},
                 asking=batch.asking,
             )
-            for (item_id, person), said in self._said(batch.round, batch.asking).items()
+            for (item_id, person), reply in self._said(batch.round, batch.asking).items()
         ]
         present = frozenset(self._posted(batch.round, batch.asking))
         return Collected(annotations=annotations, present=present)
@@ -160,7 +160,7 @@ class CallerDesk:
         if answer is None:
             return None
         if isinstance(answer, Mapping):
-            if all(one is None for one in answer.values()):
+            if all(part is None for part in answer.values()):
                 return None
             text: str | None = json.dumps(dict(answer))
         elif isinstance(answer, str | float | int):
@@ -182,27 +182,27 @@ class CallerDesk:
         people: dict[str, set[str]] = {}
         for item_id, person in self._said(round, asking):
             people.setdefault(item_id, set()).add(person)
-        more = self._kept.people_asked(round, asking)
+        more_people = self._kept.people_asked(round, asking)
         for item_id, item in self._posted(round, asking).items():
             answered = people.get(item_id, set())
-            wanted = max(self._annotators, more.get(item_id, 0))
-            if len(answered) < wanted and (annotator is None or self._person(annotator) not in answered):
-                yield WaitingItem(item=item, round=round, asking=asking, answers=len(answered), wanted=wanted)
+            places = max(self._annotators, more_people.get(item_id, 0))
+            if len(answered) < places and (annotator is None or self._person(annotator) not in answered):
+                yield WaitingItem(item=item, round=round, asking=asking, answers=len(answered), wanted=places)
 
     def _asked_last(self, item_ids: Iterable[str]) -> dict[tuple[int, int], list[str]]:
         """(round, asking) of the latest question about each item -> the items."""
-        wanted = dict.fromkeys(item_ids)
+        open_items = dict.fromkeys(item_ids)
         places: dict[tuple[int, int], list[str]] = {}
         for place in reversed(self._kept.askings()):
             posted = self._posted(*place)
-            here = [item_id for item_id in wanted if item_id in posted]
-            if here:
-                places[place] = here
-            for item_id in here:
-                del wanted[item_id]
-            if not wanted:
+            batch_items = [item_id for item_id in open_items if item_id in posted]
+            if batch_items:
+                places[place] = batch_items
+            for item_id in batch_items:
+                del open_items[item_id]
+            if not open_items:
                 return places
-        for item_id in wanted:
+        for item_id in open_items:
             raise BadInput(
                 f"evaluation {self._evaluation!r} has not asked about an item {item_id!r}; tell answers to "
                 "what `ask` returns"
@@ -217,19 +217,19 @@ class CallerDesk:
 
     def _said(self, round: int, asking: int) -> dict[tuple[str, str], _Said]:
         """(item, person) -> what that person said last."""
-        said: dict[tuple[str, str], _Said] = {}
+        replies: dict[tuple[str, str], _Said] = {}
         for key in self._store.keys(layout.desk_tellings(_DESK, self._evaluation, round, asking)):
-            told = record.decode(_Told, self._store.get(key), key)
-            for item_id, label in told.answers.items():
-                said[item_id, told.person] = _Said(label, told.at)
-        return said
+            telling = record.decode(_Told, self._store.get(key), key)
+            for item_id, label in telling.answers.items():
+                replies[item_id, telling.person] = _Said(label, telling.at)
+        return replies
 
     def _keep(self, round: int, asking: int, person: str, answers: Mapping[str, str | None]) -> None:
         """Write what is new under the next free number."""
-        said = self._said(round, asking)
+        replies = self._said(round, asking)
         new = {
             item_id: label for item_id, label in answers.items()
-            if (item_id, person) not in said or said[item_id, person].label != label
+            if (item_id, person) not in replies or replies[item_id, person].label != label
         }
         if not new:
             return

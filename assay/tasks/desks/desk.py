@@ -205,8 +205,8 @@ class KeptBatches(Generic[Post]):
         """(round, asking) of everything that was ever posted, each pair once, in rising order. Asking 1 is
         the first time; at 2 items of the round are asked again. It takes one listing of the store."""
         keys = self._store.keys(layout.desk_of_evaluation(self._desk, self._evaluation))
-        found = (layout.desk_post.match(key) for key in keys)
-        return sorted({(round, asking) for _, _, round, asking, _ in filter(None, found)})
+        matches = (layout.desk_post.match(key) for key in keys)
+        return sorted({(round, asking) for _, _, round, asking, _ in filter(None, matches)})
 
     def keep_post(self, batch: Batch, item_ids: Sequence[str], record: Post) -> None:
         """Keep what one post put on the desk; the same items a second time change nothing."""
@@ -231,9 +231,9 @@ class KeptBatches(Generic[Post]):
 
     def people_asked(self, round: int, asking: int) -> dict[str, int]:
         """Item -> people who are to answer it, for the items `request_more` was called for."""
-        wanted: dict[str, int] = {}
+        people: dict[str, int] = {}
         for key in self._store.keys(layout.desk_mores(self._desk, self._evaluation, round, asking)):
             record = codec.decode(MorePeople, self._store.get(key), key)
             for item_id in record.items:
-                wanted[item_id] = max(wanted.get(item_id, 0), record.annotators)
-        return wanted
+                people[item_id] = max(people.get(item_id, 0), record.annotators)
+        return people

@@ -58,9 +58,9 @@ class Labelling:
         """The same, where people are not told which of two answers is which."""
         if self.two_answers is None:
             return self
-        rest = [name for name in self.answers.choices if name not in self.two_answers]
+        other_choices = [name for name in self.answers.choices if name not in self.two_answers]
         return replace(
-            self, answers=class_answers(*SIDES, *rest), two_answers=None,
+            self, answers=class_answers(*SIDES, *other_choices), two_answers=None,
             question=self.question or f"Which is better, {SIDES[0]} or {SIDES[1]}?",
             display=shown_columns(self.display, self.two_answers),
             show_as=shown_kinds(self.show_as, self.two_answers),

@@ -101,8 +101,8 @@ class SimulatedAnnotator(Part):
         """As the desk takes them. Who misses the class that is looked for says any other, each alike."""
         positive = answers.looked_for
         if (self.false_positive or self.miss) and positive is not None:
-            others = [name for name in answers.choices if name != positive]
-            missed = dict.fromkeys(others, self.miss / len(others))
+            other_choices = [name for name in answers.choices if name != positive]
+            missed = dict.fromkeys(other_choices, self.miss / len(other_choices))
             return SimulatedErrors(by_truth={
                 **{name: {positive: self.false_positive} for name in answers.numbering(answers.choices)},
                 positive: missed,
@@ -153,32 +153,33 @@ class SimulatedKind(DeskKind):
         return [*super().joined(), *([("labels", self.labels)] if self.id is None else [])]
 
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
-        other = "noise" if answers.errs_by == "error_rate" else "error_rate"
+        other_key = "noise" if answers.errs_by == "error_rate" else "error_rate"
         remedy = f"does not fit these labels; give {answers.errs_by}"
-        found = [(other, remedy)] if getattr(self, other) else []
+        problems = [(other_key, remedy)] if getattr(self, other_key) else []
         if answers.questions and self.label != "label":
-            found.append(("label", "names one column, and the answers to several questions are in a column "
-                                   "for each, called as the question; leave it out"))
-        for i, one in enumerate(self.annotators or ()):
-            if getattr(one, other):
-                found.append((f"annotators[{i}].{other}", remedy))
-            if (one.false_positive or one.miss) and answers.looked_for is None and not answers.several:
+            problems.append(("label", "names one column, and the answers to several questions are in a "
+                                      "column for each, called as the question; leave it out"))
+        for i, person in enumerate(self.annotators or ()):
+            if getattr(person, other_key):
+                problems.append((f"annotators[{i}].{other_key}", remedy))
+            if (person.false_positive or person.miss) and answers.looked_for is None and not answers.several:
                 instead = "`confuses`, the chance of each wrong answer: {cat: {dog: 0.2}}" \
                     if answers.choices else answers.errs_by
-                found.append((f"annotators[{i}]", "has `false_positive` or `miss`, errors about one class "
-                                                  f"that is looked for, as none here is; give {instead}"))
-            strange = {*(one.confuses or {}), *(n for w in (one.confuses or {}).values() for n in w)} - {
+                problems.append((f"annotators[{i}]", "has `false_positive` or `miss`, errors about one class "
+                                                     f"that is looked for, as none here is; give {instead}"))
+            confuses = person.confuses or {}
+            strange = {*confuses, *(n for w in confuses.values() for n in w)} - {
                 *(() if answers.several else answers.choices)
             }
             if strange:
-                found.append((f"annotators[{i}].confuses", f"names {min(strange)!r}, which is no class"))
-        return found
+                problems.append((f"annotators[{i}].confuses", f"names {min(strange)!r}, which is no class"))
+        return problems
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
         answers, annotators = labelling.answers, self.annotators
         people = SimulatedPeople(
             per_item=self.annotators_per_item, alike=SimulatedErrors(size=self.error_rate or self.noise),
-            each=None if annotators is None else [one.errors(answers) for one in annotators],
+            each=None if annotators is None else [person.errors(answers) for person in annotators],
             delay=self.delay, varies=self.varies,
         )
         labels = LabelsFile(
@@ -242,7 +243,7 @@ class SimulatedDesk:
         self._id, self._label = labels.id_column, labels.label_column
         self._annotators = people.per_item
         self._people: list[Says] | None = None if people.each is None else [
-            partial(says, labelling.answers, one) for one in people.each
+            partial(says, labelling.answers, errors) for errors in people.each
         ]
         self._everybody: Says = partial(says, labelling.answers, people.alike)
         self._delay, self._varies = people.delay, people.varies
@@ -265,23 +266,23 @@ class SimulatedDesk:
         `collect` needs no file. Raises BadInput for an item without a row, or with rows that disagree."""
         if not items:
             return
-        wanted = [item.item_id for item in items]
-        post = _Posted(posted_at=self._clock(), labels=self._look_up(wanted))
-        self._kept.keep_post(batch, wanted, post)
+        item_ids = [item.item_id for item in items]
+        post = _Posted(posted_at=self._clock(), labels=self._look_up(item_ids))
+        self._kept.keep_post(batch, item_ids, post)
 
     def collect(self, batch: Batch) -> Collected:
         """Every answer that is due by now, `delay` seconds after its item was posted, and the ids of all
         items posted. Errors follow from seed, item and person, so that reruns give the same answers."""
-        now = self._clock()
+        moment = self._clock()
         extra = self._kept.people_asked(batch.round, batch.asking)
         present: set[str] = set()
         answers: dict[str, Annotation] = {}
         for post in self._posts(batch):
             present.update(post.labels)
-            if now >= post.posted_at + self._delay:
+            if moment >= post.posted_at + self._delay:
                 for item_id, label in post.labels.items():
-                    wanted = max(self._annotators, extra.get(item_id, 0))
-                    for annotator in self._who(batch, item_id, wanted):
+                    annotators = max(self._annotators, extra.get(item_id, 0))
+                    for annotator in self._who(batch, item_id, annotators):
                         answer = self._answer(batch, item_id, label, annotator)
                         answers[answer.annotation_id] = answer
         return Collected(annotations=list(answers.values()), present=frozenset(present))
@@ -294,14 +295,14 @@ class SimulatedDesk:
     def _posts(self, batch: Batch) -> list[_Posted]:
         return self._kept.posts(batch.round, batch.asking)
 
-    def _who(self, batch: Batch, item_id: str, wanted: int) -> list[int]:
+    def _who(self, batch: Batch, item_id: str, annotators: int) -> list[int]:
         """The numbers, from 1, of the people who answer this item; those of them there are."""
         if self._people is None:
-            return [person + _OTHERS * (batch.asking - 1) for person in range(1, wanted + 1)]
+            return [person + _OTHERS * (batch.asking - 1) for person in range(1, annotators + 1)]
         rng = stream(self._seed, "", self._day(batch), f"simulated desk: who: {item_id}")
         order: list[int] = (rng.permutation(len(self._people)) + 1).tolist()
-        others = self._annotators * (batch.asking - 1) % len(order)
-        return (order[others:] + order[:others])[:wanted]
+        offset = self._annotators * (batch.asking - 1) % len(order)
+        return (order[offset:] + order[:offset])[:annotators]
 
     def _answer(self, batch: Batch, item_id: str, label: str | None, annotator: int) -> Annotation:
         name = f"simulated-{annotator}"
@@ -324,30 +325,30 @@ class SimulatedDesk:
         """What errors are fixed by besides the item."""
         return batch.round if self._varies else 0
 
-    def _look_up(self, wanted: Sequence[str]) -> dict[str, str | None]:
+    def _look_up(self, item_ids: Sequence[str]) -> dict[str, str | None]:
         """Item -> its label, None where its row has no label. BadInput for an item without a row, or two."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found: dict[str, str | None] = {}
-        ids = pa.array(sorted(set(wanted)), pa.string())
+        labels: dict[str, str | None] = {}
+        ids = pa.array(sorted(set(item_ids)), pa.string())
         for table in self._rows():
-            here = table.filter(pc.is_in(table.column(0), value_set=ids))
-            for item_id, label in zip(here.column(0).to_pylist(), here.column(1).to_pylist(), strict=True):
-                if item_id in found and found[item_id] != label:
+            rows = table.filter(pc.is_in(table.column(0), value_set=ids))
+            for item_id, label in zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True):
+                if item_id in labels and labels[item_id] != label:
                     raise BadInput(
                         f"desk.labels: {self._labels}: item {item_id!r} is there twice with different "
                         "labels; keep one row"
                     )
-                found[item_id] = label
-        gone = [item_id for item_id in wanted if item_id not in found]
+                labels[item_id] = label
+        gone = [item_id for item_id in item_ids if item_id not in labels]
         if gone:
             listed = ", ".join(repr(item_id) for item_id in gone[:3])
             raise BadInput(
-                f"desk.labels: {self._labels}: column {self._id!r} lacks {len(gone)} of {len(wanted)} items "
-                f"that were asked (the first: {listed}); give every item of the pool a row"
+                f"desk.labels: {self._labels}: column {self._id!r} lacks {len(gone)} of {len(item_ids)} "
+                f"items that were asked (the first: {listed}); give every item of the pool a row"
             )
-        return {item_id: found[item_id] for item_id in wanted}
+        return {item_id: labels[item_id] for item_id in item_ids}
 
     def _rows(self) -> "Iterator[pa.RecordBatch]":
         """The file's rows as (id, label or null), both text."""

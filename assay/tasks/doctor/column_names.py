@@ -68,10 +68,10 @@ def label_rank(name: str) -> int:
     words = words_of(name)
     if " ".join(words) in _LABEL_NAMES:
         return 1
-    said = set(words)
-    if not words or said & (PREDICTION | MACHINE | JUDGE | PROBABILITY) or words[-1] in _ABOUT:
+    word_set = set(words)
+    if not words or word_set & (PREDICTION | MACHINE | JUDGE | PROBABILITY) or words[-1] in _ABOUT:
         return NOBODY
-    if said & SCORE and not said & TRUTH:
+    if word_set & SCORE and not word_set & TRUTH:
         return NOBODY
     if words[-1] in _LABEL or words[0] in TRUTH or words[:2] == ("ground", "truth"):
         return 2
@@ -82,14 +82,14 @@ def prediction_rank(name: str) -> int:
     """How well a name says that the column holds predictions: 1 at best (`y_pred`), 2 with further words, 3
     for a vague name that may be a text's (`output`), and `NOBODY` (9) for not at all."""
     words = words_of(name)
-    said = set(words)
-    if not words or said & (PROBABILITY | JUDGE) or words[-1] in _ABOUT:
+    word_set = set(words)
+    if not words or word_set & (PROBABILITY | JUDGE) or words[-1] in _ABOUT:
         return NOBODY
-    if said & PREDICTION:
-        if said & SCORE:
+    if word_set & PREDICTION:
+        if word_set & SCORE:
             return _VAGUE
-        return 1 if said <= PREDICTION | _WHAT_IS_SAID | {"y", "target"} else 2
-    if words in (("class",), ("output",)) or (said & MACHINE and words[-1] in _WHAT_IS_SAID):
+        return 1 if word_set <= PREDICTION | _WHAT_IS_SAID | {"y", "target"} else 2
+    if words in (("class",), ("output",)) or (word_set & MACHINE and words[-1] in _WHAT_IS_SAID):
         return _VAGUE
     return NOBODY
 
@@ -150,6 +150,6 @@ def gives_away(name: str) -> str | None:
     if may_be_a_text(name):
         return None
     words = frozenset(words_of(name))
-    told = (("the truth", label_rank(name) < NOBODY), ("a prediction", prediction_rank(name) < NOBODY),
-            ("a probability", is_probability(name)), ("a score", bool(words & SCORE)))
-    return next((what for what, is_so in told if is_so), None)
+    checks = (("the truth", label_rank(name) < NOBODY), ("a prediction", prediction_rank(name) < NOBODY),
+              ("a probability", is_probability(name)), ("a score", bool(words & SCORE)))
+    return next((what for what, is_so in checks if is_so), None)

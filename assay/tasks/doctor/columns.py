@@ -64,7 +64,7 @@ class LookedAtColumn:
         """What its classes are whatever their spelling; 1 and true are one, and 0 and false, where there is
         nothing else."""
         values = frozenset(class_value(value).casefold() for value in self.values)
-        return frozenset(_AS_NUMBERS.get(one, one) for one in values) if values <= _FLAGS else values
+        return frozenset(_AS_NUMBERS.get(value, value) for value in values) if values <= _FLAGS else values
 
     @property
     def flags(self) -> bool:
@@ -120,8 +120,8 @@ class LookedAtColumn:
         """Whether the column could split the pool into segments: 2 to 20 distinct values without fractions,
         on average more than five rows of each, and a name that no column of Assay's own has."""
         few = 2 <= self.distinct <= FEW and self.rows > 5 * self.distinct
-        whole = self.whole or not self.numbers
-        return few and whole and self.name not in OWN_COLUMNS
+        is_whole = self.whole or not self.numbers
+        return few and is_whole and self.name not in OWN_COLUMNS
 
 
 _AS_NUMBERS = {"true": "1", "false": "0"}
@@ -147,9 +147,9 @@ def sample(source: Source, names: list[str]) -> Mapping[str, list[pa.Array]]:
     return {name: [part.column(i) for part in parts] for i, name in enumerate(names)}
 
 
-def look_at_columns(first: Mapping[str, list[pa.Array]]) -> list[LookedAtColumn]:
+def look_at_columns(columns: Mapping[str, list[pa.Array]]) -> list[LookedAtColumn]:
     """The columns that hold something that can be read as text."""
-    return [column for name, chunks in first.items() if (column := _look(name, chunks)) is not None]
+    return [column for name, chunks in columns.items() if (column := _look(name, chunks)) is not None]
 
 
 def _look(name: str, chunks: list[pa.Array]) -> LookedAtColumn | None:
@@ -202,7 +202,7 @@ def _classes(values: Array, counts: Ints) -> tuple[Array, Ints]:
     """Values and how often they are there; of few values, those of one class together."""
     if len(values) > _KEPT:
         return values, counts
-    meant = classes_among(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-    of_each = np.array([meant[value] for value in values.tolist()], object)
+    classes = classes_among(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    of_each = np.array([classes[value] for value in values.tolist()], object)
     names, place = np.unique(of_each, return_inverse=True)
     return names, np.bincount(place, counts).astype(np.int64)

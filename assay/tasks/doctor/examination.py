@@ -161,7 +161,7 @@ class Examination:
         where there is none."""
         roles = self.roles
         findings: Any = [finding.to_json() for finding in self.findings]
-        told: ExaminationJson = {
+        document: ExaminationJson = {
             "subject": self.subject,
             "usable": self.usable,
             "rows": self.rows,
@@ -176,11 +176,11 @@ class Examination:
             "spec": self.spec,
         }
         if self.summary:
-            told |= printed(self.summary)
+            document |= printed(self.summary)
         if self.prognosis:
             ahead: Any = prognosis_json(self.prognosis)
-            told |= ahead
-        return told
+            document |= ahead
+        return document
 
 
 # What a pool would cost, in words and as JSON.
@@ -215,33 +215,33 @@ def prognosis_json(ahead: Prognosis) -> PrognosisPart:
 
 def prognosis_lines(ahead: Prognosis) -> list[str]:
     """For a terminal: a sentence or two a line, the price first and the method last."""
-    told = [_price(ahead.measure, cost) for cost in ahead.costs]
-    if told:
-        told.append(f"{ahead.rule[0].upper()}{ahead.rule[1:]}: a smaller budget meets none.")
+    sentences = [_price(ahead.measure, cost) for cost in ahead.costs]
+    if sentences:
+        sentences.append(f"{ahead.rule[0].upper()}{ahead.rule[1:]}: a smaller budget meets none.")
     if ahead.random_does_as_well:
-        told.append(
+        sentences.append(
             "A random sample needs no more labels than this method here: consider `method: passive`."
         )
     if ahead.undefined_at_100 > _WORTH_SAYING:
-        told.append(
+        sentences.append(
             f"Of random samples of 100 labels, {ahead.undefined_at_100:.0%} would give no {ahead.measure} at "
             "all: too few positives are in them."
         )
     if ahead.hidden is not None:
-        told.append(_hidden(ahead.measure, ahead.hidden))
-    return [*told, f"The method is {ahead.method.method}."]
+        sentences.append(_hidden(ahead.measure, ahead.hidden))
+    return [*sentences, f"The method is {ahead.method.method}."]
 
 
 def _price(measure: str, cost: Cost) -> str:
     """`f1 to ± 0.05 takes about 420 labels, with 80% chance 300 to 610; a random sample about 1,100.`"""
-    found, goal = cost.forecast, f"{measure} to ± {cost.forecast.goal.half_width:g}"
+    forecast, goal = cost.forecast, f"{measure} to ± {cost.forecast.goal.half_width:g}"
     needed = cost.random_labels
     simple = "" if needed is None else f"; a random sample about {two_figures(needed):,}"
-    if found.labels is None:
-        said = f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple}"
-        return f"{said}. The chance to get there with {found.horizon:,} is {found.share:.0%}."
-    sure = words_of_range(found.low, found.high, found.horizon)
-    return f"{goal} takes about {plural(found.labels, 'label')}, with 80% chance {sure}{simple}."
+    if forecast.labels is None:
+        sentence = f"{goal} probably takes more than {plural(forecast.horizon, 'label')}{simple}"
+        return f"{sentence}. The chance to get there with {forecast.horizon:,} is {forecast.share:.0%}."
+    sure = words_of_range(forecast.low, forecast.high, forecast.horizon)
+    return f"{goal} takes about {plural(forecast.labels, 'label')}, with 80% chance {sure}{simple}."
 
 
 def _hidden(measure: str, price: HiddenPrice) -> str:
@@ -266,8 +266,8 @@ def sample_json(portion: Portion) -> SampleJson | None:
     return {
         "rows_counted": portion.counted,
         "blocks": [
-            {"file": portion.files[one.file].path, "first_row": one.first + 1, "rows": one.rows or 0}
-            for one in portion.sample
+            {"file": portion.files[block.file].path, "first_row": block.first + 1, "rows": block.rows or 0}
+            for block in portion.sample
         ],
     }
 
@@ -277,25 +277,25 @@ def sample_findings(portion: Portion, read: int) -> Iterator[Finding]:
     if portion.complete:
         return
     total = portion.total(read)
-    where, rest = _in_text(portion) if not portion.counted else _in_parquet(portion)
+    place, caveat = _in_text(portion) if not portion.counted else _in_parquet(portion)
     about = "" if portion.counted else "about "
     yield warning(
         "sample",
-        f"{read:,} of {about}{total:,} rows were looked at, {where}. Not looked for in the others: ids that "
-        f"occur more than once, bad values, further classes. Numbers of all rows are estimates{rest}",
+        f"{read:,} of {about}{total:,} rows were looked at, {place}. Not looked for in the others: ids that "
+        f"occur more than once, bad values, further classes. Numbers of all rows are estimates{caveat}",
         _REMEDY,
     )
 
 
 def _in_parquet(portion: Portion) -> tuple[str, str]:
     blocks = plural(len(portion.sample), "block")
-    files = plural(len({one.file for one in portion.sample}), "file")
+    files = plural(len({block.file for block in portion.sample}), "file")
     return f"{blocks} of {files}, spread evenly", ""
 
 
 def _in_text(portion: Portion) -> tuple[str, str]:
-    each, files = portion.sample[0].rows or 0, plural(len(portion.files), "file")
+    block_rows, files = portion.sample[0].rows or 0, plural(len(portion.files), "file")
     return (
-        f"the first {each:,} at most of {len(portion.sample):,} of {files}",
+        f"the first {block_rows:,} at most of {len(portion.sample):,} of {files}",
         ", and mislead where files are sorted by score, class or time",
     )

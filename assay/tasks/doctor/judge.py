@@ -29,16 +29,16 @@ _LISTED = 8   # classes of labels that are listed
 _OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
 
 
-def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
+def judge_columns(scan: Scan, roles: Roles) -> list[Finding]:
     """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
-    result = [_rows(found), ok("columns", f"taken: {roles.in_one_line}"), *_ids(found, roles)]
-    result += [*_scored(found, roles), *_decided(found, roles)]
-    result += [problem(one.column, one.says, one.remedy) for one in roles.unread]
+    result = [_rows(scan), ok("columns", f"taken: {roles.in_one_line}"), *_ids(scan, roles)]
+    result += [*_scored(scan, roles), *_decided(scan, roles)]
+    result += [problem(entry.column, entry.says, entry.remedy) for entry in roles.unread]
     if roles.label is not None:
-        result.append(_labels(found, roles, roles.label))
+        result.append(_labels(scan, roles, roles.label))
     result += [
         problem(name, f"{alike}", "write them in one way, or list both as classes in a spec")
-        for name, values in ((roles.prediction, found.predictions), (roles.label, found.labels))
+        for name, values in ((roles.prediction, scan.predictions), (roles.label, scan.labels))
         if name is not None and roles.outcome in ("two classes", "classes")
         and (alike := what_differs(values)) is not None
     ]
@@ -47,8 +47,8 @@ def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
         for name in roles.perhaps_labels
     ]
     result += [_asked(question) for question in roles.questions]
-    told = "looks like a time: it is not used, but tells windows of a monitor apart"
-    result += [ok(column, told) for column in roles.time]
+    message = "looks like a time: it is not used, but tells windows of a monitor apart"
+    result += [ok(column, message) for column in roles.time]
     result += [
         warning(f"display: {name}", f"people see it, and by its name it is {what}",
                 "leave it out of --display (pool.display in a spec): people should judge for themselves")
@@ -66,16 +66,16 @@ def calibration_finding(numbers: UsableRows, supplied: bool, times: float) -> Fi
     """Whether the probabilities expect about as many positives as there are (or are predicted); times: rows
     of the source for each of those read."""
     expected = float(numbers.probability.sum()) * times
-    known = numbers.label is not None
-    there = times * float(numbers.label.sum() if numbers.label is not None else numbers.prediction.sum())
+    has_labels = numbers.label is not None
+    count = times * float(numbers.label.sum() if numbers.label is not None else numbers.prediction.sum())
     about = "about " if times > 1 else ""
     what = "probability" if supplied else "expit(score), which stands for the probability,"
-    against = "found" if known else "predicted"
+    against = "found" if has_labels else "predicted"
     positives = about + wording.plural(round(expected), "positive")
-    if there > 0 and 1 / _OFF <= expected / there <= _OFF:
-        return ok("probability", f"{what} expects {positives}, {about}{there:,.0f} {against}")
+    if count > 0 and 1 / _OFF <= expected / count <= _OFF:
+        return ok("probability", f"{what} expects {positives}, {about}{count:,.0f} {against}")
     return warning(
-        "probability", f"{what} expects {positives} where {about}{there:,.0f} {against}",
+        "probability", f"{what} expects {positives} where {about}{count:,.0f} {against}",
         "methods that trust the probabilities (static-is, sawade, bernoulli, optimal-is) would choose poor "
         "items: use auto, recalibrated or dirichlet-tree, or calibrate the probabilities",
     )
@@ -129,19 +129,19 @@ def _asked(question: OpenChoice) -> Finding:
     if question.decides:
         or_else = " or ".join(f"{question.option} {shlex.quote(name)}" for name in question.choices)
         listed = ", ".join(map(repr, question.choices))
-        other = f"; or {question.otherwise}" if question.otherwise else ""
-        return problem(question.option, f"{question.asks} It could be {listed}", f"say it: {or_else}{other}")
+        remedy = f"; or {question.otherwise}" if question.otherwise else ""
+        return problem(question.option, f"{question.asks} It could be {listed}", f"say it: {or_else}{remedy}")
     return warning(question.option, f"{question.asks} Taken: {question.taken!r}",
                    f"say it with {question.option}, if it is another one")
 
 
-def _rows(found: Scan) -> Finding:
-    if found.rows == 0:
+def _rows(scan: Scan) -> Finding:
+    if scan.rows == 0:
         return problem("rows", "there are none", "an empty pool cannot be evaluated")
-    return ok("rows", f"{found.total:,}" if found.complete else f"{found.rows:,} looked at")
+    return ok("rows", f"{scan.total:,}" if scan.complete else f"{scan.rows:,} looked at")
 
 
-def _ids(found: Scan, roles: Roles) -> list[Finding]:
+def _ids(scan: Scan, roles: Roles) -> list[Finding]:
     if roles.id is None:
         return [problem("id", "no column names each item, and a row's number does so in a single file only",
                         "name it with --id, or add a column with an id for every row")]
@@ -149,16 +149,16 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
         return [ok("id", "no column names each item, so the number of its row does, from 1; keep the rows in "
                          "their order, or name a column with --id")]
     result = []
-    if found.missing_ids.count:
-        result.append(_defect(found, roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
-    if found.duplicates:
-        result.append(problem(roles.id, f"ids that occur more than once: {'; '.join(found.duplicates)}",
+    if scan.missing_ids.count:
+        result.append(_defect(scan, roles.id, "no id", scan.missing_ids, "number the rows, or drop these"))
+    if scan.duplicates:
+        result.append(problem(roles.id, f"ids that occur more than once: {'; '.join(scan.duplicates)}",
                               "drop the repeats, or name another column as the id"))
-    once = "names each item, once" if found.complete else "no id twice in the rows looked at"
+    once = "names each item, once" if scan.complete else "no id twice in the rows looked at"
     return result or [ok(roles.id, once)]
 
 
-def _scored(found: Scan, roles: Roles) -> list[Finding]:
+def _scored(scan: Scan, roles: Roles) -> list[Finding]:
     unsure = roles.score is None and roles.probability is None
     if roles.outcome == "two classes" and unsure and roles.prediction is None:
         numbers = ", ".join(f"--score {shlex.quote(name)}" for name in roles.numbers[:3])
@@ -169,11 +169,11 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
         )]
     result = []
     if roles.outcome in ("classes", "two classes") and unsure and not roles.per_class:
-        more = "a score or a probability" if roles.outcome == "two classes" else \
+        hint = "a score or a probability" if roles.outcome == "two classes" else \
             "a confidence, or a probability for each class,"
         result.append(warning(
             "probability", "no column says how sure a prediction is",
-            f"it works without; {more} saves labels",
+            f"it works without; {hint} saves labels",
         ))
     if roles.per_class and roles.of_classes is None and roles.label is not None:
         result.append(warning(
@@ -182,57 +182,57 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             "name them after the classes, as p_spam and p_ham",
         ))
     elif roles.of_classes is not None and not roles.of_classes.by_name:
-        said = ", ".join(f"{column} of {name!r}" for name, column in roles.of_classes.columns.items())
+        pairs = ", ".join(f"{column} of {name!r}" for name, column in roles.of_classes.columns.items())
         result.append(warning(
-            "probability", f"taken by where they are high: {said}", "name them after the classes, as p_spam"
+            "probability", f"taken by where they are high: {pairs}", "name them after the classes, as p_spam"
         ))
-    for name, defect in found.bad_numbers.items():
+    for name, defect in scan.bad_numbers.items():
         if defect.count:
-            result.append(_defect(found, name, "missing, NaN, infinite or not a number", defect,
+            result.append(_defect(scan, name, "missing, NaN, infinite or not a number", defect,
                                   "give these rows a number, or drop them from the pool"))
         else:
-            result.append(ok(name, found.which("a finite number in every row")))
-    if found.outside.count:
-        result.append(_defect(found, str(roles.probability), "not within [0, 1]", found.outside,
+            result.append(ok(name, scan.which("a finite number in every row")))
+    if scan.outside.count:
+        result.append(_defect(scan, str(roles.probability), "not within [0, 1]", scan.outside,
                               "a probability is; if it is a score, or in percent, name it with --score"))
     return result
 
 
-def _decided(found: Scan, roles: Roles) -> list[Finding]:
+def _decided(scan: Scan, roles: Roles) -> list[Finding]:
     name = roles.prediction
     if name is None:
         if roles.outcome != "two classes":
             return [ok("prediction", "there is none: the mean, or the share of each class, can be measured")]
-        return _cut(found, roles)
+        return _cut(scan, roles)
     result = []
-    if found.missing_predictions.count:
-        result.append(_defect(found, name, "no prediction", found.missing_predictions,
+    if scan.missing_predictions.count:
+        result.append(_defect(scan, name, "no prediction", scan.missing_predictions,
                               "give these rows one, or drop them from the pool"))
     if roles.outcome == "number":
         return result
     if roles.outcome == "tags":
         return [*result, ok(name, "holds lists, which are taken for tags")]
-    kinds = len(found.predictions)
-    listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
-    if kinds > 2 and 2 * kinds > found.rows:
+    kinds = len(scan.predictions)
+    listed = ", ".join(repr(value) for value, _ in scan.predictions.most_common(5))
+    if kinds > 2 and 2 * kinds > scan.rows:
         return [*result, problem(
-            name, f"holds {kinds:,} different values ({listed}, ...) in {found.rows:,} {found.which('rows')}",
+            name, f"holds {kinds:,} different values ({listed}, ...) in {scan.rows:,} {scan.which('rows')}",
             "classes occur again and again; name the column of predictions with --prediction",
         )]
     if kinds <= 2 and roles.outcome in ("two classes", "classes"):
-        return [*result, _two_ways(name, found, roles)]
+        return [*result, _two_ways(name, scan, roles)]
     return [*result, ok(name, f"holds {kinds} classes ({listed}{', ...' if kinds > 5 else ''})")]
 
 
-def _cut(found: Scan, roles: Roles) -> list[Finding]:
+def _cut(scan: Scan, roles: Roles) -> list[Finding]:
     scale = roles.score or roles.probability
     if scale is None:
         return []
-    threshold = threshold_of(found, roles)
+    threshold = threshold_of(scan, roles)
     says = f"no column holds it: items with {scale} above {threshold:g} are predicted positive"
     if roles.threshold is not None:
         return [ok("prediction", says)]
-    positive, negative = class_names(found, roles).labelled
+    positive, negative = class_names(scan, roles).labelled
     if class_in_name(scale, (positive, negative)) == negative:
         return [problem(
             scale, f"by its name it is of {negative!r}, and the positive class is {positive!r}: items above "
@@ -245,9 +245,9 @@ def _cut(found: Scan, roles: Roles) -> list[Finding]:
                                                   "pool.threshold in a spec")]
 
 
-def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
+def _two_ways(name: str, scan: Scan, roles: Roles) -> Finding:
     try:
-        classes = class_names(found, roles)
+        classes = class_names(scan, roles)
     except BadInput as error:
         return problem(name, str(error), "name another column with --label or --prediction")
     positive, negative = classes.predicted
@@ -258,55 +258,57 @@ def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
             "write both columns in the same words, or ask about the other class: --positive "
             f"{shlex.quote(classes.labelled[1])}",
         )
-    n = found.predictions.get(positive, 0)
-    if n in (0, found.rows):
+    n = scan.predictions.get(positive, 0)
+    if n in (0, scan.rows):
         which = "positive" if n else "negative"
-        every = found.which("every item")
+        every = scan.which("every item")
         return warning(name, f"{every} is predicted {which} ({(positive if n else negative)!r})",
                        "is the threshold where it should be? Some measures do not exist then, others are "
                        "known without a label")
-    share = f"{found.about(n)} of {found.about(found.rows)}"
+    share = f"{scan.about(n)} of {scan.about(scan.rows)}"
     return ok(name, f"{share} are predicted {positive!r}, the positive class")
 
 
-def _labels(found: Scan, roles: Roles, name: str) -> Finding:
+def _labels(scan: Scan, roles: Roles, name: str) -> Finding:
     if roles.outcome == "tags":
-        every = found.which("row")
+        every = scan.which("row")
         return ok(name, f"every {every} has a list of tags: `assay replay` can try methods on it")
-    if roles.outcome == "number" and found.bad_labels.count:
-        return _defect(found, name, "no number", found.bad_labels, "write a number, or leave it empty")
-    if roles.outcome == "number" and not found.missing_labels:
+    if roles.outcome == "number" and scan.bad_labels.count:
+        return _defect(scan, name, "no number", scan.bad_labels, "write a number, or leave it empty")
+    if roles.outcome == "number" and not scan.missing_labels:
         return ok(name, "numbers, taken as the true values")
-    if roles.outcome == "grades" and (words := [one for one in sorted(found.labels) if not _is_number(one)]):
+    grades = sorted(scan.labels) if roles.outcome == "grades" else []
+    words = [text for text in grades if not _is_number(text)]
+    if words:
         return problem(name, f"holds grades, and {', '.join(map(repr, words[:3]))}, which is no number",
                        "correct these rows, or leave their label empty")
-    apart = bool(found.predictions) and not set(found.labels) & set(found.predictions)
+    apart = bool(scan.predictions) and not set(scan.labels) & set(scan.predictions)
     if roles.outcome != "two classes" and apart:
-        some = ", ".join(repr(label) for label in sorted(found.labels)[:2])
-        return problem(name, f"its values ({some}) are none of the predicted classes",
+        examples = ", ".join(repr(label) for label in sorted(scan.labels)[:2])
+        return problem(name, f"its values ({examples}) are none of the predicted classes",
                        "write labels and predictions the same way")
-    known = found.rows - found.missing_labels
-    commonest = Counter(found.labels).most_common(_LISTED)
+    count = scan.rows - scan.missing_labels
+    commonest = Counter(scan.labels).most_common(_LISTED)
     listed = ", ".join(f"{n:,} {value!r}" for value, n in sorted(commonest))
-    if len(found.labels) > _LISTED:
+    if len(scan.labels) > _LISTED:
         listed += ", ..."
-    if found.missing_labels:
+    if scan.missing_labels:
         return warning(
             name,
-            f"{known:,} of {found.rows:,} {found.which('rows')} are labelled{listed and f' ({listed})'}; "
-            f"{_without_label(found)}",
+            f"{count:,} of {scan.rows:,} {scan.which('rows')} are labelled{listed and f' ({listed})'}; "
+            f"{_without_label(scan)}",
             "labels of items that were not drawn by Assay cannot be used",
         )
-    every = f"every {found.which('row')}"
+    every = f"every {scan.which('row')}"
     return ok(name, f"{every} is labelled ({listed}): `assay replay` can try methods on it")
 
 
-def _without_label(found: Scan) -> str:
+def _without_label(scan: Scan) -> str:
     """`260 have no label: 240 are empty, 20 hold 'n/a'`."""
-    empty = found.missing_labels - found.no_label.total()
-    told = [f"{empty:,} are empty"] * bool(empty)
-    told += [f"{n:,} hold {word!r}" for word, n in found.no_label.most_common()]
-    return f"{found.missing_labels:,} have no label: {', '.join(told)}"
+    empty = scan.missing_labels - scan.no_label.total()
+    counts = [f"{empty:,} are empty"] * bool(empty)
+    counts += [f"{n:,} hold {word!r}" for word, n in scan.no_label.most_common()]
+    return f"{scan.missing_labels:,} have no label: {', '.join(counts)}"
 
 
 def _is_number(text: str) -> bool:
@@ -316,12 +318,12 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _defect(found: Scan, name: str, what: str, defect: Defect, remedy: str) -> Finding:
-    more = f" and {defect.count - len(defect.first):,} more" if defect.count > len(defect.first) else ""
-    rows = found.which(wording.plural(defect.count, "row"))
-    if not found.complete:
-        rows += f" ({found.about(defect.count)} of all)"
-    says = f"{what} in {rows}: {'; '.join(defect.first)}{more}"
+def _defect(scan: Scan, name: str, what: str, defect: Defect, remedy: str) -> Finding:
+    suffix = f" and {defect.count - len(defect.first):,} more" if defect.count > len(defect.first) else ""
+    rows = scan.which(wording.plural(defect.count, "row"))
+    if not scan.complete:
+        rows += f" ({scan.about(defect.count)} of all)"
+    says = f"{what} in {rows}: {'; '.join(defect.first)}{suffix}"
     return problem(name, says, remedy)
 
 
@@ -361,7 +363,7 @@ def with_differing(before: Sequence[int], rows: pa.RecordBatch) -> list[int]:
         return []
     codes = codes_by_system(rows, len(before))
     new = (codes != codes[:, :1]).sum(axis=0).tolist()
-    return [old + more for old, more in zip(before, new, strict=True)]
+    return [old + count for old, count in zip(before, new, strict=True)]
 
 
 def of_systems(spec: Spec, differing: Sequence[int], rows: int, total: int) -> Iterator[Finding]:
@@ -370,10 +372,10 @@ def of_systems(spec: Spec, differing: Sequence[int], rows: int, total: int) -> I
     differing: of the rows that were read; total: rows of the source.
     """
     all_read = rows == total
-    baseline, *others = list(spec.pool.compared) or [""]
-    for name, found in zip(others, differing[1:], strict=True):
+    baseline, *systems = list(spec.pool.compared) or [""]
+    for name, differences in zip(systems, differing[1:], strict=True):
         about = f"pool.systems.{name}"
-        count = round(found * total / rows) if rows else found
+        count = round(differences * total / rows) if rows else differences
         on = plural(count, "item") if all_read else f"about {plural(count, 'item')}"
         looked_at = "" if all_read else " looked at"
         if not count:
@@ -383,6 +385,6 @@ def of_systems(spec: Spec, differing: Sequence[int], rows: int, total: int) -> I
             yield ok(about, f"differs from {baseline!r} on {on}, no more than the budget: "
                             "the difference can be known exactly")
         else:
-            share = wording.percent(round(found / rows, 4))
+            share = wording.percent(round(differences / rows, 4))
             yield ok(about, f"differs from {baseline!r} on {on} ({share} of the pool), "
                             "where most labels go")

@@ -54,79 +54,79 @@ class ClassNames:
         return self.labelled if meaning_of(self.labelled[0]) == "negative" else _UNNAMED
 
 
-def class_names(found: Scan, roles: Roles) -> ClassNames:
+def class_names(scan: Scan, roles: Roles) -> ClassNames:
     """Of predictions and labels of two classes. Raises BadInput for more of either."""
-    for what, counts in (("predictions", found.predictions), ("labels", found.labels)):
+    for what, counts in (("predictions", scan.predictions), ("labels", scan.labels)):
         if len(counts) > 2:
             raise BadInput(f"{what} hold {len(counts)} classes")
-    scale = found.score if len(found.score) else found.probability
-    told, name = (roles.positive, roles.negative), roles.probability or roles.score
-    if len(found.prediction_names) == 1 and {*found.prediction_names} < {*found.label_names}:
-        names, codes = found.label_names, found.label      # which class is never predicted, the labels say
+    scale = scan.score if len(scan.score) else scan.probability
+    words, name = (roles.positive, roles.negative), roles.probability or roles.score
+    if len(scan.prediction_names) == 1 and {*scan.prediction_names} < {*scan.label_names}:
+        names, codes = scan.label_names, scan.label      # which class is never predicted, the labels say
     else:
-        names, codes = found.prediction_names, found.prediction
-    rarer = (found.label_names, found.label) if {*names} <= {*found.label_names} else (names, codes)
+        names, codes = scan.prediction_names, scan.prediction
+    rarer = (scan.label_names, scan.label) if {*names} <= {*scan.label_names} else (names, codes)
     signs = _Signs(means=_means(scale, codes, names), counts=_counts(*rarer), what="scores")
-    of_label = ClassReader(found.label_names).read(told[0] or "")
+    of_label = ClassReader(scan.label_names).read(words[0] or "")
     if names and of_label is not None and ClassReader(names).read(of_label) is None:
-        is_so = (found.label == _place(found.label_names, of_label)).astype(np.float64)
+        is_so = (scan.label == _place(scan.label_names, of_label)).astype(np.float64)
         signs = _Signs(means=_means(is_so, codes, names), counts=signs.counts, what=f"share of {of_label!r}",
                        decides=True)
-    predicted, question = _ordered(names, told, signs, name)
+    predicted, question = _ordered(names, words, signs, name)
     labelled = predicted
-    if found.label_names and (not names or not set(found.label_names) <= set(predicted)):
-        decided = len(found.prediction_names) > 0
+    if scan.label_names and (not names or not set(scan.label_names) <= set(predicted)):
+        decided = len(scan.prediction_names) > 0
         if decided:
-            scale = (found.prediction == _place(found.prediction_names, predicted[0])).astype(np.float64)
-            told = (told[0] or (predicted[0] if meaning_of(predicted[0]) else None), told[1])
+            scale = (scan.prediction == _place(scan.prediction_names, predicted[0])).astype(np.float64)
+            words = (words[0] or (predicted[0] if meaning_of(predicted[0]) else None), words[1])
         signs = _Signs(
-            means=_means(scale, found.label, found.label_names),
-            counts=_counts(found.label_names, found.label), decides=decided,
+            means=_means(scale, scan.label, scan.label_names),
+            counts=_counts(scan.label_names, scan.label), decides=decided,
             what="share of positive predictions" if decided else "scores",
         )
-        labelled, of_labels = _ordered(found.label_names, told, signs, name)
+        labelled, of_labels = _ordered(scan.label_names, words, signs, name)
         question = question or of_labels
     return ClassNames(predicted=predicted, labelled=labelled, question=question)
 
 
-def refuse_unknown_positive(found: Scan, roles: Roles) -> None:
+def refuse_unknown_positive(scan: Scan, roles: Roles) -> None:
     """Raises BadInput for a positive class that no row has, where every column shows both of its classes."""
-    columns = [names for names in (found.prediction_names, found.label_names) if len(names)]
-    known = sorted({name for names in columns for name in names})
-    told = roles.positive
-    if told is None or not columns or (ClassReader(known).read(told) or _meant_by(told, None, known)):
+    columns = [names for names in (scan.prediction_names, scan.label_names) if len(names)]
+    classes = sorted({name for names in columns for name in names})
+    word = roles.positive
+    if word is None or not columns or (ClassReader(classes).read(word) or _meant_by(word, None, classes)):
         return
     if all(len(names) > 1 for names in columns):
-        raise BadInput(f"--positive: no row has the class {told!r}; "
-                       f"{did_you_mean(told, known)}the classes are "
-                       f"{', '.join(map(repr, known))}")
+        raise BadInput(f"--positive: no row has the class {word!r}; "
+                       f"{did_you_mean(word, classes)}the classes are "
+                       f"{', '.join(map(repr, classes))}")
 
 
 def _ordered(
-    names: Sequence[str], told: tuple[str | None, str | None], signs: "_Signs", scale: str | None
+    names: Sequence[str], words: tuple[str | None, str | None], signs: "_Signs", scale: str | None
 ) -> tuple[tuple[str, str], OpenChoice | None]:
     """(positive, negative): as told, by its own name, by the name of the scale, by the scale, the rarer one;
     and a question where names do not say which."""
     if not names:
         return _UNNAMED, None
     reader = ClassReader(names)
-    positive = reader.read(told[0] or "")
-    if positive is None and told[0] is not None:
-        positive = _meant_by(told[0], told[1], names)
-    if positive is None and (len(names) == 1 or reader.read(told[1] or "")):
-        positive = told[0]
+    positive = reader.read(words[0] or "")
+    if positive is None and words[0] is not None:
+        positive = _meant_by(words[0], words[1], names)
+    if positive is None and (len(names) == 1 or reader.read(words[1] or "")):
+        positive = words[0]
     if not signs.decides:
         positive = positive or guessed_positive(names) or class_in_name(scale or "", names)
     if positive is None and len(names) == 1 and class_value(names[0]).casefold() in NEGATIVE_WORDS:
         return (_OPPOSITES[class_value(names[0]).casefold()], names[0]), None
     if positive is not None:
-        rest = [name for name in names if name != positive]
-        return (positive, rest[0] if rest else told[1] or f"not {positive}"), None
-    first, *rest = sorted(names, key=signs.key)
-    pair = (first, rest[0] if rest else f"not {first}")
+        other_names = [name for name in names if name != positive]
+        return (positive, other_names[0] if other_names else words[1] or f"not {positive}"), None
+    first_class, *other_names = sorted(names, key=signs.key)
+    pair = (first_class, other_names[0] if other_names else f"not {first_class}")
     question = OpenChoice(
-        option="--positive", taken=first, choices=tuple(sorted(names)),
-        asks=f"which class is the positive one? ({first!r} {signs.why})",
+        option="--positive", taken=first_class, choices=tuple(sorted(names)),
+        asks=f"which class is the positive one? ({first_class!r} {signs.why})",
     )
     return pair, question if len(names) > 1 else None
 
@@ -219,7 +219,7 @@ class UsableRows:
         )
 
 
-def usable_rows(found: Scan, roles: Roles) -> UsableRows:
+def usable_rows(scan: Scan, roles: Roles) -> UsableRows:
     """The usable rows: a prediction alone is a score of two values.
 
     Raises BadInput where there is no scale, no decision, or nothing left.
@@ -228,46 +228,46 @@ def usable_rows(found: Scan, roles: Roles) -> UsableRows:
     if alone and roles.prediction is None:
         raise BadInput("there is no score, no probability and no prediction")
     threshold: float | None = None
-    classes = class_names(found, roles)
+    classes = class_names(scan, roles)
     if roles.prediction is not None:
-        code = {name: i for i, name in enumerate(found.prediction_names)}
-        prediction = (found.prediction == code.get(classes.predicted[0], -2)).astype(np.int64)
-    scale = prediction - 0.5 if alone else found.score if roles.score is not None else found.probability
+        code = {name: i for i, name in enumerate(scan.prediction_names)}
+        prediction = (scan.prediction == code.get(classes.predicted[0], -2)).astype(np.int64)
+    scale = prediction - 0.5 if alone else scan.score if roles.score is not None else scan.probability
     usable = np.isfinite(scale)
     if roles.probability is not None:
-        usable &= np.isfinite(found.probability)
+        usable &= np.isfinite(scan.probability)
     if roles.prediction is not None:
-        usable &= found.prediction >= 0
+        usable &= scan.prediction >= 0
         threshold = _separating(scale[usable], prediction[usable])
     else:
-        threshold = threshold_of(found, roles)
+        threshold = threshold_of(scan, roles)
         above = scale > threshold if roles.score is not None else scale >= threshold
         prediction = above.astype(np.int64)
     if not usable.any():
         raise BadInput("no row has everything that is needed")
-    chance = found.probability if roles.probability is not None else scipy.special.expit(scale)
+    chance = scan.probability if roles.probability is not None else scipy.special.expit(scale)
     is_score = alone or roles.score is not None
     score = scale if is_score else log_odds(scale)
     label = None
-    if roles.label is not None and not found.missing_labels and found.label_names:
-        label = _as_codes(found, classes.labelled)
+    if roles.label is not None and not scan.missing_labels and scan.label_names:
+        label = _as_codes(scan, classes.labelled)
     return UsableRows(
         score=score[usable], probability=chance[usable], prediction=prediction[usable],
         label=None if label is None else label[usable], classes=classes, threshold=threshold,
     )
 
 
-def threshold_of(found: Scan, roles: Roles) -> float:
+def threshold_of(scan: Scan, roles: Roles) -> float:
     """Of a file without predictions: as told, else the even chance of a scale from 0 to 1 or to 100 (a
     percentage that goes beyond 50), else 0, as of a margin."""
     if roles.threshold is not None:
         return roles.threshold
-    scale = found.score if roles.score is not None else found.probability
-    known = scale[np.isfinite(scale)]
-    if roles.score is None or not len(known):
+    scale = scan.score if roles.score is not None else scan.probability
+    values = scale[np.isfinite(scale)]
+    if roles.score is None or not len(values):
         return 0.5
-    high = float(known.max())
-    if known.min() < 0 or high > 100 or 1 < high <= 50:
+    high = float(values.max())
+    if values.min() < 0 or high > 100 or 1 < high <= 50:
         return 0.0
     return 0.5 if high <= 1 else 50.0
 
@@ -281,7 +281,7 @@ def _separating(scale: Floats, prediction: Array) -> float | None:
     return (low + high) / 2 if low > high else None
 
 
-def _as_codes(found: Scan, labelled: tuple[str, str]) -> Array:
+def _as_codes(scan: Scan, labelled: tuple[str, str]) -> Array:
     """(N,) labels as 0 and 1."""
-    table = np.array([int(name == labelled[0]) for name in found.label_names], np.int64)
-    return np.where(found.label >= 0, table[found.label], 0)
+    table = np.array([int(name == labelled[0]) for name in scan.label_names], np.int64)
+    return np.where(scan.label >= 0, table[scan.label], 0)

@@ -26,24 +26,24 @@ _NUMBERED = re.compile(r"(.*?)(\d+)$")
 
 def columns_of_all_classes(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
     """The first columns of probabilities that sum to 1 in every row; () where there are none."""
-    for several in _candidates([column for column in columns if column.within_0_1]):
-        if any(column.distinct > 2 for column in several) and _sum_to_one(several):
-            return tuple(several)
+    for group in _candidates([column for column in columns if column.within_0_1]):
+        if any(column.distinct > 2 for column in group) and _sum_to_one(group):
+            return tuple(group)
     return ()
 
 
 def called_alike(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
     """Three columns or more of numbers that are called probabilities, though they do not sum to 1; those with
     one beginning first. () where there are none."""
-    named = [column for column in columns if is_probability(column.name) and column.numbers]
-    groups = sorted((several for several in _by_prefix(named) if len(several) > 2), key=len, reverse=True)
-    return tuple(groups[0] if groups else named if len(named) > 2 else ())
+    chances = [column for column in columns if is_probability(column.name) and column.numbers]
+    groups = sorted((group for group in _by_prefix(chances) if len(group) > 2), key=len, reverse=True)
+    return tuple(groups[0] if groups else chances if len(chances) > 2 else ())
 
 
 def _candidates(columns: Sequence[LookedAtColumn]) -> Iterator[Sequence[LookedAtColumn]]:
     """Sets of columns that may be it: by their names as probabilities, by what names begin with, any."""
-    named = [column for column in columns if is_probability(column.name)]
-    yield from (several for several in (named, *_by_prefix(named), *_by_prefix(columns)) if len(several) > 1)
+    chances = [column for column in columns if is_probability(column.name)]
+    yield from (group for group in (chances, *_by_prefix(chances), *_by_prefix(columns)) if len(group) > 1)
     if len(columns) > 2:
         yield columns
     yield from combinations(columns[:_MOST_PAIRED], 2)
@@ -82,9 +82,9 @@ def endings(columns: Sequence[LookedAtColumn | str]) -> list[str]:
 def common_prefix(names: Sequence[str]) -> str:
     """The text that all names begin with, up to and with its last underscore: `p_` of `p_ham` and `p_spam`.
     Empty where they share none."""
-    first, last = min(names), max(names)
-    same = next((i for i, sign in enumerate(first) if last[i:i + 1] != sign), len(first))
-    return first[: first.rfind("_", 0, same) + 1]
+    first_name, last_name = min(names), max(names)
+    same = next((i for i, sign in enumerate(first_name) if last_name[i:i + 1] != sign), len(first_name))
+    return first_name[: first_name.rfind("_", 0, same) + 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +106,9 @@ def columns_by_class_name(
     if len(classes) != len(columns):
         return None
     called = [column.name for column in columns]
-    named = {name: found for name in classes if (found := _called(called, name, classes)) is not None}
-    if len(set(named.values())) == len(classes):
-        return ClassColumns(columns=named, by_name=True)
+    by_class = {name: match for name in classes if (match := _called(called, name, classes)) is not None}
+    if len(set(by_class.values())) == len(classes):
+        return ClassColumns(columns=by_class, by_name=True)
     numbered = _numbered(columns, classes) if predicted is None else _by_values(columns, classes, predicted)
     return None if numbered is None else ClassColumns(columns=numbered, by_name=False)
 
@@ -125,10 +125,13 @@ def class_in_name(column: str, classes: Sequence[str]) -> str | None:
 
 def _called(columns: Sequence[str], name: str, classes: Sequence[str]) -> str | None:
     """The one column whose name holds the words of this class, and of no class with more words."""
-    own = _spelled(name)
-    longer = [words for other in classes if len(words := _spelled(other)) > len(own) and _within(own, words)]
+    own_words = _spelled(name)
+    longer = [
+        words for rival in classes
+        if len(words := _spelled(rival)) > len(own_words) and _within(own_words, words)
+    ]
     fitting = [
-        column for column in columns if _holds(column, own, name)
+        column for column in columns if _holds(column, own_words, name)
         and not any(_within(words, _spelled(column)) for words in longer)
     ]
     return fitting[0] if len(fitting) == 1 else None
@@ -137,8 +140,8 @@ def _called(columns: Sequence[str], name: str, classes: Sequence[str]) -> str | 
 def _holds(column: str, words: Sequence[str], name: str) -> bool:
     if _within(words, _spelled(column)):
         return True
-    said = class_value(name).casefold()
-    meanings = next((one for one in (POSITIVE_WORDS, NEGATIVE_WORDS) if said in one), frozenset())
+    word = class_value(name).casefold()
+    meanings = next((group for group in (POSITIVE_WORDS, NEGATIVE_WORDS) if word in group), frozenset())
     return bool(meanings & set(_spelled(column)))
 
 
@@ -166,12 +169,12 @@ def _by_values(
 ) -> dict[str, str] | None:
     """The column that is higher where a class is predicted than elsewhere, and most so of all."""
     texts = np.array([class_value(text or "").casefold() for text in predicted.texts.to_pylist()])
-    known = [class_value(name).casefold() for name in classes]
+    values = [class_value(name).casefold() for name in classes]
     lift = np.full((len(classes), len(columns)), -1.0)
-    for at, value in enumerate(known):
-        here = texts == value
+    for at, value in enumerate(values):
+        rows = texts == value
         for place, column in enumerate(columns):
-            inside, outside = column.sampled[here], column.sampled[~here]
+            inside, outside = column.sampled[rows], column.sampled[~rows]
             if np.isfinite(inside).any() and np.isfinite(outside).any():
                 lift[at, place] = np.nanmean(inside) - np.nanmean(outside)
     best = lift.argmax(axis=1)

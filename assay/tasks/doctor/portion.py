@@ -62,24 +62,24 @@ class Portion:
         elif self.counted:
             yield from self.source.slices(self.sample, columns)
         else:
-            for one in self.sample:
-                yield from self._beginning(one, columns)
+            for block in self.sample:
+                yield from self._beginning(block, columns)
 
     def total(self, read: int) -> int:
         """The number of rows of the whole source: as many as were read where all are, else what the sample
         came with (an estimate for text), and never fewer than were read."""
         return read if self.complete else max(self.rows_in_all, read)
 
-    def _beginning(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
-        left = one.rows or 0
-        for batch in self.source.slices([Slice(file=one.file)], columns):
+    def _beginning(self, block: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
+        rows_left = block.rows or 0
+        for batch in self.source.slices([Slice(file=block.file)], columns):
             yield SourceBatch(
-                file=batch.file, first_row=batch.first_row, columns=batch.columns.slice(0, left)
+                file=batch.file, first_row=batch.first_row, columns=batch.columns.slice(0, rows_left)
             )
-            left -= batch.columns.num_rows
-            if left <= 0:
+            rows_left -= batch.columns.num_rows
+            if rows_left <= 0:
                 break
-        self.files[one.file].check_unchanged()
+        self.files[block.file].check_unchanged()
 
 
 def portion_of(source: Source, *, sampling: bool) -> Portion:
@@ -110,17 +110,17 @@ def _of_row_groups(source: Source) -> Portion:
     end = 0
     for start, stop in _blocks(starts, total):
         for group in range(bisect_right(starts, start) - 1, len(groups)):
-            first, last = max(start, starts[group]), min(stop, starts[group + 1])
-            if first >= last:
+            low, high = max(start, starts[group]), min(stop, starts[group + 1])
+            if low >= high:
                 break
             file = groups[group][0]
-            within = first - first_of_file[file]
+            within = low - first_of_file[file]
             before = chosen[-1] if chosen else None
-            if before and before.file == file and end == first:
-                chosen[-1] = Slice(file=file, first=before.first, rows=(before.rows or 0) + last - first)
+            if before and before.file == file and end == low:
+                chosen[-1] = Slice(file=file, first=before.first, rows=(before.rows or 0) + high - low)
             else:
-                chosen.append(Slice(file=file, first=within, rows=last - first))
-            end = last
+                chosen.append(Slice(file=file, first=within, rows=high - low))
+            end = high
     return Portion(source=source, sample=tuple(chosen), rows_in_all=total)
 
 
@@ -136,23 +136,23 @@ def _blocks(starts: Sequence[int], total: int) -> Iterator[tuple[int, int]]:
 
 def _of_beginnings(source: Source) -> Portion:
     files = source.files
-    some = _spread(len(files), _LOOKED_INTO)
-    looked = [_beginning(files[file], source.format == "csv") for file in some]
+    probes = _spread(len(files), _LOOKED_INTO)
+    looked = [_beginning(files[file], source.format == "csv") for file in probes]
     a_byte = sum(rows for rows, _ in looked) / max(sum(stored for _, stored in looked), 1)
     total = round(a_byte * sum(file.size for file in files))
-    wanted = max(min(SAMPLE_ROWS, round(_SAMPLE_BYTES * a_byte)), 1)
-    many = max(_BLOCKS, ceil(wanted * len(files) / max(total, 1)))
+    sample_rows = max(min(SAMPLE_ROWS, round(_SAMPLE_BYTES * a_byte)), 1)
+    many = max(_BLOCKS, ceil(sample_rows * len(files) / max(total, 1)))
     chosen = _spread(len(files), many)
-    each = ceil(wanted / len(chosen))
+    block_rows = ceil(sample_rows / len(chosen))
     return Portion(
-        source=source, sample=tuple(Slice(file=file, rows=each) for file in chosen), rows_in_all=total
+        source=source, sample=tuple(Slice(file=file, rows=block_rows) for file in chosen), rows_in_all=total
     )
 
 
-def _spread(there: int, most: int) -> list[int]:
-    """At most so many of the numbers 0 to there - 1, spread evenly."""
-    many = min(there, most)
-    return [(2 * i + 1) * there // (2 * many) for i in range(many)]
+def _spread(total: int, limit: int) -> list[int]:
+    """At most so many of the numbers 0 to total - 1, spread evenly."""
+    many = min(total, limit)
+    return [(2 * i + 1) * total // (2 * many) for i in range(many)]
 
 
 def _beginning(file: SourceFile, is_csv: bool) -> tuple[int, int]:

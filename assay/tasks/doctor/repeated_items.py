@@ -29,8 +29,8 @@ class RepeatedItems:
         """What repeats, as a clause for messages: `'item_id' is the same in 2 rows each`, or in 2 to 5 rows,
         or what people see in place of a column."""
         what = "what people see" if self.column is None else repr(self.column)
-        fewest, most = self.times
-        return f"{what} is the same in {fewest if fewest == most else f'{fewest} to {most}'} rows each"
+        low, high = self.times
+        return f"{what} is the same in {low if low == high else f'{low} to {high}'} rows each"
 
 
 def repeated_items(columns: Sequence[LookedAtColumn], display: Sequence[str]) -> RepeatedItems | None:
@@ -40,14 +40,14 @@ def repeated_items(columns: Sequence[LookedAtColumn], display: Sequence[str]) ->
     clusters. columns: without the rows' own id.
     """
     ids = [c for c in columns if c.called(ID) and not _PEOPLE & set(words_of(c.name))]
-    named = [
+    repeats = [
         (column, times) for column in ids if (times := _times(_keys([column]))) and times[0] == times[1]
     ]
-    if len(named) == 1:
-        return RepeatedItems(column=named[0][0].name, times=named[0][1])
+    if len(repeats) == 1:
+        return RepeatedItems(column=repeats[0][0].name, times=repeats[0][1])
     shown = [column for column in columns if column.name in display]
     texts = any(column.spaced for column in shown)      # else they are ids and codes
-    many = _times(_keys(shown)) if texts and not named else None
+    many = _times(_keys(shown)) if texts and not repeats else None
     return RepeatedItems(column=None, times=many) if many else None
 
 
@@ -65,5 +65,5 @@ def _times(keys: Texts) -> tuple[int, int] | None:
     usual = int(np.median(counts))
     if np.mean(counts == usual) >= _NEARLY_ALL:
         return (usual, usual) if 2 <= usual <= _MOST_TIMES else None
-    fewest, most = (int(n) for n in np.quantile(counts, (1 - _NEARLY_ALL, _NEARLY_ALL), method="nearest"))
-    return (fewest, most) if fewest >= 2 and most <= _MOST_TIMES else None
+    low, high = (int(n) for n in np.quantile(counts, (1 - _NEARLY_ALL, _NEARLY_ALL), method="nearest"))
+    return (low, high) if low >= 2 and high <= _MOST_TIMES else None

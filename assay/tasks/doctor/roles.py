@@ -147,39 +147,39 @@ class Roles:
     def columns(self) -> list[str]:
         """The columns that a scan reads, each once: id, score, probability, prediction and label, as far as
         there are any."""
-        named = [self.id, self.score, self.probability, self.prediction, self.label]
-        return list(dict.fromkeys(name for name in named if name is not None))
+        columns = [self.id, self.score, self.probability, self.prediction, self.label]
+        return list(dict.fromkeys(name for name in columns if name is not None))
 
     @property
     def in_one_line(self) -> str:
         """Which column is what, on one line for people: `id 'row', prediction 'guess', label 'emotion'`. A
         role that waits for an answer is said to be in question, and it is said where nothing predicts."""
-        named = {"id": self.id, "prediction": self.prediction, "score": self.score,
-                 "probability": self.probability, "label": self.label}
-        asked = [question.option.removeprefix("--") for question in self.questions if question.decides]
-        told = [
-            f"{role} {name!r}" if role not in asked else f"{role} in question"
-            for role, name in named.items() if name is not None
+        columns = {"id": self.id, "prediction": self.prediction, "score": self.score,
+                   "probability": self.probability, "label": self.label}
+        open_roles = [question.option.removeprefix("--") for question in self.questions if question.decides]
+        parts = [
+            f"{role} {name!r}" if role not in open_roles else f"{role} in question"
+            for role, name in columns.items() if name is not None
         ]
-        told += [f"{role} {', '.join(map(repr, names))}" for role, names in
-                 (("probabilities", self.per_class), ("judge", self.judges)) if names]
+        parts += [f"{role} {', '.join(map(repr, names))}" for role, names in
+                  (("probabilities", self.per_class), ("judge", self.judges)) if names]
         decides = self.prediction or self.score or self.probability or self.per_class
-        return ", ".join(told if decides else [*told, "no prediction"])
+        return ", ".join(parts if decides else [*parts, "no prediction"])
 
 
 class _Pick:
     """Takes columns for roles, each column once."""
 
-    def __init__(self, columns: Sequence[LookedAtColumn], told: Told) -> None:
+    def __init__(self, columns: Sequence[LookedAtColumn], options: Told) -> None:
         self.by_name = {column.name: column for column in columns}
-        named = (told.id, told.score, told.probability, told.prediction, told.label)
-        self.taken = {name for name in named if name not in (None, ROW_NUMBER)}
+        names = (options.id, options.score, options.probability, options.prediction, options.label)
+        self.taken = {name for name in names if name not in (None, ROW_NUMBER)}
         self.questions: list[OpenChoice] = []
-        for name in sorted(self.taken | set(told.display)):
+        for name in sorted(self.taken | set(options.display)):
             if name not in self.by_name:
-                there = ", ".join(self.by_name)
+                known_names = ", ".join(self.by_name)
                 raise BadInput(f"there is no column {name!r} with values; "
-                               f"{did_you_mean(name, self.by_name)}there are {there}")
+                               f"{did_you_mean(name, self.by_name)}there are {known_names}")
 
     @property
     def free(self) -> list[LookedAtColumn]:
@@ -190,15 +190,15 @@ class _Pick:
         decides: bool = False,
     ) -> str | None:
         """The first free column that fits; a question where several do."""
-        found = [column.name for column in self.free if fits(column)]
-        if not found:
+        names = [column.name for column in self.free if fits(column)]
+        if not names:
             return None
-        self.taken.add(found[0])
-        if option is not None and len(found) > 1:
+        self.taken.add(names[0])
+        if option is not None and len(names) > 1:
             self.questions.append(OpenChoice(
-                option=option, asks=asks, taken=found[0], choices=tuple(found), decides=decides
+                option=option, asks=asks, taken=names[0], choices=tuple(names), decides=decides
             ))
-        return found[0]
+        return names[0]
 
     def best(
         self, fits: Callable[[LookedAtColumn], bool], rank: Callable[[str], int], option: str, asks: str
@@ -211,30 +211,32 @@ class _Pick:
         )
 
 
-def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> Roles:
+def guess_roles(columns: Sequence[LookedAtColumn], options: Told | None = None) -> Roles:
     """Name the columns. Raises BadInput where a column was told that is not there."""
-    told = told or Told()
-    pick = _Pick(columns, told)
-    identity = told.id or _identity(pick)
+    options = options or Told()
+    pick = _Pick(columns, options)
+    identity = options.id or _identity(pick)
     times = tuple(c.name for c in pick.free if is_time(c) and not is_prediction(c))
     pick.taken |= set(times)
-    each_class = _of_each_class(pick, told)
+    each_class = _of_each_class(pick, options)
     pick.taken |= {column.name for column in each_class}
-    label = told.label or _label(pick)
-    prediction = told.prediction or (_prediction(pick, label) if told.threshold is None else None)
+    label = options.label or _label(pick)
+    prediction = options.prediction or (_prediction(pick, label) if options.threshold is None else None)
     label = label or _what_is_predicted(pick, prediction)
     outcome = _outcome(
         pick.by_name.get(prediction or ""), pick.by_name.get(label or ""), len(each_class) > 2
     )
-    _refuse_idle(told, outcome, [pick.by_name[name] for name in (label, prediction) if name in pick.by_name])
-    score, probability, positive, negative = told.score, told.probability, told.positive, None
+    _refuse_idle(
+        options, outcome, [pick.by_name[name] for name in (label, prediction) if name in pick.by_name]
+    )
+    score, probability, positive, negative = options.score, options.probability, options.positive, None
     per_class = tuple(column.name for column in each_class) if len(each_class) > 2 else ()
     if len(each_class) == 2 and outcome == "two classes":
-        probability, positive, negative = _of_the_positive(pick, told, each_class, (prediction, label))
+        probability, positive, negative = _of_the_positive(pick, options, each_class, (prediction, label))
     else:
         pick.taken -= {column.name for column in each_class} - {*per_class}
-        alone = prediction is None and told.threshold is None      # what is predicted follows from the scale
-        score, probability = _scale(pick, told, outcome, per_class, alone)
+        alone = prediction is None and options.threshold is None    # what is predicted follows from the scale
+        score, probability = _scale(pick, options, outcome, per_class, alone)
     if outcome == "two classes" and prediction and score is None:
         confident = probability is not None and pick.by_name[probability].is_confidence
         outcome = "classes" if confident or probability is None else outcome
@@ -247,30 +249,30 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     decided = [pick.by_name[name] for name in (prediction, label) if name is not None]
     of_classes = (columns_by_class_name(each_class, c.values, c) for c in decided if per_class)
     unread = _unread(pick, outcome, decided, scaled=bool(score or probability or per_class))
-    away = {one.column for one in unread}
+    away = {entry.column for entry in unread}
     leftover = [c for c in pick.free if not is_label(c) and not is_prediction(c) and c.name not in away]
-    display = told.display or longest_texts(
+    display = options.display or longest_texts(
         [c for c in leftover if c.distinct > FEW or not has_word(c, MACHINE)]
     )
-    if told.id is None:
+    if options.id is None:
         pick.questions += _one_row_an_item(pick, identity, display)
     return Roles(
         id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
         display=display, per_class=per_class, positive=positive, negative=negative,
-        of_classes=next((one for one in of_classes if one is not None), None),
-        threshold=told.threshold, outcome=outcome,
+        of_classes=next((candidate for candidate in of_classes if candidate is not None), None),
+        threshold=options.threshold, outcome=outcome,
         segments=tuple(c.name for c in leftover if c.is_segment),
         numbers=tuple(c.name for c in leftover if c.numbers and c.distinct > FEW),
         unread=unread, judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
     )
 
 
-def _refuse_idle(told: Told, outcome: Outcome, columns: Sequence[LookedAtColumn]) -> None:
+def _refuse_idle(options: Told, outcome: Outcome, columns: Sequence[LookedAtColumn]) -> None:
     """Raises BadInput for a threshold or a positive class where there are not two classes."""
-    if told.threshold is not None and (told.prediction or outcome != "two classes"):
+    if options.threshold is not None and (options.prediction or outcome != "two classes"):
         raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
                        "it out beside --prediction, and for numbers, grades and more than two classes")
-    if told.positive is not None and outcome != "two classes" and columns:
+    if options.positive is not None and outcome != "two classes" and columns:
         of = max(columns, key=lambda column: column.distinct)
         listed = ", ".join(map(repr, of.values[:5])) + (", ..." if of.distinct > 5 else "")
         alike = what_differs(of.values) if outcome == "classes" else None
@@ -281,62 +283,62 @@ def _refuse_idle(told: Told, outcome: Outcome, columns: Sequence[LookedAtColumn]
         )
 
 
-def _of_each_class(pick: _Pick, told: Told) -> tuple[LookedAtColumn, ...]:
+def _of_each_class(pick: _Pick, options: Told) -> tuple[LookedAtColumn, ...]:
     """The columns of probabilities that sum to 1; else three and more that are called so, which `begin`
     refuses with what is wrong."""
-    if told.probability is not None or told.score is not None:
+    if options.probability is not None or options.score is not None:
         return ()
     return columns_of_all_classes(pick.free) or called_alike(pick.free)
 
 
 def _of_the_positive(
-    pick: _Pick, told: Told, pair: tuple[LookedAtColumn, ...], decided: tuple[str | None, str | None]
+    pick: _Pick, options: Told, pair: tuple[LookedAtColumn, ...], decided: tuple[str | None, str | None]
 ) -> tuple[str, str | None, str | None]:
     """(column of the positive class's probability, that class, the other one), of two that sum to 1.
 
     The classes are those of predictions or labels; where there are neither, the names of the columns.
     """
-    known = [pick.by_name[name] for name in decided if name is not None]
-    found = None
-    for column in (*known, *reversed(known)):
-        found = columns_by_class_name(pair, column.values, column)
-        if found is not None and found.by_name:
+    columns = [pick.by_name[name] for name in decided if name is not None]
+    by_class = None
+    for column in (*columns, *reversed(columns)):
+        by_class = columns_by_class_name(pair, column.values, column)
+        if by_class is not None and by_class.by_name:
             break
-    classes = min((c.values for c in known if c.distinct == 2), key=len, default=tuple(endings(pair)))
-    if found is None and not known:
-        found = columns_by_class_name(pair, classes, None)
-    names = tuple(found.columns) if found else classes
-    rarer = next((c.values[-1] for c in reversed(known) if set(c.values) == set(names)), None)
-    if rarer is None and found is not None:
-        rarer = min(names, key=lambda name: float(np.nanmean(pick.by_name[found.columns[name]].sampled)))
-    asked = ClassReader(names).read(told.positive) if told.positive is not None else None
-    positive = asked or guessed_positive(names)
+    classes = min((c.values for c in columns if c.distinct == 2), key=len, default=tuple(endings(pair)))
+    if by_class is None and not columns:
+        by_class = columns_by_class_name(pair, classes, None)
+    names = tuple(by_class.columns) if by_class else classes
+    rarer = next((c.values[-1] for c in reversed(columns) if set(c.values) == set(names)), None)
+    if rarer is None and by_class is not None:
+        rarer = min(names, key=lambda name: float(np.nanmean(pick.by_name[by_class.columns[name]].sampled)))
+    choice = ClassReader(names).read(options.positive) if options.positive is not None else None
+    positive = choice or guessed_positive(names)
     if positive is None:
         positive = rarer or names[-1]
         pick.questions.append(OpenChoice(
             option="--positive", taken=positive, choices=tuple(sorted(names)),
             asks="which class is the positive one? (names do not say, so it is the rarer one)",
         ))
-    other = next((name for name in names if name != positive), None)
-    if found is None or not found.by_name:
-        taken = found.columns[positive] if found else pair[-1].name
+    negative = next((name for name in names if name != positive), None)
+    if by_class is None or not by_class.by_name:
+        taken = by_class.columns[positive] if by_class else pair[-1].name
         pick.questions.append(OpenChoice(
             option="--probability", taken=taken, choices=tuple(column.name for column in pair),
-            asks=f"which column holds the probability of {positive!r}?", decides=found is None,
+            asks=f"which column holds the probability of {positive!r}?", decides=by_class is None,
         ))
-        return taken, positive, other
-    return found.columns[positive], positive, other
+        return taken, positive, negative
+    return by_class.columns[positive], positive, negative
 
 
 def _unread(
     pick: _Pick, outcome: Outcome, decided: Sequence[LookedAtColumn], *, scaled: bool
 ) -> tuple[UnreadColumn, ...]:
     """Columns that are called a score, a probability, a label or a prediction and hold no plain numbers."""
-    said = [why_unread(c) for c in pick.free if decides_by_name(c.name)]
-    said += [several_in_each(c) or (why_unread(c) if c.kinds() > FEW else None) for c in decided]
+    columns = [why_unread(c) for c in pick.free if decides_by_name(c.name)]
+    columns += [several_in_each(c) or (why_unread(c) if c.kinds() > FEW else None) for c in decided]
     if not scaled and outcome in ("two classes", "classes"):
-        said += [probability_out_of_range(c) for c in pick.free]
-    return tuple(one for one in said if one is not None)
+        columns += [probability_out_of_range(c) for c in pick.free]
+    return tuple(column for column in columns if column is not None)
 
 
 def _one_row_an_item(pick: _Pick, identity: str | None, display: Sequence[str]) -> list[OpenChoice]:
@@ -346,9 +348,9 @@ def _one_row_an_item(pick: _Pick, identity: str | None, display: Sequence[str]) 
     if repeated is None:
         return []
     rows = identity or ROW_NUMBER
-    other = (repeated.column,) if repeated.column is not None else ()
+    alternatives = (repeated.column,) if repeated.column is not None else ()
     return [OpenChoice(
-        option="--id", taken=rows, choices=(rows, *other), decides=True,
+        option="--id", taken=rows, choices=(rows, *alternatives), decides=True,
         asks=f"{repeated.in_words}, as where each row is one annotation; is every row an item of its own?",
         otherwise="keep one row an item; or, where items come together, name pool.cluster in a spec",
     )]
@@ -390,8 +392,8 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
             set(words_of(c.name)) - TRUTH == words and c is not column for c in columns
         )
 
-    found = pick.best(could_be, prediction_rank, "--prediction", _WHICH_PREDICTION)
-    return found or _of_the_same_words(pick, label)
+    choice = pick.best(could_be, prediction_rank, "--prediction", _WHICH_PREDICTION)
+    return choice or _of_the_same_words(pick, label)
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
@@ -401,12 +403,12 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     """
     if label is None:
         return None
-    known = pick.by_name[label].class_values
-    yes_or_no = known <= POSITIVE_WORDS | NEGATIVE_WORDS
+    values = pick.by_name[label].class_values
+    yes_or_no = values <= POSITIVE_WORDS | NEGATIVE_WORDS
     fitting = [
         c for c in pick.free
         if not has_word(c, JUDGE) and not is_label(c) and c.distinct > 1
-        and (c.class_values <= known or (yes_or_no and c.class_values <= POSITIVE_WORDS | NEGATIVE_WORDS))
+        and (c.class_values <= values or (yes_or_no and c.class_values <= POSITIVE_WORDS | NEGATIVE_WORDS))
         and (c.distinct == 2 if c.numbers or c.boolean else True)
     ]
     if not fitting:
@@ -444,9 +446,9 @@ def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]
     """Columns called judge... that hold what a label may be."""
     if outcome in ("two classes", "tags"):
         return ()
-    known = pick.by_name[label].class_values if label else frozenset()
+    values = pick.by_name[label].class_values if label else frozenset()
     judges = [c for c in pick.free if has_word(c, JUDGE)]
-    return tuple(c.name for c in judges if (c.numbers if outcome == "number" else c.class_values <= known))
+    return tuple(c.name for c in judges if (c.numbers if outcome == "number" else c.class_values <= values))
 
 
 def _is_quantity(column: LookedAtColumn) -> bool:
@@ -462,20 +464,20 @@ def _outcome(prediction: LookedAtColumn | None, label: LookedAtColumn | None, pe
         return "number"
     predicted = () if prediction is None else prediction.values
     kinds = [c.kinds(predicted) if c is label else c.distinct for c in decided]
-    if all(several <= 2 for several in kinds):
+    if all(count <= 2 for count in kinds):
         return "classes" if per_class else "two classes"
     graded = all(c.numbers for c in decided) and max(c.high for c in decided) < _MOST_GRADES
     return "grades" if graded else "classes"
 
 
 def _scale(
-    pick: _Pick, told: Told, outcome: Outcome, per_class: tuple[str, ...], alone: bool
+    pick: _Pick, options: Told, outcome: Outcome, per_class: tuple[str, ...], alone: bool
 ) -> tuple[str | None, str | None]:
     """(score, probability): numbers within 0 and 1 are a probability, whatever they are called.
 
     alone: there are no predictions but those that follow from it
     """
-    score, probability = told.score, told.probability
+    score, probability = options.score, options.probability
     if score is not None or probability is not None or per_class or outcome in ("number", "grades", "tags"):
         return score, probability
     if outcome == "classes":
@@ -492,9 +494,9 @@ def _scale(
         "--score", asks, decides=alone,
     )
     if probability is None:
-        named = pick.one(lambda c: has_word(c, SCORE) and c.like_a_probability, "--probability", asks,
-                         decides=alone)
-        probability = named or (None if score else pick.one(
+        column = pick.one(lambda c: has_word(c, SCORE) and c.like_a_probability, "--probability", asks,
+                          decides=alone)
+        probability = column or (None if score else pick.one(
             lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks, decides=alone
         ))
     if probability is None and score is None:

@@ -98,39 +98,39 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
 
     Raises BadInput where the file itself cannot be read on.
     """
-    found, seen = Scan(), SeenIds()
-    kept: dict[str, list[Array]] = {name: [] for name in ("score", "probability", "prediction", "label")}
+    result, seen_ids = Scan(), SeenIds()
+    parts: dict[str, list[Array]] = {name: [] for name in ("score", "probability", "prediction", "label")}
     paths = [file.path for file in portion.files]
     codes: dict[str, dict[str, int]] = {"prediction": {}, "label": {}}
     columns = roles.columns
     numbers, classes = _by_kind(roles)
     for batch in portion.batches(columns) if columns else ():
-        given = {name: batch.columns.column(i) for i, name in enumerate(columns)}
+        values = {name: batch.columns.column(i) for i, name in enumerate(columns)}
         path = paths[batch.file]
-        found.rows += batch.columns.num_rows
+        result.rows += batch.columns.num_rows
         if roles.id is not None:
-            text = named_text(path, roles.id, given[roles.id])
+            text = named_text(path, roles.id, values[roles.id])
             missing = missing_of(text) | (lengths_of(text) == 0)
-            found.missing_ids.add(missing, batch, path, given[roles.id])
-            seen.add(text.filter(mask_of(~missing)) if missing.any() else text)
+            result.missing_ids.add(missing, batch, path, values[roles.id])
+            seen_ids.add(text.filter(mask_of(~missing)) if missing.any() else text)
         for role, name in numbers:
-            kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
+            parts[role].append(_numbers(result, name, values[name], batch, path, role == "probability"))
         for role, name in classes:
-            kept[role].append(_classes(found, (role, name), codes[role], given[name], batch, path))
+            parts[role].append(_classes(result, (role, name), codes[role], values[name], batch, path))
         if roles.outcome == "number" and roles.label is not None:
-            _number_labels(found, given[roles.label], batch, path)
+            _number_labels(result, values[roles.label], batch, path)
         if progress:
-            progress(found.rows)
-    found.score, found.probability = (_joined(kept[role], np.float64) for role in ("score", "probability"))
-    found.prediction, found.label = (_joined(kept[role], np.int64) for role in ("prediction", "label"))
-    found.prediction_names, found.label_names = list(codes["prediction"]), list(codes["label"])
-    _without_words(found)
+            progress(result.rows)
+    result.score, result.probability = (_joined(parts[role], np.float64) for role in ("score", "probability"))
+    result.prediction, result.label = (_joined(parts[role], np.int64) for role in ("prediction", "label"))
+    result.prediction_names, result.label_names = list(codes["prediction"]), list(codes["label"])
+    _without_words(result)
     if roles.outcome in ("two classes", "classes", "grades"):
-        _one_spelling(found)
+        _one_spelling(result)
     if roles.id is not None:
-        found.duplicates = _duplicates(portion, roles.id, seen)
-    found.total = portion.total(found.rows)
-    return found
+        result.duplicates = _duplicates(portion, roles.id, seen_ids)
+    result.total = portion.total(result.rows)
+    return result
 
 
 def _by_kind(roles: Roles) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -144,18 +144,18 @@ def _by_kind(roles: Roles) -> tuple[list[tuple[str, str]], list[tuple[str, str]]
 
 
 def _numbers(
-    found: Scan, name: str, values: pa.Array, batch: SourceBatch, path: str, chance: bool
+    result: Scan, name: str, values: pa.Array, batch: SourceBatch, path: str, chance: bool
 ) -> Floats:
     try:
         numbers, good = as_numbers(values)
     except (pa.ArrowException, BadInput):
         numbers, good = np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
     bad = ~good | ~np.isfinite(numbers)
-    found.bad_numbers.setdefault(name, Defect()).add(bad, batch, path, values)
+    result.bad_numbers.setdefault(name, Defect()).add(bad, batch, path, values)
     if chance:
         numbers, beyond = within_0_and_1(numbers)
         outside = ~bad & beyond
-        found.outside.add(outside, batch, path, values)
+        result.outside.add(outside, batch, path, values)
         bad |= outside
     return np.where(bad, np.nan, numbers)
 
@@ -169,25 +169,25 @@ def named_text(path: str, column: str, values: pa.Array) -> pa.StringArray:
 
 
 def _classes(
-    found: Scan, called: tuple[str, str], codes: dict[str, int], values: pa.Array, batch: SourceBatch,
+    result: Scan, called: tuple[str, str], codes: dict[str, int], values: pa.Array, batch: SourceBatch,
     path: str,
 ) -> Ints:
     role, name = called
     text = named_text(path, name, values)
     blank = lengths_of(pc.utf8_trim_whitespace(text)) == 0     # or missing
-    named = (text.filter(mask_of(~blank)) if blank.any() else text).dictionary_encode()
-    names: list[str] = named.dictionary.to_pylist()
-    counts = found.predictions if role == "prediction" else found.labels
+    encoding = (text.filter(mask_of(~blank)) if blank.any() else text).dictionary_encode()
+    names: list[str] = encoding.dictionary.to_pylist()
+    counts = result.predictions if role == "prediction" else result.labels
     place = np.full(len(text), -1, np.int64)
-    place[~blank] = numbers_of(named.indices)
+    place[~blank] = numbers_of(encoding.indices)
     for i, n in zip(*np.unique(place, return_counts=True), strict=True):
         if i >= 0 and (names[i] in counts or len(counts) < MOST_CLASSES):
             counts[names[i]] += int(n)
     missing = place < 0
     if role == "prediction":
-        found.missing_predictions.add(missing, batch, path, values)
+        result.missing_predictions.add(missing, batch, path, values)
     else:
-        found.missing_labels += int(missing.sum())
+        result.missing_labels += int(missing.sum())
     for value in names:
         if value not in codes and len(codes) < MOST_CLASSES:
             codes[value] = len(codes)
@@ -195,43 +195,45 @@ def _classes(
     return table[place]
 
 
-def _number_labels(found: Scan, values: pa.Array, batch: SourceBatch, path: str) -> None:
+def _number_labels(result: Scan, values: pa.Array, batch: SourceBatch, path: str) -> None:
     text = as_text(values)
     missing = missing_of(text) | yes_of(without_value(text))
     numbers, good = as_numbers(text)
-    found.missing_labels += int(missing.sum())
+    result.missing_labels += int(missing.sum())
     words = text.filter(mask_of(missing)).to_pylist()
-    found.no_label.update(word for word in words if word and word.strip())
-    found.bad_labels.add(~missing & ~(good & np.isfinite(numbers)), batch, path, values)
+    result.no_label.update(word for word in words if word and word.strip())
+    result.bad_labels.add(~missing & ~(good & np.isfinite(numbers)), batch, path, values)
 
 
-def _without_words(found: Scan) -> None:
+def _without_words(result: Scan) -> None:
     """Take words for no value out of the labels, where they are no class that is predicted; and out of
     predictions that are numbers otherwise, which are then missing."""
-    if _are_numbers(set(found.predictions) - NO_VALUE):
-        for word in [word for word in found.predictions if word in NO_VALUE]:
-            many = found.predictions.pop(word)
-            found.missing_predictions.count += many
-            found.missing_predictions.first.append(f"{word!r} in {many:,}")
-            _drop(found.prediction, found.prediction_names, word)
-    for word in [word for word in found.labels if word.strip() in NO_VALUE and word not in found.predictions]:
-        found.no_label[word] = found.labels.pop(word)
-        found.missing_labels += found.no_label[word]
-        _drop(found.label, found.label_names, word)
+    if _are_numbers(set(result.predictions) - NO_VALUE):
+        for word in [word for word in result.predictions if word in NO_VALUE]:
+            many = result.predictions.pop(word)
+            result.missing_predictions.count += many
+            result.missing_predictions.first.append(f"{word!r} in {many:,}")
+            _drop(result.prediction, result.prediction_names, word)
+    for word in [
+        word for word in result.labels if word.strip() in NO_VALUE and word not in result.predictions
+    ]:
+        result.no_label[word] = result.labels.pop(word)
+        result.missing_labels += result.no_label[word]
+        _drop(result.label, result.label_names, word)
 
 
-def _one_spelling(found: Scan) -> None:
+def _one_spelling(result: Scan) -> None:
     """Count every class once, however it is written."""
-    of_predictions, of_labels = classes_of_columns([found.predictions, found.labels])
-    for counts, names, codes, meant in (
-        (found.predictions, found.prediction_names, found.prediction, of_predictions),
-        (found.labels, found.label_names, found.label, of_labels),
+    of_predictions, of_labels = classes_of_columns([result.predictions, result.labels])
+    for counts, names, codes, classes in (
+        (result.predictions, result.prediction_names, result.prediction, of_predictions),
+        (result.labels, result.label_names, result.label, of_labels),
     ):
         merged: Counter[str] = Counter()
         for name in names:
-            merged[meant.get(name, name)] += counts[name]
+            merged[classes.get(name, name)] += counts[name]
         place = {name: i for i, name in enumerate(merged)}
-        table = np.array([*(place[meant.get(name, name)] for name in names), -1], np.int64)
+        table = np.array([*(place[classes.get(name, name)] for name in names), -1], np.int64)
         codes[:] = table[codes]
         counts.clear()
         counts.update(merged)
@@ -249,8 +251,8 @@ def _are_numbers(values: Collection[str]) -> bool:
     return bool(values) and bool(as_numbers(texts_of(list(values)))[1].all())
 
 
-def _duplicates(portion: Portion, name: str, seen: SeenIds) -> list[str]:
-    suspects = seen.suspects()
+def _duplicates(portion: Portion, name: str, seen_ids: SeenIds) -> list[str]:
+    suspects = seen_ids.suspects()
     if not len(suspects):
         return []
 
@@ -258,25 +260,25 @@ def _duplicates(portion: Portion, name: str, seen: SeenIds) -> list[str]:
         return (as_text(batch.columns.column(0)) for batch in portion.batches([name]))
 
     listed = islice(first_duplicates(suspects, ids), MOST_LISTED)
-    named = [(value, rows) for value, rows in listed if value]
+    duplicates = [(value, rows) for value, rows in listed if value]
     if portion.complete:
-        return [f"{value!r} (rows {', '.join(str(row + 1) for row in rows)})" for value, rows in named]
-    places = _places(portion, name, {row for _, rows in named for row in rows})
-    return [f"{value!r} ({', '.join(places[row] for row in rows)})" for value, rows in named]
+        return [f"{value!r} (rows {', '.join(str(row + 1) for row in rows)})" for value, rows in duplicates]
+    places = _places(portion, name, {row for _, rows in duplicates for row in rows})
+    return [f"{value!r} ({', '.join(places[row] for row in rows)})" for value, rows in duplicates]
 
 
-def _places(portion: Portion, name: str, wanted: set[int]) -> dict[int, str]:
+def _places(portion: Portion, name: str, rows: set[int]) -> dict[int, str]:
     """`FILE row 17` of rows of a sample, by their number among those that are read."""
-    found, before = {}, 0
+    places, before = {}, 0
     for batch in portion.batches([name]):
         after = before + batch.columns.num_rows
-        for row in (row for row in wanted if before <= row < after):
-            found[row] = f"{portion.files[batch.file].path} row {batch.first_row + row - before + 1}"
+        for row in (row for row in rows if before <= row < after):
+            places[row] = f"{portion.files[batch.file].path} row {batch.first_row + row - before + 1}"
         before = after
-    return found
+    return places
 
 
 def _joined(chunks: list[Array], dtype: type) -> Array:
-    whole: Array = np.concatenate(chunks) if chunks else np.empty(0, dtype)
+    values: Array = np.concatenate(chunks) if chunks else np.empty(0, dtype)
     chunks.clear()
-    return whole
+    return values

@@ -23,7 +23,7 @@ _BATCH = 25
 
 
 def suggest_spec(
-    source: str, roles: Roles, found: Scan, *, classes: ClassNames | None, threshold: float | None,
+    source: str, roles: Roles, scan: Scan, *, classes: ClassNames | None, threshold: float | None,
     spread: float,
 ) -> str:
     """YAML. It loads as it stands where the file says everything; else the comments say what to put in.
@@ -34,10 +34,10 @@ def suggest_spec(
 
     Where every row is labelled, the desk is simulated with those labels.
     """
-    known = roles.label is not None and found.rows > 0 and not found.missing_labels
-    labels, measures = _labels_and_measures(roles, found, classes)
+    has_labels = roles.label is not None and scan.rows > 0 and not scan.missing_labels
+    labels, measures = _labels_and_measures(roles, scan, classes)
     half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
-    budget = max(min(_LABELS, found.total), 1)
+    budget = max(min(_LABELS, scan.total), 1)
     spec: JsonObject = {
         "name": trial_name(source),
         "pool": _pool(source, roles, threshold, labels),
@@ -47,11 +47,11 @@ def suggest_spec(
         "budget": {"labels": budget},
         "batch_size": _BATCH,
         "method": "auto",
-        "desk": _desk(source, roles) if known else {"kind": "folder", "path": "./labelling"},
+        "desk": _desk(source, roles) if has_labels else {"kind": "folder", "path": "./labelling"},
         "store": "./assay-ledger",
         "seed": 7,
     }
-    head = _head(roles, known, found.which("row"))
+    head = _head(roles, has_labels, scan.which("row"))
     return head + written_yaml(spec)
 
 
@@ -77,17 +77,17 @@ def _pool(source: str, roles: Roles, threshold: float | None, labels: JsonObject
 
 
 def _labels_and_measures(
-    roles: Roles, found: Scan, classes: ClassNames | None
+    roles: Roles, scan: Scan, classes: ClassNames | None
 ) -> tuple[JsonObject, list[Json]]:
     if roles.outcome == "number":
         return {"number": {}}, ["mae", "bias"] if roles.prediction else ["mean"]
     if roles.outcome == "tags":
-        tags = {tag for text in (*found.predictions, *found.labels) for tag in tags_in(text)}
+        tags = {tag for text in (*scan.predictions, *scan.labels) for tag in tags_in(text)}
         return {"tags": sorted(tags)}, ["micro_f1", "subset_accuracy"] if roles.prediction else ["rate"]
     if roles.outcome == "two classes":
         positive, negative = classes.words if classes else ("", "")
         return {"positive": positive, "negative": negative}, [*OF_TWO_CLASSES]
-    names = sorted({*found.predictions, *found.labels} or set(endings(roles.per_class)))
+    names = sorted({*scan.predictions, *scan.labels} or set(endings(roles.per_class)))
     if set(names) < set(endings(roles.per_class)):
         names = sorted(endings(roles.per_class))       # a class may have a probability and never occur
     if roles.outcome == "grades":
@@ -119,11 +119,11 @@ def _per_class(roles: Roles, labels: JsonObject) -> JsonObject | None:
     prefix = common_prefix(columns)
     if prefix and {prefix + str(name) for name in names} == set(columns):
         return {"prefix": prefix}
-    known = {} if roles.of_classes is None else dict(roles.of_classes.columns)
-    if set(known) != set(map(str, names)):
+    by_class = {} if roles.of_classes is None else dict(roles.of_classes.columns)
+    if set(by_class) != set(map(str, names)):
         plain = {_plain(ending): column for ending, column in zip(endings(columns), columns, strict=True)}
-        known = {str(name): plain[_plain(str(name))] for name in names if _plain(str(name)) in plain}
-    return dict(known) if len(known) == len(names) else None
+        by_class = {str(name): plain[_plain(str(name))] for name in names if _plain(str(name)) in plain}
+    return dict(by_class) if len(by_class) == len(names) else None
 
 
 def _plain(name: str) -> str:
@@ -137,7 +137,7 @@ def _desk(source: str, roles: Roles) -> JsonObject:
     return desk
 
 
-def _head(roles: Roles, known: bool, row: str) -> str:
+def _head(roles: Roles, has_labels: bool, row: str) -> str:
     lines = ["Suggested by `assay doctor`: the columns are guessed; check each of them."]
     lines += [f"QUESTION: {_asked(question)}" for question in roles.questions]
     if roles.id is None:
@@ -145,7 +145,7 @@ def _head(roles: Roles, known: bool, row: str) -> str:
     lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label "
               f"{shlex.quote(name)}."
               for name in roles.perhaps_labels]
-    if known:
+    if has_labels:
         lines.append(f"Every {row} is labelled, so the desk is simulated: a trial run that asks nobody.")
     elif not roles.display:
         lines.append("Add pool.display, the columns people need to see: without it nobody can label.")
@@ -153,8 +153,8 @@ def _head(roles: Roles, known: bool, row: str) -> str:
 
 
 def _asked(question: OpenChoice) -> str:
-    others = [repr(choice) for choice in question.choices if choice != question.taken]
-    instead = f"; else {' or '.join(others)}" if others else ""
+    other_choices = [repr(choice) for choice in question.choices if choice != question.taken]
+    instead = f"; else {' or '.join(other_choices)}" if other_choices else ""
     return f"{question.asks} Taken: {question.taken!r}{instead} ({question.option})"
 
 

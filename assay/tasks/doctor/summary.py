@@ -116,11 +116,11 @@ def calibration(numbers: UsableRows, times: float = 1.0) -> Calibration | None:
         positives=round(times * int(y.sum())),
         bins=tuple(
             CalibrationBin(
-                lowest=float(p[here].min()), highest=float(p[here].max()),
-                items=round(times * int(here.sum())), expected=float(p[here].mean()),
-                observed=float(y[here].mean()),
+                lowest=float(p[in_bin].min()), highest=float(p[in_bin].max()),
+                items=round(times * int(in_bin.sum())), expected=float(p[in_bin].mean()),
+                observed=float(y[in_bin].mean()),
             )
-            for b in range(max(len(edges) - 1, 1)) if (here := bins == b).any()
+            for b in range(max(len(edges) - 1, 1)) if (in_bin := bins == b).any()
         ),
     )
 
@@ -132,9 +132,9 @@ def measure_findings(numbers: UsableRows) -> list[MeasureFinding]:
     for chosen in every():
         exists, note = _availability(chosen, numbers.prediction)
         value = None if pool is None else float(chosen.of_confusion(pool.confusion()))
-        known = value if value is not None and np.isfinite(value) else None
+        true_value = value if value is not None and np.isfinite(value) else None
         result.append(
-            MeasureFinding(measure=chosen.name, available=exists, note=note, true_value=known)
+            MeasureFinding(measure=chosen.name, available=exists, note=note, true_value=true_value)
         )
     return result
 
@@ -144,10 +144,10 @@ def _availability(measure: Measure, prediction: Array) -> tuple[bool, str | None
     alike = np.unique(prediction)
     if len(alike) > 1:
         return True, None
-    known = where_alike(measure, int(alike[0]))
-    if not known.exists:
+    result = where_alike(measure, int(alike[0]))
+    if not result.exists:
         return False, f"does not exist: {measure.undefined_when}"
-    if known.value is None:
+    if result.value is None:
         return True, None
     every_one = "positive" if alike[0] else "negative"
-    return True, f"{known.value:g} wherever it exists, since every item is predicted {every_one}"
+    return True, f"{result.value:g} wherever it exists, since every item is predicted {every_one}"

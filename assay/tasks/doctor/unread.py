@@ -35,23 +35,23 @@ class UnreadColumn:
     remedy: str
 
 
-def unreadable_columns(first: Mapping[str, Sequence[pa.Array]]) -> list[UnreadColumn]:
+def unreadable_columns(columns: Mapping[str, Sequence[pa.Array]]) -> list[UnreadColumn]:
     """The columns of a sample that cannot be read as text, such as pictures."""
-    found = []
-    for name, chunks in first.items():
+    unread_columns = []
+    for name, chunks in columns.items():
         try:
             for chunk in chunks:
                 as_text(chunk)
         except BadInput as error:
             says, _, remedy = str(error).partition("; ")
-            found.append(UnreadColumn(column=name, says=says, remedy=remedy))
-    return found
+            unread_columns.append(UnreadColumn(column=name, says=says, remedy=remedy))
+    return unread_columns
 
 
 def decides_by_name(name: str) -> bool:
     """Whether a column of this name would be a label, a prediction, a score or a probability."""
-    named = min(label_rank(name), prediction_rank(name)) < NOBODY
-    return named or is_probability(name) or not SCORE.isdisjoint(words_of(name))
+    has_role = min(label_rank(name), prediction_rank(name)) < NOBODY
+    return has_role or is_probability(name) or not SCORE.isdisjoint(words_of(name))
 
 
 _ALONE = "write the number alone, as 0.625"
@@ -105,8 +105,8 @@ def _beside_numbers(column: LookedAtColumn, texts: Sequence[str]) -> UnreadColum
     written = [text for text in texts if len(text) <= _SHORT and any(sign.isdigit() for sign in text)]
     if len(written) <= _MOST * len(texts):
         return None
-    first = next((text for text in written if not re.fullmatch(_NUMBER, text)), written[0])
-    return UnreadColumn(column=column.name, says=f"{first!r} is no number", remedy=_ALONE)
+    example = next((text for text in written if not re.fullmatch(_NUMBER, text)), written[0])
+    return UnreadColumn(column=column.name, says=f"{example!r} is no number", remedy=_ALONE)
 
 
 def probability_out_of_range(column: LookedAtColumn) -> UnreadColumn | None:

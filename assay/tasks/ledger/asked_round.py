@@ -153,7 +153,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     beside = {
         WEIGHT: planned.weights, RANK: planned.ranks, STRATUM: planned.strata, CONTENDER: planned.contenders,
     }
-    given = {name: values.tolist() for name, values in beside.items() if values is not None}
+    extra_columns = {name: values.tolist() for name, values in beside.items() if values is not None}
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
         _DESIGN: base64.b64encode(_encode_design(plan.design)).decode(),
@@ -161,7 +161,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     }
     key = layout.plan(ledger.name, planned.number)
     return _decode(ledger.put(key, record.to_parquet(
-        columns | given, _schema(tuple(given)), attached
+        columns | extra_columns, _schema(tuple(extra_columns)), attached
     )), key, planned.number)
 
 
@@ -222,11 +222,11 @@ def _decode_design(blob: bytes, key: str) -> Any:
     columns, _ = record.from_parquet(blob, key)
     try:
         design = Design.from_columns(columns)
-        known = set(design.to_columns())
+        names = set(design.to_columns())
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise record.damaged(key, f"not a design ({type(error).__name__}: {error})") from None
-    if known != set(columns):
-        raise record.damaged(key, f"not columns of a design: {', '.join(sorted(set(columns) - known))}")
+    if names != set(columns):
+        raise record.damaged(key, f"not columns of a design: {', '.join(sorted(set(columns) - names))}")
     return design
 
 
@@ -286,12 +286,12 @@ def _rows(values: Floats | None, draws: Sequence[int]) -> list[Any]:
 
 def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
     """(T,) or (T, K) of rows that all have as many entries; None where no row has any."""
-    given = [row for row in rows if row is not None]
-    if not given:
+    values = [row for row in rows if row is not None]
+    if not values:
         return None
-    if len(given) < len(rows) or len({np.size(row) for row in given}) > 1:
+    if len(values) < len(rows) or len({np.size(row) for row in values}) > 1:
         raise record.damaged(key, f"{what}: of some draws, or of different lengths")
-    return np.array(given, np.float64)
+    return np.array(values, np.float64)
 
 
 # The attempts to put a round's items on a desk.
@@ -334,14 +334,14 @@ class Arrived:
 def read_posts(ledger: Ledger, round: int) -> list[Post]:
     """The attempts to post items of a round, in the order of their numbers, each with whether it arrived: by
     one listing and a read of each. Raises DamagedRecord."""
-    there = set(ledger.keys(layout.posts(ledger.name, round)))
-    made = [get_record(ledger, key, Attempt) for key in there if layout.post.match(key)]
+    keys = set(ledger.keys(layout.posts(ledger.name, round)))
+    made = [get_record(ledger, key, Attempt) for key in keys if layout.post.match(key)]
     return [
         Post(
-            attempt=one.attempt, at=one.at, items=one.items, asking=one.asking,
-            arrived=layout.arrived(ledger.name, round, one.attempt) in there,
+            attempt=attempt.attempt, at=attempt.at, items=attempt.items, asking=attempt.asking,
+            arrived=layout.arrived(ledger.name, round, attempt.attempt) in keys,
         )
-        for one in sorted(made, key=lambda one: one.attempt)
+        for attempt in sorted(made, key=lambda attempt: attempt.attempt)
     ]
 
 
@@ -368,18 +368,18 @@ def mark_arrived(ledger: Ledger, round: int, attempt: int, place: str = "") -> N
 @retried
 def desk_address(ledger: Ledger) -> str:
     """The address at which people found the items of the newest round that arrived; may be nothing."""
-    there = [key for key in ledger.keys(f"{ledger.name}/rounds/") if layout.arrived.match(key)]
-    return get_record(ledger, max(there), Arrived).place if there else ""
+    keys = [key for key in ledger.keys(f"{ledger.name}/rounds/") if layout.arrived.match(key)]
+    return get_record(ledger, max(keys), Arrived).place if keys else ""
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:
     """Items that arrived twice: one that is gone now was removed twice, so somebody meant it."""
-    seen: set[str] = set()
+    arrivals: set[str] = set()
     twice: set[str] = set()
     for post in posts:
         if post.arrived:
-            twice |= seen.intersection(post.items)
-            seen.update(post.items)
+            twice |= arrivals.intersection(post.items)
+            arrivals.update(post.items)
     return twice
 
 
@@ -401,11 +401,11 @@ class RoundAnswers:
 def store_answers(ledger: Ledger, round: int, answers: Sequence[Annotation]) -> None:
     """Copy answers into the ledger, each under the digest of its bytes; those that are there already are
     left out. Every version of an annotation is kept. Tried again while the store is away."""
-    there = set(ledger.keys(layout.annotations(ledger.name, round)))
+    keys = set(ledger.keys(layout.annotations(ledger.name, round)))
     for answer in answers:
         blob = record.encode(answer)
         key = layout.annotation(ledger.name, round, layout.digest(blob))
-        if key not in there:
+        if key not in keys:
             ledger.put(key, blob)
 
 
@@ -438,11 +438,11 @@ def packed_answers(ledger: Ledger, round: int, digests: Iterable[str]) -> list[A
     key = layout.pack(ledger.name, round)
     lines = (find_bytes(ledger, key) or b"").split(b"\n")
     packed = {layout.digest(line + b"\n"): line for line in lines}
-    wanted = sorted(set(digests))
+    names = sorted(set(digests))
     return [
         record.decode(Annotation, packed[name], key) if name in packed
         else get_record(ledger, layout.annotation(ledger.name, round, name), Annotation)
-        for name in wanted
+        for name in names
     ]
 
 

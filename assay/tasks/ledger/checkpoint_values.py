@@ -62,8 +62,8 @@ def written_value(value: Any, rounds: int, base: Any = None) -> tuple[bytes, dic
 
 def named_runs(blob: bytes) -> set[str]:
     """The digests of the runs that a value names. Raises one of UNREADABLE."""
-    with np.load(BytesIO(blob), allow_pickle=False) as kept:
-        return set(json.loads(kept["json"].tobytes())["runs"])
+    with np.load(BytesIO(blob), allow_pickle=False) as archive:
+        return set(json.loads(archive["json"].tobytes())["runs"])
 
 
 def read_value(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> Any:
@@ -71,8 +71,8 @@ def read_value(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> 
 
     Raises one of UNREADABLE.
     """
-    with np.load(BytesIO(blob), allow_pickle=False) as kept:
-        flat = dict(kept)
+    with np.load(BytesIO(blob), allow_pickle=False) as archive:
+        flat = dict(archive)
     return _Reader(flat, fetch).value(json.loads(flat["json"].tobytes())["value"], base)
 
 
@@ -88,10 +88,10 @@ class _Writer:
 
     def packed(self, value: Any, base: Any = None) -> bytes:
         """The bytes of a value."""
-        said = {"value": self._said(value, base), "runs": self._named}
+        document = {"value": self._said(value, base), "runs": self._named}
         flat: dict[str, Any] = {kind: np.frombuffer(held, kind) for kind, held in self._flat.items()}
         sink = BytesIO()
-        np.savez_compressed(sink, json=np.frombuffer(json.dumps(said).encode(), np.uint8), **flat)
+        np.savez_compressed(sink, json=np.frombuffer(json.dumps(document).encode(), np.uint8), **flat)
         return sink.getvalue()
 
     def _said(self, value: Any, base: Any = None) -> Any:
@@ -106,10 +106,10 @@ class _Writer:
             return self._history(value)
         if type(value) in (tuple, list):
             places = zip(value, _items(base, len(value)), strict=True)
-            return {type(value).__name__: [self._said(one, old) for one, old in places]}
+            return {type(value).__name__: [self._said(part, old) for part, old in places]}
         if isinstance(value, Mapping):
             old = base if isinstance(base, Mapping) else {}
-            pairs = [[self._said(key), self._said(one, old.get(key))] for key, one in value.items()]
+            pairs = [[self._said(key), self._said(part, old.get(key))] for key, part in value.items()]
             return {"mapping": pairs}
         if is_dataclass(value) and type(value).__module__.startswith(_MODULES):
             return {
@@ -127,13 +127,13 @@ class _Writer:
 
     def _history(self, value: Any) -> Any:
         runs: list[Any] = list(value.runs) if isinstance(value, History) else []
-        rest = value.rest if isinstance(value, History) else value
-        while len(rest) >= RUN + LATEST:
-            runs.append(rest[:RUN])
-            rest = rest[RUN:]
+        remainder = value.rest if isinstance(value, History) else value
+        while len(remainder) >= RUN + LATEST:
+            runs.append(remainder[:RUN])
+            remainder = remainder[RUN:]
         digests = [self._run(run) for run in runs]
         self._named += digests
-        return {"history": digests, "rest": [self._said(one) for one in rest]}
+        return {"history": digests, "rest": [self._said(part) for part in remainder]}
 
     def _run(self, run: Any) -> str:
         """The digest of a run; its bytes go into `runs` unless they were read from a file."""
@@ -165,29 +165,29 @@ class _Reader:
     def __init__(self, flat: Mapping[str, Any], fetch: Callable[[str], bytes]) -> None:
         self._flat, self._fetch = flat, fetch
 
-    def value(self, said: Any, base: Any = None) -> Any:
-        """The value that was said."""
-        if not isinstance(said, dict):
-            return said
-        if said == _SAME:
+    def value(self, node: Any, base: Any = None) -> Any:
+        """The value that a node of the JSON says."""
+        if not isinstance(node, dict):
+            return node
+        if node == _SAME:
             if base is None:
                 raise ValueError("rests on something that is not there")
             return base
-        if "array" in said:
-            return self._array(said)
-        if "history" in said:
-            runs = tuple(KeptRun(digest, self._fetch) for digest in said["history"])
-            return History(runs, tuple(self.value(one) for one in said["rest"]))
+        if "array" in node:
+            return self._array(node)
+        if "history" in node:
+            runs = tuple(KeptRun(digest, self._fetch) for digest in node["history"])
+            return History(runs, tuple(self.value(part) for part in node["rest"]))
         for name, kind in (("tuple", tuple), ("list", list)):
-            if name in said:
-                places = zip(said[name], _items(base, len(said[name])), strict=True)
-                return kind(self.value(one, old) for one, old in places)
-        if "mapping" in said:
+            if name in node:
+                places = zip(node[name], _items(base, len(node[name])), strict=True)
+                return kind(self.value(part, old) for part, old in places)
+        if "mapping" in node:
             of_base = base if isinstance(base, Mapping) else {}
-            pairs = [(self.value(key), one) for key, one in said["mapping"]]
-            return {key: self.value(one, of_base.get(key)) for key, one in pairs}
-        values = {name: self.value(one, getattr(base, name, None)) for name, one in said["fields"].items()}
-        return _dataclass(said["of"])(**values)
+            pairs = [(self.value(key), part) for key, part in node["mapping"]]
+            return {key: self.value(part, of_base.get(key)) for key, part in pairs}
+        values = {name: self.value(part, getattr(base, name, None)) for name, part in node["fields"].items()}
+        return _dataclass(node["of"])(**values)
 
     def _array(self, place: Mapping[str, Any]) -> Any:
         """The array at a place, a copy of its own."""
@@ -202,13 +202,13 @@ def _items(base: Any, length: int) -> Any:
     return base if type(base) in (tuple, list) and len(base) == length else [None] * length
 
 
-def _dataclass(named: str) -> Any:
-    module, _, name = named.partition(":")
+def _dataclass(path: str) -> Any:
+    module, _, name = path.partition(":")
     if not module.startswith(_MODULES):
         raise ValueError(f"{module} is not a module of kept values")
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    kind: Any = sys.modules.get(module) or importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    if not (isinstance(found, type) and is_dataclass(found)):
-        raise ValueError(f"{named} is no dataclass")
-    return found
+        kind = getattr(kind, part)
+    if not (isinstance(kind, type) and is_dataclass(kind)):
+        raise ValueError(f"{path} is no dataclass")
+    return kind

@@ -70,16 +70,16 @@ def find_checkpoint(ledger: Ledger) -> Entries:
     by_round = sorted((m[1], key) for key in keys if (m := layout.checkpoint.match(key)))
     for number, key in reversed(by_round):
         blob = find_bytes(ledger, key)
-        found = None if blob is None else _believed(ledger, number, key, blob)
-        if found is not None:
-            return Entries(keys=keys, newest=found)
+        checkpoint = None if blob is None else _believed(ledger, number, key, blob)
+        if checkpoint is not None:
+            return Entries(keys=keys, newest=checkpoint)
     return Entries(keys=keys)
 
 
 def last_checkpoint(ledger: Ledger) -> int:
     """The rounds that the newest checkpoint says are closed, by its name alone: where to begin to look."""
-    there = (layout.checkpoint.match(key) for key in ledger.keys(layout.index_of_open(ledger.name)))
-    return max((found[1] for found in there if found is not None), default=0)
+    matches = (layout.checkpoint.match(key) for key in ledger.keys(layout.index_of_open(ledger.name)))
+    return max((match[1] for match in matches if match is not None), default=0)
 
 
 def run_of(ledger: Ledger, digest: str) -> bytes:
@@ -110,8 +110,8 @@ def write_checkpoint(
     for digest, of_run in runs.items():
         put_derived(ledger, layout.checkpoint_run(ledger.name, digest), of_run, listed)
     put_derived(ledger, key, blob, listed)
-    for other in set(listed) - needed - {key, layout.open_index(ledger.name)}:
-        ledger.store.discard(other)
+    for old_key in set(listed) - needed - {key, layout.open_index(ledger.name)}:
+        ledger.store.discard(old_key)
 
 
 def put_derived(ledger: Ledger, key: str, blob: bytes, listed: Collection[str]) -> None:
@@ -130,11 +130,11 @@ def read_head(key: str, blob: bytes) -> tuple[dict[str, Any], bytes]:
     """
     if not key.endswith(layout.digest(blob)[:32]):
         raise ValueError(f"{key} is damaged")
-    line, _, rest = blob.partition(b"\n")
+    line, _, body = blob.partition(b"\n")
     head = json.loads(line)
     if head["versions"] != reading_versions():
         raise ValueError(f"{key} is of other versions")
-    return head, rest
+    return head, body
 
 
 def anchor_of(ledger: Ledger, key: str, head: Mapping[str, Any]) -> bytes:
@@ -147,14 +147,14 @@ def anchor_of(ledger: Ledger, key: str, head: Mapping[str, Any]) -> bytes:
 
 def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint | None:
     try:
-        head, rest = read_head(key, blob)
+        head, body = read_head(key, blob)
         anchor = anchor_of(ledger, anchor_key(ledger.name, number), head)
-        joined, start = zlib.decompress(rest[: head["compressed"]]), 0
+        joined, start = zlib.decompress(body[: head["compressed"]]), 0
         records = {anchor_key(ledger.name, number): anchor}
         for record, length in head["records"].items():
             records[record] = joined[start : start + length]
             start += length
-        return Checkpoint(round=number, records=records, value=rest[head["compressed"]:])
+        return Checkpoint(round=number, records=records, value=body[head["compressed"]:])
     except UNREADABLE:
         return None
 
@@ -203,19 +203,19 @@ def find_looks(ledger: Ledger) -> Looks:
     return Looks(keys=keys, rounds=rounds)
 
 
-def write_looks(ledger: Ledger, before: Looks, found: Mapping[int, LookedAt]) -> None:
+def write_looks(ledger: Ledger, before: Looks, new_looks: Mapping[int, LookedAt]) -> None:
     """Put the files of the rounds that were found, and remove what they replace.
 
     before: what the index held. Of two who write at once, what one found may be lost: it is found again.
     """
-    rounds = {**before.rounds, **found}
-    for run in {_last_of_run(number) for number in found}:
+    rounds = {**before.rounds, **new_looks}
+    for run in {_last_of_run(number) for number in new_looks}:
         key, blob = _looks_file(ledger, run, {n: rounds[n] for n in sorted(rounds) if _last_of_run(n) == run})
         put_derived(ledger, key, blob, ())   # one of this name may be there, and damaged
-        for other in before.keys - {key}:
-            match = layout.looked_at.match(other)
+        for old_key in before.keys - {key}:
+            match = layout.looked_at.match(old_key)
             if match is None or match[1] == run:
-                ledger.store.discard(other)
+                ledger.store.discard(old_key)
 
 
 def _last_of_run(number: int) -> int:
@@ -224,13 +224,13 @@ def _last_of_run(number: int) -> int:
 
 
 def _looks_file(ledger: Ledger, run: int, rounds: Mapping[int, LookedAt]) -> tuple[str, bytes]:
-    last = max(rounds)
-    head = {"versions": reading_versions(), "last": last, "anchor": _seal_of(ledger, last)}
-    said = {
-        str(number): {"items": list(one.items.items()), "again": one.again, "said": one.said}
-        for number, one in rounds.items()
+    last_round = max(rounds)
+    head = {"versions": reading_versions(), "last": last_round, "anchor": _seal_of(ledger, last_round)}
+    document = {
+        str(number): {"items": list(look.items.items()), "again": look.again, "said": look.said}
+        for number, look in rounds.items()
     }
-    blob = json.dumps(head).encode() + b"\n" + zlib.compress(json.dumps(said).encode())
+    blob = json.dumps(head).encode() + b"\n" + zlib.compress(json.dumps(document).encode())
     return layout.looked_at(ledger.name, run, layout.digest(blob)[:32]), blob
 
 
@@ -239,12 +239,12 @@ def _read_looks(ledger: Ledger, key: str) -> dict[int, LookedAt]:
     if blob is None:
         return {}
     try:
-        head, rest = read_head(key, blob)
+        head, body = read_head(key, blob)
         if head["anchor"] != _seal_of(ledger, head["last"]):
             return {}
         return {
-            int(number): LookedAt(items=dict(one["items"]), again=tuple(one["again"]), said=one["said"])
-            for number, one in json.loads(zlib.decompress(rest)).items()
+            int(number): LookedAt(items=dict(look["items"]), again=tuple(look["again"]), said=look["said"])
+            for number, look in json.loads(zlib.decompress(body)).items()
         }
     except UNREADABLE:
         return {}
@@ -284,7 +284,7 @@ class Kept:
     @property
     def records(self) -> dict[str, bytes]:
         """All records that the checkpoint holds, key -> bytes: those of its runs and those in none."""
-        return {key: blob for some in (*self.runs.values(), self.rest) for key, blob in some.items()}
+        return {key: blob for blobs in (*self.runs.values(), self.rest) for key, blob in blobs.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -302,14 +302,14 @@ def find_kept(ledger: Ledger) -> KeptEntries:
     by_verdict = sorted((m[1], key) for key in keys if (m := layout.monitor_checkpoint.match(key)))
     for number, key in reversed(by_verdict):
         blob = find_bytes(ledger, key)
-        found = None if blob is None else _read_kept(ledger, number, key, blob)
-        if found is not None:
-            return KeptEntries(keys=keys, newest=found)
+        checkpoint = None if blob is None else _read_kept(ledger, number, key, blob)
+        if checkpoint is not None:
+            return KeptEntries(keys=keys, newest=checkpoint)
     return KeptEntries(keys=keys)
 
 
 def write_kept(
-    ledger: Ledger, before: KeptEntries, *, verdicts: int, settled: frozenset[str], others: frozenset[str],
+    ledger: Ledger, before: KeptEntries, *, verdicts: int, settled: frozenset[str], windows: frozenset[str],
     records: Mapping[str, bytes],
 ) -> None:
     """Put a checkpoint and remove what it replaces; nothing if that was removed by somebody else meanwhile.
@@ -321,25 +321,25 @@ def write_kept(
         return   # thrown away because it no longer holds, or replaced: the next call looks again
     old = before.newest
     runs = {} if old is None else dict(old.runs)
-    in_runs = {key for some in runs.values() for key in some}
-    rest = {key: blob for key, blob in records.items() if key not in in_runs}
-    while len(rest) >= 2 * RECORDS_OF_RUN:   # the newest ones stay
-        early = dict(islice(rest.items(), RECORDS_OF_RUN))
-        rest = dict(islice(rest.items(), RECORDS_OF_RUN, None))
+    in_runs = {key for run in runs.values() for key in run}
+    remainder = {key: blob for key, blob in records.items() if key not in in_runs}
+    while len(remainder) >= 2 * RECORDS_OF_RUN:   # the newest ones stay
+        early = dict(islice(remainder.items(), RECORDS_OF_RUN))
+        remainder = dict(islice(remainder.items(), RECORDS_OF_RUN, None))
         blob = _packed(early)
         digest = layout.digest(blob)[:32]
         put_derived(ledger, layout.monitor_checkpoint_run(ledger.name, digest), blob, listed)
         runs[digest] = early
     head = {
         "versions": reading_versions(), "anchor": layout.digest(ledger.get(_kept_at(ledger.name, verdicts))),
-        "settled": sorted(settled), "others": sorted(others), "runs": list(runs),
+        "settled": sorted(settled), "others": sorted(windows), "runs": list(runs),
     }
-    blob = json.dumps(head).encode() + b"\n" + _packed(rest)
+    blob = json.dumps(head).encode() + b"\n" + _packed(remainder)
     key = layout.monitor_checkpoint(ledger.name, verdicts, layout.digest(blob)[:32])
     put_derived(ledger, key, blob, listed)
     needed = {layout.monitor_checkpoint_run(ledger.name, digest) for digest in runs}
-    for other in listed - needed - {key}:
-        ledger.store.discard(other)
+    for old_key in listed - needed - {key}:
+        ledger.store.discard(old_key)
 
 
 def forget_if_settled(store: Store, evaluation: str) -> None:
@@ -358,12 +358,12 @@ def forget_kept(ledger: Ledger) -> None:
 
 def _read_kept(ledger: Ledger, number: int, key: str, blob: bytes) -> Kept | None:
     try:
-        head, rest = read_head(key, blob)
+        head, body = read_head(key, blob)
         anchor_of(ledger, _kept_at(ledger.name, number), head)
         runs = {digest: _kept_run(ledger, digest) for digest in head["runs"]}
         return Kept(
             verdicts=number, settled=frozenset(head["settled"]), others=frozenset(head["others"]), runs=runs,
-            rest=_unpacked(rest),
+            rest=_unpacked(body),
         )
     except UNREADABLE:
         return None

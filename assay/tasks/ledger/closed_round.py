@@ -60,10 +60,10 @@ class Closing:
 
 
 @effect("close-early")
-def decide_to_close(ledger: Ledger, round: int, why: Why) -> Why:
+def decide_to_close(ledger: Ledger, round: int, reason: Why) -> Why:
     """The reason under the round's `closing.json` afterwards: ours, or that of a process which decided
     first. Tried again while the store is away."""
-    return put_record(ledger, layout.closing(ledger.name, round), Closing(why=why)).why
+    return put_record(ledger, layout.closing(ledger.name, round), Closing(why=reason)).why
 
 
 def read_closing(ledger: Ledger, round: int) -> Why | None:
@@ -132,7 +132,7 @@ def fields_of_decided() -> "list[pa.Field]":
 def columns_of_decided(decided: Sequence[Decided]) -> dict[str, list[Any]]:
     """Column -> its values, one for each item: the fields of `Decided` as the columns that
     `fields_of_decided` describes."""
-    return {field.name: [getattr(one, field.name) for one in decided] for field in fields(Decided)}
+    return {field.name: [getattr(row, field.name) for row in decided] for field in fields(Decided)}
 
 
 def write_labels(
@@ -141,8 +141,8 @@ def write_labels(
 ) -> list[Decided]:
     """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it."""
     key = layout.labels(ledger.name, number)
-    named = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
-    attached = {_GOLD: record.to_json(named).decode()}
+    by_item = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
+    attached = {_GOLD: record.to_json(by_item).decode()}
     return _decode(ledger.put(key, record.to_parquet(columns_of_decided(decided), _schema(), attached)), key)
 
 
@@ -176,7 +176,7 @@ def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]
 def named_answers(ledger: Ledger, number: int) -> set[str]:
     """The digests of the answers that a round was closed with, of those to gold too."""
     decided, gold = read_labels(ledger, number) or [], read_gold_answers(ledger, number)
-    return {digest for several in (*(d.annotations for d in decided), *gold.values()) for digest in several}
+    return {digest for digests in (*(d.annotations for d in decided), *gold.values()) for digest in digests}
 
 
 def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats:
@@ -187,10 +187,10 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats
     new = {(d.cell, d.rank): d.code for d in decided}
     plan = planned.plan
     labels: list[float] = []
-    for t, (cell, rank, known) in enumerate(
+    for t, (cell, rank, code) in enumerate(
         zip(plan.cell.tolist(), plan.rank.tolist(), planned.known, strict=True)
     ):
-        label = new.get((cell, rank)) if known is None else known
+        label = new.get((cell, rank)) if code is None else code
         if label is None:
             raise record.DamagedRecord(
                 f"round {planned.number}: labels.parquet has no row for item {planned.item_id[t]!r}, "
@@ -202,7 +202,7 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats
 
 def answered(decided: Sequence[Decided]) -> Bools:
     """(n,) whether each item asked was answered, if only with a skip."""
-    return np.array([one.reason != "unanswered" for one in decided], np.bool_)
+    return np.array([row.reason != "unanswered" for row in decided], np.bool_)
 
 
 def shares_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats | None:
@@ -251,14 +251,14 @@ class ClosedRound:
         planned = replace(self.planned, shown=[None] * len(self.planned.item_id))
         return ClosedRound(planned=planned, labels=self.labels)
 
-    def answered(self, share: Floats | None = None, now: Floats | None = None) -> ClosedDraws:
+    def answered(self, share: Floats | None = None, codes: Floats | None = None) -> ClosedDraws:
         """As an evaluation takes it.
 
-        share (T,): see `ClosedDraws`; now (T,): the codes of now, where they were revised since.
+        share (T,): see `ClosedDraws`; codes (T,): the codes of now, where they were revised since.
         """
         return ClosedDraws(
             plan=self.planned.plan, items=self.planned.items, share=share,
-            code=self.labels if now is None else now, seen=None if now is None else self.labels,
+            code=self.labels if codes is None else codes, seen=None if codes is None else self.labels,
         )
 
     def labelled(self, segments: Segments, before: Any = None) -> LabelledRound:
@@ -325,8 +325,8 @@ class RoundEstimate:
 
 
 def _width(estimate: MeasureEstimate) -> float:
-    known = estimate.value is not None and estimate.lower is not None and estimate.upper is not None
-    return estimate.upper - estimate.lower if known else inf   # type: ignore[operator]
+    has_interval = estimate.value is not None and estimate.lower is not None and estimate.upper is not None
+    return estimate.upper - estimate.lower if has_interval else inf   # type: ignore[operator]
 
 
 def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
@@ -350,15 +350,15 @@ def find_estimate(ledger: Ledger, key: str) -> RoundEstimate | None:
 
 def decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     """The estimates in the bytes of an estimate.json, as they are reported. Raises DamagedRecord."""
-    known = record.decode(RoundEstimate, blob, key)
-    if known.positives is None:
-        return known
-    positives = known.positives
+    estimate = record.decode(RoundEstimate, blob, key)
+    if estimate.positives is None:
+        return estimate
+    positives = estimate.positives
     estimates, segments, systems = (
-        tuple(withheld(one, positives) for one in several)
-        for several in (known.estimates, known.segments, known.systems)
+        tuple(withheld(row, positives) for row in rows)
+        for rows in (estimate.estimates, estimate.segments, estimate.systems)
     )
-    return replace(known, estimates=estimates, segments=segments, systems=systems)
+    return replace(estimate, estimates=estimates, segments=segments, systems=systems)
 
 
 # How the people who label do: `rounds/0001/annotators.json`, where there is something to say.
@@ -442,17 +442,17 @@ def write_revision(ledger: Ledger, revision: Revision) -> Revision:
 
 def read_revisions(ledger: Ledger) -> list[Revision]:
     """All revisions, in order, even one that is not completely written."""
-    found: list[Revision] = []
-    while (revision := _read(ledger, len(found) + 1)) is not None:
-        found.append(revision)
-    return found
+    revisions: list[Revision] = []
+    while (revision := _read(ledger, len(revisions) + 1)) is not None:
+        revisions.append(revision)
+    return revisions
 
 
 def last_revision(ledger: Ledger) -> Revision | None:
     """The newest revision of an evaluation's labels, by one listing of keys and a read of this one alone;
     None where labels were never revised. Raises DamagedRecord."""
-    there = (layout.revision_labels.match(key) for key in ledger.keys(layout.revisions(ledger.name)))
-    newest = max((found[1] for found in there if found is not None), default=0)
+    matches = (layout.revision_labels.match(key) for key in ledger.keys(layout.revisions(ledger.name)))
+    newest = max((match[1] for match in matches if match is not None), default=0)
     return _read(ledger, newest) if newest else None
 
 
@@ -491,8 +491,8 @@ def with_revision(
 def revised(number: int, decided: Sequence[Decided], revision: Revision | None) -> list[Decided]:
     """What the items of one round come to under a revision; decided: what it was closed with."""
     items = revision.items if revision else ()
-    now = {item.decided.item_id: item.decided for item in items if item.round == number}
-    return [now.get(one.item_id, one) for one in decided]
+    by_item = {item.decided.item_id: item.decided for item in items if item.round == number}
+    return [by_item.get(row.item_id, row) for row in decided]
 
 
 def reissued(revision: Revision, rounds: int, finished: bool) -> Revision:
@@ -523,10 +523,10 @@ def _read(ledger: Ledger, number: int) -> Revision | None:
 def _decode_revision(blob: bytes, key: str, number: int) -> Revision:
     columns, attached = codec.from_parquet(blob, key, _revision_schema())
     about = codec.decode(_About, codec.attached_text(attached, _ABOUT, key), key)
-    own = [columns.pop(name) for name in ("round", "changed", "by")]
+    own_columns = [columns.pop(name) for name in ("round", "changed", "by")]
     rows = [
         {"decided": dict(zip(columns, values, strict=True)), "round": round, "changed": changed, "by": by}
-        for values, round, changed, by in zip(zip(*columns.values(), strict=True), *own, strict=True)
+        for values, round, changed, by in zip(zip(*columns.values(), strict=True), *own_columns, strict=True)
     ]
     items = codec.from_rows(tuple[RevisedItem, ...], rows, key)
     return Revision(number=number, rounds=about.rounds, finished=about.finished, items=items)

@@ -42,11 +42,11 @@ def same_number(a: float, b: float) -> bool:
     return isclose(a, b, rel_tol=TOLERANCE, abs_tol=NEAR_ZERO)
 
 
-def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[str]:
+def value_differences(stored: Any, computed: Any, path: str = "") -> Iterator[str]:
     """Every place where two JSON values differ; numbers to the tolerance, everything else exactly."""
     if isinstance(stored, Mapping) and isinstance(computed, Mapping):
         for name in sorted({*stored, *computed}, key=str):
-            place = f"{where}.{name}" if where else str(name)
+            place = f"{path}.{name}" if path else str(name)
             if name not in stored:
                 yield f"{place} is missing"
             elif name not in computed:
@@ -55,12 +55,12 @@ def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[s
                 yield from value_differences(stored[name], computed[name], place)
     elif isinstance(stored, list) and isinstance(computed, list):
         if len(stored) != len(computed):
-            yield f"{where} has {plural(len(stored), 'entry', 'entries')}, recomputed {len(computed)}"
+            yield f"{path} has {plural(len(stored), 'entry', 'entries')}, recomputed {len(computed)}"
             return
         for i, (a, b) in enumerate(zip(stored, computed, strict=True)):
-            yield from value_differences(a, b, f"{where}[{i}]")
+            yield from value_differences(a, b, f"{path}[{i}]")
     elif not _same(stored, computed):
-        yield f"{where} is {stored!r}, recomputed {computed!r}"
+        yield f"{path} is {stored!r}, recomputed {computed!r}"
 
 
 def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, ArrayLike]) -> Iterator[str]:
@@ -76,10 +76,10 @@ def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, A
         exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
         bad = a != b if exact else ~_close(a, b)
         if bad.any():
-            first = int(np.flatnonzero(bad)[0])
+            row = int(np.flatnonzero(bad)[0])
             yield (
-                f"{name} differs in {plural(int(bad.sum()), 'row')}, first in row {first}: {a[first]!s}, "
-                f"recomputed {b[first]!s}"
+                f"{name} differs in {plural(int(bad.sum()), 'row')}, first in row {row}: {a[row]!s}, "
+                f"recomputed {b[row]!s}"
             )
 
 
@@ -89,10 +89,10 @@ def _close(a: Array, b: Array) -> Bools:
     return np.isclose(a, b, rtol=TOLERANCE, atol=NEAR_ZERO * size, equal_nan=True)
 
 
-def in_one_sentence(found: Sequence[str]) -> str:
+def in_one_sentence(sentences: Sequence[str]) -> str:
     """The first four differences, joined by semicolons, and how many more there are."""
-    more = len(found) - _LISTED
-    return "; ".join(found[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
+    remainder = len(sentences) - _LISTED
+    return "; ".join(sentences[:_LISTED]) + (f"; and {remainder} more" if remainder > 0 else "")
 
 
 def _same(stored: Any, computed: Any) -> bool:
@@ -128,14 +128,14 @@ class Integrity:
     @property
     def damaged(self) -> set[str]:
         """The keys of which some difference was found, each once."""
-        return {found.key for found in self.differences}
+        return {difference.key for difference in self.differences}
 
-    def expect(self, newest: str | None, among: str | None, first: str) -> None:
+    def expect(self, newest: str | None, among: str | None, fallback: str) -> None:
         """Compare seals with digests noted earlier: of the newest one, and of any one.
 
-        first   the key to name where there is no seal
+        fallback   the key to name where there is no seal
         """
-        key = self.last_seal_key or first
+        key = self.last_seal_key or fallback
         if newest is not None and newest.lower() != self.last_seal:
             self.add(key, f"the newest seal has the digest {self.last_seal}, not {newest}")
         if among is None:
@@ -150,6 +150,6 @@ class Integrity:
     def add(self, key: str, difference: str) -> None:
         """Write down that a key differs from what it should be; the same difference a second time is left
         out."""
-        found = Difference(key=key, difference=difference)
-        if found not in self.differences:
-            self.differences.append(found)
+        entry = Difference(key=key, difference=difference)
+        if entry not in self.differences:
+            self.differences.append(entry)

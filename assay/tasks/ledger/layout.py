@@ -63,17 +63,17 @@ class KeyPattern(Generic[*Values]):
 
     def __call__(self, *values: *Values) -> str:
         """The key of these values, which are the template's fields in order."""
-        given: tuple[Any, ...] = values
-        return self.template.format(**dict(zip(self.fields, given, strict=True)))
+        entries: tuple[Any, ...] = values
+        return self.template.format(**dict(zip(self.fields, entries, strict=True)))
 
     def match(self, key: str) -> tuple[*Values] | None:
         """The values that spell a key; None for a key of another kind."""
-        found = self._regex.fullmatch(key)
-        if found is None:
+        match = self._regex.fullmatch(key)
+        if match is None:
             return None
         values: Any = tuple(
             int(text) if name in self._numbers else text
-            for name, text in zip(self.fields, found.groups(), strict=True)
+            for name, text in zip(self.fields, match.groups(), strict=True)
         )
         return values if self(*values) == key else None
 

@@ -76,14 +76,14 @@ class OwnershipJson(TypedDict):
 
 def ownership_json(ownership: Ownership) -> OwnershipJson:
     """Owner, team and price of a label as an object of JSON, each key only where the spec gives it."""
-    told: OwnershipJson = {}
+    document: OwnershipJson = {}
     if ownership.owner is not None:
-        told["owner"] = ownership.owner
+        document["owner"] = ownership.owner
     if ownership.team is not None:
-        told["team"] = ownership.team
+        document["team"] = ownership.team
     if ownership.price_per_label is not None:
-        told["price_per_label"] = ownership.price_per_label
-    return told
+        document["price_per_label"] = ownership.price_per_label
+    return document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,20 +129,20 @@ def check_format(ledger: Ledger) -> None:
 def _of_our_format(ledger: Ledger, blob: bytes) -> RecordedSpec:
     """The record. Whatever else a later format changes, `format` and `versions` stay where they are."""
     key = layout.spec(ledger.name)
-    told = record.from_json(blob, key)
-    number = told.get("format", 1) if isinstance(told, dict) else LEDGER_FORMAT
+    document = record.from_json(blob, key)
+    number = document.get("format", 1) if isinstance(document, dict) else LEDGER_FORMAT
     if number == LEDGER_FORMAT:
         return record.decode(RecordedSpec, blob, key)
-    of = told.get("versions")
+    of = document.get("versions")
     writer = str(of.get("assay")) if isinstance(of, dict) else ""
     ours = _installed()["assay"]
-    known = re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,39}", writer) is not None
+    is_release = re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,39}", writer) is not None
     # one that is not later than this one reads no further format, whatever the ledger says
-    later = known and _release(writer) > _release(ours)
-    named = f"{DISTRIBUTION} {writer}" if later else f"a version later than {DISTRIBUTION} {ours}"
+    later = is_release and _release(writer) > _release(ours)
+    reader = f"{DISTRIBUTION} {writer}" if later else f"a version later than {DISTRIBUTION} {ours}"
     raise OtherFormat(
         f"{ledger.name}: its ledger has format {json.dumps(number)[:20]}, and this version ({DISTRIBUTION} "
-        f"{ours}) reads format {LEDGER_FORMAT}; {named} reads it"
+        f"{ours}) reads format {LEDGER_FORMAT}; {reader} reads it"
     )
 
 
@@ -184,10 +184,10 @@ def own_identity(ledger: Ledger) -> str:
 def read_identity(ledger: Ledger) -> str:
     """The word of an evaluation that has begun. Raises DamagedRecord if it is gone."""
     key = layout.identity(ledger.name)
-    found = find_record(ledger, key, Identity)
-    if found is None:
+    entry = find_record(ledger, key, Identity)
+    if entry is None:
         raise record.damaged(key, "is missing")
-    return found.identity
+    return entry.identity
 
 
 # When an evaluation began and its rounds closed, and by which run of a flow: beside the record, and never
@@ -245,22 +245,22 @@ def find_closed(ledger: Ledger, round: int) -> Closed | None:
 def read_begun(ledger: Ledger) -> datetime | None:
     """The moment at which the evaluation began; None where its record is not there, which no number depends
     on. Raises DamagedRecord."""
-    found = find_begun(ledger)
-    return None if found is None else found.begun
+    entry = find_begun(ledger)
+    return None if entry is None else entry.begun
 
 
 def read_closed(ledger: Ledger, round: int) -> datetime | None:
     """The moment at which a round was closed; None while it is open, and where its process crashed before it
     wrote that down. Raises DamagedRecord."""
-    found = find_closed(ledger, round)
-    return None if found is None else found.closed
+    entry = find_closed(ledger, round)
+    return None if entry is None else entry.closed
 
 
 @retried
 def read_last_closed(ledger: Ledger) -> datetime | None:
     """When the last round closed, as far as that is written down."""
-    found = (layout.times.match(key) for key in ledger.keys(layout.rounds(ledger.name)))
-    numbers = [match[1] for match in found if match is not None]
+    matches = (layout.times.match(key) for key in ledger.keys(layout.rounds(ledger.name)))
+    numbers = [match[1] for match in matches if match is not None]
     return read_closed(ledger, max(numbers)) if numbers else None
 
 
@@ -308,8 +308,8 @@ def leave_index(ledger: Ledger) -> None:
 def open_evaluations(store: Store) -> list[str]:
     """The names of the evaluations in the index of those that have not ended, sorted. The index is no
     evidence, and can be rebuilt."""
-    found = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
-    return [values[0] for values in found if values is not None]
+    matches = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
+    return [values[0] for values in matches if values is not None]
 
 
 # Extensions: a finished evaluation that was given more labels, `extensions/0001/extension.json`.
@@ -340,10 +340,12 @@ def write_extension(ledger: Ledger, extension: Extension) -> Extension:
 def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:
     """All extensions of an evaluation, in the order of their numbers up to the first that is missing. Raises
     DamagedRecord."""
-    found: list[Extension] = []
-    while (one := find_record(ledger, layout.extension(ledger.name, len(found) + 1), Extension)) is not None:
-        found.append(one)
-    return tuple(found)
+    extensions: list[Extension] = []
+    while (extension := find_record(
+        ledger, layout.extension(ledger.name, len(extensions) + 1), Extension
+    )) is not None:
+        extensions.append(extension)
+    return tuple(extensions)
 
 
 def extensions_in(records: Mapping[str, bytes]) -> tuple[Extension, ...]:
@@ -354,4 +356,4 @@ def extensions_in(records: Mapping[str, bytes]) -> tuple[Extension, ...]:
 
 def extensions_before(extensions: Sequence[Extension], number: int) -> int:
     """How many of these there were when round `number` was planned."""
-    return sum(one.rounds < number for one in extensions)
+    return sum(extension.rounds < number for extension in extensions)

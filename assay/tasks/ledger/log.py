@@ -63,10 +63,10 @@ class LogEntry:
     def digests(self, owner: str) -> dict[str, str]:
         """Full key -> SHA-256 of what is under it, of everything that the entry says: the keys that it
         covers, and the record whose text it holds."""
-        found = {full_key(key, owner): digest for key, digest in self.covers.items()}
+        digests = {full_key(key, owner): digest for key, digest in self.covers.items()}
         if self.key:
-            found[full_key(self.key, owner)] = layout.digest(self.text.encode())
-        return found
+            digests[full_key(self.key, owner)] = layout.digest(self.text.encode())
+        return digests
 
 
 def short_key(key: str, owner: str) -> str:
@@ -89,20 +89,20 @@ def begin_log(ledger: Ledger) -> None:
     Raises DamagedRecord where the ledger had a log and lost it: it is never made anew.
     """
     ledger = _directly(ledger)
-    first = layout.log_entry(ledger.name, 1)
-    if ledger.exists(first):
+    first_key = layout.log_entry(ledger.name, 1)
+    if ledger.exists(first_key):
         return
-    there = set(ledger.keys(f"{ledger.name}/"))
+    keys = set(ledger.keys(f"{ledger.name}/"))
     # of a store whose listing lags: what was put a moment ago is asked for by name
-    there |= {key for kind in _AT_FIRST if len(kind.fields) == 1 and ledger.exists(key := kind(ledger.name))}
-    lost = sorted(key for key in there if is_logged(key))
+    keys |= {key for kind in _AT_FIRST if len(kind.fields) == 1 and ledger.exists(key := kind(ledger.name))}
+    lost = sorted(key for key in keys if is_logged(key))
     if lost and begins_with_log(ledger):
-        raise damaged(first, f"the log of this ledger is gone, and {lost[0]} was in it")
+        raise damaged(first_key, f"the log of this ledger is gone, and {lost[0]} was in it")
     covers = {
         short_key(key, ledger.name): layout.digest(ledger.get(key))
-        for key in sorted(there) if any(kind.match(key) for kind in _AT_FIRST)
+        for key in sorted(keys) if any(kind.match(key) for kind in _AT_FIRST)
     }
-    ledger.put(first, record.encode(LogEntry(number=1, before="", covers=covers)))
+    ledger.put(first_key, record.encode(LogEntry(number=1, before="", covers=covers)))
 
 
 def put_logged(ledger: Ledger, key: str, blob: bytes, also: Collection[str] = ()) -> bytes:
@@ -124,8 +124,8 @@ def put_logged(ledger: Ledger, key: str, blob: bytes, also: Collection[str] = ()
         number += 1
         entry = record.encode(LogEntry(
             number=number, before=layout.digest(newest), key=short_key(key, ledger.name), text=blob.decode(),
-            covers={short_key(one, ledger.name): layout.digest(there) for one in also
-                    if (there := find_bytes(direct, one)) is not None},
+            covers={short_key(extra_key, ledger.name): layout.digest(content) for extra_key in also
+                    if (content := find_bytes(direct, extra_key)) is not None},
         ))
         newest = direct.put(layout.log_entry(ledger.name, number), entry)
         if newest == entry:
@@ -142,17 +142,17 @@ def ensure_logged(ledger: Ledger, key: str) -> None:
     """Give a record an entry that version 1.0.0 put without one; nothing in a ledger that has no log."""
     direct = _directly(ledger)
     while True:
-        last, newest = _newest(direct)
-        number = last
+        last_number, newest = _newest(direct)
+        number = last_number
         while number and key not in _entry(direct, number).digests(ledger.name):
             number -= 1
         if newest is None or number:
             return
         blob = record.encode(LogEntry(
-            number=last + 1, before=layout.digest(newest),
+            number=last_number + 1, before=layout.digest(newest),
             covers={short_key(key, ledger.name): layout.digest(direct.get(key))},
         ))
-        if direct.put(layout.log_entry(ledger.name, last + 1), blob) == blob:
+        if direct.put(layout.log_entry(ledger.name, last_number + 1), blob) == blob:
             return
 
 
@@ -238,11 +238,11 @@ class ReadLog:
 
     def digests(self, owner: str) -> dict[str, tuple[int, str]]:
         """Full key -> the first entry that has its digest, and that digest."""
-        found: dict[str, tuple[int, str]] = {}
+        digests: dict[str, tuple[int, str]] = {}
         for number, entry in sorted(self.entries.items()):
             for key, digest in entry.digests(owner).items():
-                found.setdefault(key, (number, digest))
-        return found
+                digests.setdefault(key, (number, digest))
+        return digests
 
 
 def read_log(ledger: Ledger, listed: Collection[str] = ()) -> ReadLog:
@@ -280,9 +280,9 @@ def refuse_changed(ledger: Ledger, *keys: str) -> None:
         return
     digests = {key: layout.digest(blob) for key in keys if (blob := find_bytes(ledger, key)) is not None}
     number, newest = _newest(ledger)
-    here = layout.log_entry(ledger.name, number or 1)
+    newest_key = layout.log_entry(ledger.name, number or 1)
     if newest is None:
-        raise damaged(here, "the log of this ledger is gone")
+        raise damaged(newest_key, "the log of this ledger is gone")
     if layout.spec(ledger.name) in digests:
         _compare(_entry(ledger, 1), ledger.name, digests)
     while digests and number:
@@ -295,10 +295,10 @@ def refuse_changed(ledger: Ledger, *keys: str) -> None:
 
 def _entry(ledger: Ledger, number: int) -> LogEntry:
     key = layout.log_entry(ledger.name, number)
-    found = record.find_record(ledger, key, LogEntry)
-    if found is None:
+    entry = record.find_record(ledger, key, LogEntry)
+    if entry is None:
         raise damaged(key, "is missing, and later entries are there")
-    return found
+    return entry
 
 
 def _compare(entry: LogEntry, owner: str, digests: dict[str, str]) -> None:

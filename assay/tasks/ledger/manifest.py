@@ -140,7 +140,7 @@ class Manifest:
     def digests(self) -> dict[str, str]:
         """Ledger key -> digest of its bytes, of what was frozen; the partition apart."""
         frozen = dict(zip(self.part_keys, (part.file for part in self.parts), strict=True))
-        frozen |= zip(self.shown_keys, (one.file for part in self.parts for one in part.shown), strict=True)
+        frozen |= zip(self.shown_keys, (view.file for part in self.parts for view in part.shown), strict=True)
         frozen |= zip(self.piece_keys, (piece.file for piece in self.partition.pieces), strict=True)
         if self.inherited is not None:
             frozen[layout.inherited(self.evaluation, self.inherited)] = self.inherited
@@ -168,8 +168,8 @@ class Manifest:
     def shown_keys(self) -> list[str]:
         """The ledger keys of what people see, in the order of the rows."""
         return [
-            layout.pool_shown(self.evaluation, n, i, one.file)
-            for n, part in enumerate(self.parts) for i, one in enumerate(part.shown)
+            layout.pool_shown(self.evaluation, n, i, view.file)
+            for n, part in enumerate(self.parts) for i, view in enumerate(part.shown)
         ]
 
     @property

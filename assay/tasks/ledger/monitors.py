@@ -94,15 +94,15 @@ class WindowVerdict:
     def verdict(self) -> Verdict:
         """The verdict on the window: a segment or a question in breach is a breach; ok where every question
         is."""
-        if any(one.verdict == "breach" for one in self.segments):
+        if any(place.verdict == "breach" for place in self.segments):
             return "breach"
-        open_ = any(is_question(one) and one.verdict == "inconclusive" for one in self.segments)
+        open_ = any(is_question(place) and place.verdict == "inconclusive" for place in self.segments)
         return "inconclusive" if open_ else self.overall.verdict
 
     def of_question(self, question: str | None) -> PlaceVerdict | None:
         """The verdict on the whole pool by one of several questions; None: by the only one."""
         places = (self.overall, *filter(is_question, self.segments))
-        return next((one for one in places if one.question == question), None)
+        return next((place for place in places if place.question == question), None)
 
 
 def own_segment(place: PlaceVerdict) -> str | None:
@@ -114,27 +114,28 @@ def own_segment(place: PlaceVerdict) -> str | None:
 
 def verdict_by_question(verdict: WindowVerdict) -> list[WindowVerdict]:
     """Of several questions what is said of each, as if it were the only one; else the verdict itself."""
-    found = []
+    verdicts = []
     for pool in (verdict.overall, *filter(is_question, verdict.segments)):
         places = {
-            one.segment: own_segment(one) for one in (verdict.overall, *verdict.segments)
-            if one.question == pool.question
+            place.segment: own_segment(place) for place in (verdict.overall, *verdict.segments)
+            if place.question == pool.question
         }
-        found.append(replace(
+        verdicts.append(replace(
             verdict, measure=pool.measure or verdict.measure, overall=replace(pool, segment=None),
             segments=tuple(
-                replace(one, segment=places[one.segment]) for one in verdict.segments
-                if one.question == pool.question and one is not pool
+                replace(place, segment=places[place.segment]) for place in verdict.segments
+                if place.question == pool.question and place is not pool
             ),
             recent=tuple(
-                replace(one, segment=places[one.segment]) for one in verdict.recent if one.segment in places
+                replace(place, segment=places[place.segment]) for place in verdict.recent
+                if place.segment in places
             ),
             parts=verdict.parts if pool is verdict.overall else (),
             # a reading answers all: labels are bought for the question that needs most
             labels_to_decide=verdict.labels_to_decide if pool.verdict == "inconclusive"
             or pool.question is None else None,
         ))
-    return found
+    return verdicts
 
 
 def is_question(place: PlaceVerdict) -> bool:
@@ -162,10 +163,10 @@ def _by_window(
     keys: Iterable[str] | None,
 ) -> dict[str, list[_OfWindow]]:
     """Window -> its records of a kind, in the order of their keys."""
-    found: dict[str, list[_OfWindow]] = {}
-    for one in read_records(ledger, layout.monitor_windows(ledger.name), pattern, kind, keys):
-        found.setdefault(one.window, []).append(one)
-    return found
+    by_window: dict[str, list[_OfWindow]] = {}
+    for entry in read_records(ledger, layout.monitor_windows(ledger.name), pattern, kind, keys):
+        by_window.setdefault(entry.window, []).append(entry)
+    return by_window
 
 
 def signals_of(openings: Sequence[Opening]) -> tuple[Signal, ...]:
@@ -218,7 +219,7 @@ def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
     """The monitor and the window that an evaluation was opened for; None for one of its own."""
     for owner, window in layout.windows_of(evaluation):
         openings = read_openings(Ledger(store, owner), store.keys(layout.monitor_window(owner, window)))
-        if any(one.evaluation == evaluation for one in openings.get(window, ())):
+        if any(opening.evaluation == evaluation for opening in openings.get(window, ())):
             return owner.removeprefix(layout.MONITORS_PREFIX), window
     return None
 
@@ -237,12 +238,12 @@ def is_monitor(store: Store, name: str) -> bool:
 
 def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:
     """The last verdict on a place that was ok or breach; verdicts in the order they were given."""
-    found = None
+    last_place = None
     for verdict in verdicts:
         for place in (verdict.overall, *verdict.segments):
             if place.segment == segment and place.verdict != "inconclusive":
-                found = place
-    return found
+                last_place = place
+    return last_place
 
 
 def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
@@ -270,16 +271,16 @@ _GLANCE = re.compile(
 
 def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
     """What a list of many needs, out of the bytes: to check the whole record takes thirty times as long."""
-    found = _GLANCE.search(blob)
-    if found is None:
-        whole = record.decode(WindowVerdict, blob, key)
-        return VerdictGlance(whole.window, whole.verdict, whole.rests_on.bought)
+    match = _GLANCE.search(blob)
+    if match is None:
+        verdict = record.decode(WindowVerdict, blob, key)
+        return VerdictGlance(verdict.window, verdict.verdict, verdict.rests_on.bought)
     of_segments = blob[blob.rfind(b'"segments":'):]
     if b'"segment":"question=' in of_segments:
-        whole = record.decode(WindowVerdict, blob, key)
-        return VerdictGlance(whole.window, whole.verdict, whole.rests_on.bought)
-    called: Any = "breach" if b'"verdict":"breach"' in of_segments else found[1].decode()
-    return VerdictGlance(found[3].decode(), called, int(found[2]))
+        verdict = record.decode(WindowVerdict, blob, key)
+        return VerdictGlance(verdict.window, verdict.verdict, verdict.rests_on.bought)
+    called: Any = "breach" if b'"verdict":"breach"' in of_segments else match[1].decode()
+    return VerdictGlance(match[3].decode(), called, int(match[2]))
 
 
 # The labels of a month that openings have claimed.
@@ -419,11 +420,11 @@ def read_mutes(ledger: Ledger) -> list[Mute]:
 def mute_at(mutes: Sequence[Mute], moment: datetime) -> Mute | None:
     """The mute in force at a moment: the last one made by then, if its end has not come; None elsewhere.
     `mutes` are in the order in which they were made."""
-    last = next((mute for mute in reversed(mutes) if mute.at <= moment), None)
-    return last if last is not None and last.until is not None and moment < last.until else None
+    newest = next((mute for mute in reversed(mutes) if mute.at <= moment), None)
+    return newest if newest is not None and newest.until is not None and moment < newest.until else None
 
 
 def ended_mutes(mutes: Sequence[Mute], moment: datetime) -> list[Mute]:
     """The mutes that were in force before a moment, and are not any more."""
-    now = mute_at(mutes, moment)
-    return [mute for mute in mutes if mute.until is not None and mute.at <= moment and mute is not now]
+    active = mute_at(mutes, moment)
+    return [mute for mute in mutes if mute.until is not None and mute.at <= moment and mute is not active]

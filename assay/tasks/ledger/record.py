@@ -165,7 +165,7 @@ def to_parquet(
 
     from assay.tasks.arrow import column_from
 
-    types = dict.fromkeys(columns) if schema is None else {one.name: one.type for one in schema}
+    types = dict.fromkeys(columns) if schema is None else {column.name: column.type for column in schema}
     made = [column_from(columns[name], type) for name, type in types.items()]
     table = pa.Table.from_arrays(made, schema=schema, names=list(types) if schema is None else None)
     sink = BytesIO()
@@ -251,11 +251,11 @@ def _built(kind: Any, strict: bool) -> TypeAdapter[Any]:
 
 def _what_is_wrong(error: ValidationError) -> str:
     """The first thing that does not fit, with its place in the record."""
-    first, *more = error.errors(include_url=False)
-    place = ".".join(map(str, first["loc"]))
-    said = _IN_OUR_WORDS.get(first["type"]) or first["msg"][:1].lower() + first["msg"][1:]
-    others = f" (and {len(more)} more)" if more else ""
-    return f"{place}: {said}{others}" if place else f"{said}{others}"
+    problem, *remainder = error.errors(include_url=False)
+    place = ".".join(map(str, problem["loc"]))
+    message = _IN_OUR_WORDS.get(problem["type"]) or problem["msg"][:1].lower() + problem["msg"][1:]
+    suffix = f" (and {len(remainder)} more)" if remainder else ""
+    return f"{place}: {message}{suffix}" if place else f"{message}{suffix}"
 
 
 def _inside(value: Any) -> Any:
@@ -263,7 +263,7 @@ def _inside(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in fields(value)}
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 
 

@@ -72,10 +72,11 @@ def read_responses(ledger: Ledger) -> list[IncidentResponse]:
 
 def handling_of(responses: Sequence[IncidentResponse], incident: str, since: datetime | None) -> Handling:
     """How people stand to an incident; since: when it began, None for the beginning of time."""
-    found: dict[str, IncidentResponse] = {}
-    for one in responses:
-        if one.incident == incident and (since is None or one.at >= since):
-            found[one.action] = one
+    by_action: dict[str, IncidentResponse] = {}
+    for response in responses:
+        if response.incident == incident and (since is None or response.at >= since):
+            by_action[response.action] = response
     return Handling(
-        acknowledged=found.get("acknowledge"), assigned=found.get("assign"), snoozed=found.get("snooze"),
+        acknowledged=by_action.get("acknowledge"), assigned=by_action.get("assign"),
+        snoozed=by_action.get("snooze"),
     )

@@ -45,19 +45,19 @@ class Seal:
 
 
 @retried
-def seal_rounds(ledger: Ledger, last: int, extensions: Sequence[Extension]) -> None:
-    """Put the seals of the closed rounds up to `last` that have none yet.
+def seal_rounds(ledger: Ledger, last_round: int, extensions: Sequence[Extension]) -> None:
+    """Put the seals of the closed rounds up to `last_round` that have none yet.
 
-    extensions: all that the evaluation had before round `last`
+    extensions: all that the evaluation had before round `last_round`
 
     Raises DamagedRecord where spec or manifest were changed since the evaluation began.
     """
-    first = last + 1
-    while first > 1 and not ledger.exists(layout.seal(ledger.name, first - 1)):
-        first -= 1
-    if first == 1:
+    first_round = last_round + 1
+    while first_round > 1 and not ledger.exists(layout.seal(ledger.name, first_round - 1)):
+        first_round -= 1
+    if first_round == 1:
         refuse_changed(ledger, layout.spec(ledger.name), layout.manifest(ledger.name))
-    for number in range(first, last + 1):
+    for number in range(first_round, last_round + 1):
         answers = sorted(named_answers(ledger, number))
         write_pack(ledger, number, answers)
         covered = sealed_by_bytes(ledger.name, number, extensions)
@@ -82,7 +82,8 @@ def seal_ending(ledger: Ledger, rounds: int, extensions: Sequence[Extension] = (
         return
     seal_rounds(ledger, rounds, extensions)
     covered = sealed_at_the_end(ledger.name, rounds, len(extensions))
-    put_logged(ledger, key, seal_bytes(ledger.name, {one: layout.digest(ledger.get(one)) for one in covered}))
+    digests = {covered_key: layout.digest(ledger.get(covered_key)) for covered_key in covered}
+    put_logged(ledger, key, seal_bytes(ledger.name, digests))
 
 
 @retried
@@ -121,10 +122,10 @@ def sealed_by_bytes(evaluation: str, number: int, extensions: Sequence[Extension
         [layout.spec(evaluation), layout.manifest(evaluation)]
         if number == 1 else [layout.seal(evaluation, number - 1)]
     )
-    for one in extensions:
-        if one.rounds == number - 1:
-            ended = layout.final_seal_after(evaluation, one.number - 1)
-            before += [ended, layout.extension(evaluation, one.number)]
+    for extension in extensions:
+        if extension.rounds == number - 1:
+            ended = layout.final_seal_after(evaluation, extension.number - 1)
+            before += [ended, layout.extension(evaluation, extension.number)]
     of_round = (layout.plan, layout.design, layout.labels, layout.estimate, layout.pack)
     return before + [key(evaluation, number) for key in of_round]
 
@@ -181,19 +182,19 @@ STATES = Chain(record=layout.window_state, seal=layout.window_state_seal)
 VERSIONS = Chain(record=layout.monitor_version, seal=layout.monitor_version_seal, first=2)
 MUTES = Chain(record=layout.mute, seal=layout.mute_seal)
 CHAINS = (OPENINGS, STATES, VERSIONS, MUTES)
-def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, there: Collection[str]) -> list[str]:
-    """The keys that the seal of a verdict covers; there: the monitor's keys. Raises DamagedRecord."""
+def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, keys: Collection[str]) -> list[str]:
+    """The keys that the seal of a verdict covers; keys: the monitor's keys. Raises DamagedRecord."""
     name, number = ledger.name, verdict.number
     before = layout.spec(name) if number == 1 else layout.monitor_verdict_seal(name, number - 1)
     folder = layout.monitor_window(name, verdict.window)
     openings = [
-        get_record(ledger, key, Opening) for key in sorted(one for one in there if one.startswith(folder))
+        get_record(ledger, key, Opening) for key in sorted(key for key in keys if key.startswith(folder))
         if layout.monitor_opening.match(key) is not None
     ]
-    its = [one.number for one in openings if one.evaluation == verdict.rests_on.evaluation]
-    last = its[verdict.rests_on.follow_ups] if len(its) > verdict.rests_on.follow_ups else 1
+    its = [opening.number for opening in openings if opening.evaluation == verdict.rests_on.evaluation]
+    ordinal = its[verdict.rests_on.follow_ups] if len(its) > verdict.rests_on.follow_ups else 1
     version = [] if verdict.version < VERSIONS.first else [VERSIONS.seal(name, verdict.version)]
     return [
-        before, layout.monitor_verdict(name, number), OPENINGS.seal(name, verdict.window, last), *version,
+        before, layout.monitor_verdict(name, number), OPENINGS.seal(name, verdict.window, ordinal), *version,
         newest_seal(verdict.rests_on),
     ]

@@ -134,14 +134,14 @@ class _CountShard:
         sums, keys = CellSums.none(n_keys), list[Ints]()
         known_table = np.zeros((2, 2), np.int64)
         segments: dict[str, dict[str, Ints]] = {name: {} for name in self.segments}
-        for table, known in shard.tables(self.store.store, [*NUMBERS, *self.placing.columns, *self.segments]):
+        for table, label in shard.tables(self.store.store, [*NUMBERS, *self.placing.columns, *self.segments]):
             score, probability, prediction = (numbers_of(table.column(name)) for name in NUMBERS)
             key = keys_of(stratum_of(table), prediction)
-            if known is not None:
-                out = known >= 0
-                np.add.at(known_table, (prediction[out].astype(np.int64), known[out]), 1)
+            if label is not None:
+                out = label >= 0
+                np.add.at(known_table, (prediction[out].astype(np.int64), label[out]), 1)
                 key[out] = -1
-            within = slice(None) if known is None else ~out
+            within = slice(None) if label is None else ~out
             sums.add(key[within], score[within], probability[within])
             for name, so_far in segments.items():
                 add_segment(so_far, table, name, key, n_keys)
@@ -207,13 +207,13 @@ class _Sample:
 
     def __call__(self, shard: FrozenShard) -> Floats:
         """Their features (n, D)."""
-        found, before = [], 0
-        for table, known in shard.tables(self.store.store, self.features):
+        features, before = [], 0
+        for table, label in shard.tables(self.store.store, self.features):
             rows = np.stack([numbers_of(table.column(name)) for name in self.features], axis=1)
-            rows = rows if known is None else rows[known < 0]
-            found.append(rows[-before % self.step :: self.step])
+            rows = rows if label is None else rows[label < 0]
+            features.append(rows[-before % self.step :: self.step])
             before += len(rows)
-        return np.concatenate(found)
+        return np.concatenate(features)
 
 
 def _cells(
@@ -225,13 +225,13 @@ def _cells(
         segments=pool.segments,
     )
     total, by_shard, digests = CellSums.none(2 * placing.n_strata), [], []
-    known = np.zeros((2, 2), np.int64)
+    known_table = np.zeros((2, 2), np.int64)
     segments: dict[str, dict[str, Ints]] = {name: {} for name in work.segments}
     for counted in pool.map_over(work, pool.shards):
         total = total.plus(counted.sums)
         by_shard.append(counted.sums.size)
         digests.append(counted.piece)
-        known += counted.known
+        known_table += counted.known
         for name, of_value in counted.segments.items():
             for value, items in of_value.items():
                 segments[name][value] = segments[name].get(value, 0) + items
@@ -239,7 +239,7 @@ def _cells(
     partition = Partition(
         edges=np.empty(0) if edges is None else edges,
         cells=total.cells(max(n_slots, placing.n_strata), boundary=boundary, ordered=ordered),
-        known=None if pool.shards[0].known is None else known, by_segment=stacked(segments, occupied),
+        known=None if pool.shards[0].known is None else known_table, by_segment=stacked(segments, occupied),
     )
     counts = np.stack(by_shard, axis=1)[occupied]
     return partition, cell_rows(counts, digests, [shard.rows for shard in pool.shards])
@@ -249,8 +249,8 @@ def add_segment(so_far: dict[str, Ints], table: pa.Table, name: str, cell: Ints,
     """Add the rows of a table to the items (n_cells,) of each value of a segment; cell (n,): of each row."""
     codes = table.column(name).combine_chunks().dictionary_encode()
     values = codes.dictionary.to_pylist()
-    found = count_by_segment(cell, n_cells, numbers_of(codes.indices), len(values))
-    for value, row in zip(values, found, strict=True):
+    counts = count_by_segment(cell, n_cells, numbers_of(codes.indices), len(values))
+    for value, row in zip(values, counts, strict=True):
         so_far[value] = so_far.get(value, 0) + row
 
 

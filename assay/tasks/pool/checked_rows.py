@@ -56,14 +56,14 @@ class ColumnKinds:
         """One for each column that had a value, and the one that was refused."""
         return (*self._first.values(), *self._refused)
 
-    def add(self, found: ColumnKind) -> None:
+    def add(self, entry: ColumnKind) -> None:
         """Note what some rows hold. Raises BadInput where it differs from the rows before."""
-        first = self._first.setdefault(found.column, found)
-        if first.kind != found.kind:
-            self._refused.append(found)
+        prior = self._first.setdefault(entry.column, entry)
+        if prior.kind != entry.kind:
+            self._refused.append(entry)
             raise BadInput(
-                f"{self._paths[found.file]}: column {found.column!r} holds {found.kind} values from row "
-                f"{found.row + 1} on, but {first.kind} values before ({self._paths[first.file]}); write the "
+                f"{self._paths[entry.file]}: column {entry.column!r} holds {entry.kind} values from row "
+                f"{entry.row + 1} on, but {prior.kind} values before ({self._paths[prior.file]}); write the "
                 "column with one type throughout"
             )
 
@@ -103,25 +103,25 @@ class RowChecker:
 
         Raises BadInput naming file, column and the first bad rows.
         """
-        given = {name: batch.columns.column(i) for i, name in enumerate(self.columns)}
+        columns = {name: batch.columns.column(i) for i, name in enumerate(self.columns)}
         pool, n = self._pool, batch.columns.num_rows
-        ids = self._ids(batch, given[pool.id])
-        values = self._predictions.arrays(_Rows(self, batch, given))
-        segments = [self._short(batch, name, filled(self._text(batch, name, given)))
+        ids = self._ids(batch, columns[pool.id])
+        values = self._predictions.arrays(_Rows(self, batch, columns))
+        segments = [self._short(batch, name, filled(self._text(batch, name, columns)))
                     for name in pool.segments]
-        clusters = [self._named(batch, name, given[name], "have no cluster",
+        clusters = [self._named(batch, name, columns[name], "have no cluster",
                                 "an item that comes alone is a cluster of its own: give it a name")
                     for name in self._clusters]
-        weights = [column_of(self._weight(batch, name, given), pa.float64()) for name in self._weights]
-        weights += [column_of(self._rank(batch, name, given), pa.float64()) for name in self._ranks]
-        weights += [column_of(self._stratum(batch, name, given), pa.float64()) for name in self._strata]
+        weights = [column_of(self._weight(batch, name, columns), pa.float64()) for name in self._weights]
+        weights += [column_of(self._rank(batch, name, columns), pa.float64()) for name in self._ranks]
+        weights += [column_of(self._stratum(batch, name, columns), pa.float64()) for name in self._strata]
         if pool.contenders:
-            weights += [column_of(self._contenders(batch, pool.contenders, given), pa.float64())]
-        features = [self._short(batch, name, filled(self._text(batch, name, given)))
+            weights += [column_of(self._contenders(batch, pool.contenders, columns), pa.float64())]
+        features = [self._short(batch, name, filled(self._text(batch, name, columns)))
                     for name in self._features]
-        shown = [filled(self._text(batch, name, given)) for name in pool.display]
+        shown = [filled(self._text(batch, name, columns)) for name in pool.display]
         self._fits_the_desk(batch, shown)
-        first = len(self._predictions.fields)
+        n_fields = len(self._predictions.fields)
         typed = [
             column_of(column, type)
             for column, (_, type) in zip(
@@ -130,9 +130,9 @@ class RowChecker:
         ]
         arrays = [
             ids,
-            *typed[:first],
+            *typed[:n_fields],
             *segments,
-            *typed[first:],
+            *typed[n_fields:],
             *clusters,
             *weights,
             *features,
@@ -142,13 +142,13 @@ class RowChecker:
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _stratum(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+    def _stratum(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A number for each name, the same in every part and on every machine."""
-        text = self._named(batch, name, given[name], "have no stratum",
+        text = self._named(batch, name, columns[name], "have no stratum",
                            "say where these rows were drawn from")
         coded = text.dictionary_encode()
-        digests = [hashlib.sha256(one.encode()).digest() for one in coded.dictionary.to_pylist()]
-        numbers = np.array([int.from_bytes(one[:6], "big") for one in digests], np.float64)
+        digests = [hashlib.sha256(stratum.encode()).digest() for stratum in coded.dictionary.to_pylist()]
+        numbers = np.array([int.from_bytes(digest[:6], "big") for digest in digests], np.float64)
         return np.asarray(numbers[numbers_of(coded.indices)])
 
     def _ids(self, batch: SourceBatch, values: pa.Array) -> pa.StringArray:
@@ -183,29 +183,29 @@ class RowChecker:
             if wrong:
                 bad, what, remedy = wrong
                 self.refuse(batch, name, column, bad, what, remedy)
-        most = self._desk.most_shown_bytes
-        if most is None or not shown:
+        limit = self._desk.most_shown_bytes
+        if limit is None or not shown:
             return
         bytes_ = sum(lengths_of(column).astype(np.int64) for column in shown)
         large = np.zeros(len(shown[0]), bool)
-        for row in np.flatnonzero(bytes_ * _MOST_ESCAPED > most).tolist():
-            large[row] = len(json.dumps([column[row].as_py() for column in shown])) > most
+        for row in np.flatnonzero(bytes_ * _MOST_ESCAPED > limit).tolist():
+            large[row] = len(json.dumps([column[row].as_py() for column in shown])) > limit
         if not large.any():
             return
         longest = max(range(len(shown)), key=lambda i: pc.max(pc.binary_length(shown[i])).as_py())
         self.refuse(
             batch, self._pool.display[longest], shown[longest], large,
             f"are too large for desk.kind {self._desk.kind}: all fields of an item that people see may have "
-            f"{most:,} bytes",
+            f"{limit:,} bytes",
             "show a shorter text, or the address of a picture instead of the picture itself",
         )
 
-    def numbers(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+    def numbers(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A column (n,) of n finite numbers. Raises BadInput, which lists the rows, where values are no
         numbers, not finite, or so large that they stand for a missing one."""
-        values = given[name]
-        found = self._one_kind(batch, name, values)
-        if found in ("boolean", "other"):
+        values = columns[name]
+        value_kind = self._one_kind(batch, name, values)
+        if value_kind in ("boolean", "other"):
             raise BadInput(
                 f"{self._paths[batch.file]}: column {name!r} holds {values.type} values, not numbers; "
                 "name another column, or convert it"
@@ -219,50 +219,50 @@ class RowChecker:
                         "such a number stands for a missing score: drop these rows, or give them a real one")
         return numbers
 
-    def _weight(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+    def _weight(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A column (n,) of weights, 0 or more. Raises BadInput."""
-        found = self.numbers(batch, name, given)
-        self.refuse(batch, name, given[name], found < 0, "are below 0",
+        weights = self.numbers(batch, name, columns)
+        self.refuse(batch, name, columns[name], weights < 0, "are below 0",
                     "a weight says what an item counts for: 0 or more; correct these rows, or drop them")
-        return found
+        return weights
 
-    def _rank(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+    def _rank(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A column (n,) of whole numbers from 1 on. Raises BadInput."""
-        found = self.numbers(batch, name, given)
-        self.refuse(batch, name, given[name], (found < 1) | (found != np.floor(found)), "are no ranks",
+        ranks = self.numbers(batch, name, columns)
+        self.refuse(batch, name, columns[name], (ranks < 1) | (ranks != np.floor(ranks)), "are no ranks",
                     "a rank is 1 for the first document of a query, then 2, 3 and so on; correct these rows")
-        return found
+        return ranks
 
     def _contenders(
-        self, batch: SourceBatch, contenders: Contenders, given: dict[str, pa.Array]
+        self, batch: SourceBatch, contenders: Contenders, columns: dict[str, pa.Array]
     ) -> Floats:
         """(n,) codes of the systems that rows are of. Raises BadInput."""
         sides: list[Ints] = []
         for name in contenders.columns:
-            text = self._named(batch, name, given[name], "name no system", "say whose answer it is")
+            text = self._named(batch, name, columns[name], "name no system", "say whose answer it is")
             number = pc.index_in(text, value_set=pa.array(contenders.names))
             unknown = np.asarray(number.is_null())
-            some = ", ".join(map(repr, contenders.names[:5])) + (", ..." if len(contenders.names) > 5 else "")
-            self.refuse(batch, name, text, unknown, f"are none of the contenders ({some})",
+            head = ", ".join(map(repr, contenders.names[:5])) + (", ..." if len(contenders.names) > 5 else "")
+            self.refuse(batch, name, text, unknown, f"are none of the contenders ({head})",
                         "name it under pool.contenders, or drop these rows")
             sides.append(np.asarray(number.to_numpy(zero_copy_only=False), np.int64))
         if len(sides) > 1:
             name = contenders.columns[1]
-            self.refuse(batch, name, given[name], np.asarray(sides[0] == sides[1]),
+            self.refuse(batch, name, columns[name], np.asarray(sides[0] == sides[1]),
                         "compare a system with itself", "drop these rows")
         return code_of(*sides)
 
     def codes(
-        self, batch: SourceBatch, name: str, given: dict[str, pa.Array], spelled: Predictions | None = None
+        self, batch: SourceBatch, name: str, columns: dict[str, pa.Array], spelled: Predictions | None = None
     ) -> Array:
         """A column (n,) of class names or tags as codes; spelled: as these predictions have them, the pool's
         own unless said. Raises BadInput."""
         predictions = spelled or self._predictions
-        values = given[name]
+        values = columns[name]
         self._one_kind(batch, name, values)
         # few distinct values: each is made a text, and looked up, once
         encodable = not (pa.types.is_nested(values.type) or pa.types.is_null(values.type))
-        encoded = (values if encodable else self._text(batch, name, given)).dictionary_encode()
+        encoded = (values if encodable else self._text(batch, name, columns)).dictionary_encode()
         texts = self._text(batch, name, {name: encoded.dictionary}).to_pylist()
         of_missing = predictions.missing_code
         codes = np.array([
@@ -273,30 +273,30 @@ class RowChecker:
         result: Array = codes[numbers_of(indices)]
         result[missing] = of_missing
         if (result < 0).any():
-            text = self._text(batch, name, given)
+            text = self._text(batch, name, columns)
             self.refuse(batch, name, text, result < 0, *predictions.no_class)
         return result
 
-    def gaps(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Bools:
+    def gaps(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Bools:
         """(n,) where a column has no value: nothing, blank, or a word for it such as n/a."""
-        values = given[name]
+        values = columns[name]
         if pa.types.is_nested(values.type):
             return missing_of(values)
         no_number = np.isnan(numbers_of(values.fill_null(0))) if pa.types.is_floating(values.type) else False
-        return np.asarray(numbers_of(without_value(self._text(batch, name, given))) | no_number, np.bool_)
+        return np.asarray(numbers_of(without_value(self._text(batch, name, columns))) | no_number, np.bool_)
 
-    def _text(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> pa.StringArray:
+    def _text(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> pa.StringArray:
         try:
-            return as_text(given[name])
+            return as_text(columns[name])
         except BadInput as error:
             raise BadInput(f"{self._paths[batch.file]}: column {name!r} {error}") from None
 
     def _one_kind(self, batch: SourceBatch, name: str, values: pa.Array) -> Kind:
         """The kind of a column's values. Raises BadInput where it differs from the rows before."""
-        found = kind(values.type)
-        if found != "nothing":
-            self.kinds.add(ColumnKind(column=name, kind=found, file=batch.file, row=batch.first_row))
-        return found
+        value_kind = kind(values.type)
+        if value_kind != "nothing":
+            self.kinds.add(ColumnKind(column=name, kind=value_kind, file=batch.file, row=batch.first_row))
+        return value_kind
 
     def refuse(
         self, batch: SourceBatch, name: str, values: pa.Array, bad: Bools, what: str, remedy: str
@@ -309,9 +309,9 @@ class RowChecker:
             f"row {batch.first_row + place + 1}: {_said(values[place].as_py())}"
             for place in places[:MOST_LISTED].tolist()
         ]
-        more = f" and {len(places) - len(listed)} more at least" if len(places) > len(listed) else ""
+        tail = f" and {len(places) - len(listed)} more at least" if len(places) > len(listed) else ""
         raise BadInput(
-            f"{self._paths[batch.file]}: column {name!r}: values {what}: {'; '.join(listed)}{more}; {remedy}"
+            f"{self._paths[batch.file]}: column {name!r}: values {what}: {'; '.join(listed)}{tail}; {remedy}"
         )
 
 

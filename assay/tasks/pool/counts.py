@@ -59,18 +59,18 @@ class _CountParts:
         """Raises DamagedRecord naming the first part that has changed."""
         predictions = prediction_kind(self.spec)
         values: list[str] = []
-        found: list[PredictionCounts] = []
+        tallies: list[PredictionCounts] = []
         segments: dict[str, Counter[str]] = {name: Counter() for name in self.segments}
-        for i, (key, said) in enumerate(zip(parts.keys, parts.said, strict=True)):
+        for i, (key, part) in enumerate(zip(parts.keys, parts.said, strict=True)):
             table = read_part(self.store.store, key)
-            seen = shown_keys(self.evaluation, parts.first + i, said)
-            shown = digests_of_shown(self.store.store, seen, self.spec.pool.display)
-            values.append(checked_digest(table, shown, key, said))
-            found.append(predictions.counts(table))
+            keys = shown_keys(self.evaluation, parts.first + i, part)
+            shown = digests_of_shown(self.store.store, keys, self.spec.pool.display)
+            values.append(checked_digest(table, shown, key, part))
+            tallies.append(predictions.counts(table))
             for name, counts in segments.items():
                 counts.update(value_counts(table.column(name)))
         return _Counted(
-            values=tuple(values), predictions=reduce(PredictionCounts.plus, found), segments=segments
+            values=tuple(values), predictions=reduce(PredictionCounts.plus, tallies), segments=segments
         )
 
 
@@ -78,26 +78,26 @@ def counts_of_frozen(
     spec: Spec, store: Store, manifest: Manifest, map_over: MapOver = one_after_the_other
 ) -> FrozenCounts:
     """Read every part; map_over: who reads them. Raises DamagedRecord naming a part that has changed."""
-    pieces, first = [], 0
+    pieces, start = [], 0
     for shard in shards_of(manifest.part_keys, [part.rows for part in manifest.parts]):
-        said = manifest.parts[first : first + len(shard.part_keys)]
-        pieces.append(_Parts(number=shard.number, first=first, keys=shard.part_keys, said=said))
-        first += len(said)
+        parts = manifest.parts[start : start + len(shard.part_keys)]
+        pieces.append(_Parts(number=shard.number, first=start, keys=shard.part_keys, said=parts))
+        start += len(parts)
     work = _CountParts(
         spec=spec, store=Travelling(store), evaluation=manifest.evaluation,
         segments=tuple(manifest.segment_names),
     )
     values: list[str] = []
-    found: list[PredictionCounts] = []
+    tallies: list[PredictionCounts] = []
     segments: dict[str, Counter[str]] = {name: Counter() for name in manifest.segment_names}
     for counted in map_over(work, pieces):
         values += counted.values
-        found.append(counted.predictions)
+        tallies.append(counted.predictions)
         for name, counts in counted.segments.items():
             segments[name].update(counts)
-    whole = reduce(PredictionCounts.plus, found)
+    total = reduce(PredictionCounts.plus, tallies)
     return FrozenCounts(
         digest=pool_digest(values), rows=sum(part.rows for part in manifest.parts),
         segments={name: dict(counts) for name, counts in segments.items()},
-        predicted=whole.predicted, score_range=whole.score_range, differing=whole.differing,
+        predicted=total.predicted, score_range=total.score_range, differing=total.differing,
     )

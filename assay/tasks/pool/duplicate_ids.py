@@ -43,10 +43,10 @@ def id_hashes(ids: pa.StringArray | pa.ChunkedArray) -> Ints:
     hashes = length.astype(np.uint64) * _STEP
     words: _Words = np.ndarray(len(text) - _WORD + 1, np.dtype("<u8"), text, strides=(1,))    # at each byte
     shortest, longest = (int(bound) for bound in (length.min(initial=1 << 31), length.max(initial=0)))
-    whole = min(shortest, longest) // _WORD * _WORD     # bytes of the words that all texts have
-    for done in range(0, whole, _WORD):
+    common_bytes = min(shortest, longest) // _WORD * _WORD     # bytes of the words that all texts have
+    for done in range(0, common_bytes, _WORD):
         hashes = _mixed((hashes ^ words[start + done]) + _STEP)
-    for done in range(whole, longest, _WORD):
+    for done in range(common_bytes, longest, _WORD):
         rows = slice(None) if done < shortest else np.flatnonzero(length > done)
         word = _cut(words[start[rows] + done], length[rows] - done)
         hashes[rows] = _mixed((hashes[rows] ^ word) + _STEP)
@@ -65,12 +65,12 @@ def _bytes(ids: pa.StringArray) -> tuple[Ints, Ints, npt.NDArray[np.uint8]]:
     return ends[:-1] - ends[0], np.diff(ends), text
 
 
-def _cut(word: _Words, left: Ints) -> _Words:
+def _cut(word: _Words, length: Ints) -> _Words:
     """The words without the bytes that belong to the next text."""
-    short = left < _WORD
+    short = length < _WORD
     if not short.any():
         return word
-    bits = np.uint64(8) * np.minimum(left, _WORD - 1).astype(np.uint64)
+    bits = np.uint64(8) * np.minimum(length, _WORD - 1).astype(np.uint64)
     return np.where(short, word & ((np.uint64(1) << bits) - np.uint64(1)), word)
 
 
@@ -138,30 +138,30 @@ class _Suspects:
         repeated = _repeated(hashes)
         if len(repeated) <= _SUSPECTS_AT_ONCE:
             return repeated
-        found: Ints = np.empty(0, np.int64)
+        suspects: Ints = np.empty(0, np.int64)
         for piece in pieces:
-            found = np.union1d(found, piece[_among(piece, repeated)])
-            if len(found) >= _SUSPECTS_AT_ONCE:
+            suspects = np.union1d(suspects, piece[_among(piece, repeated)])
+            if len(suspects) >= _SUSPECTS_AT_ONCE:
                 break
-        return found
+        return suspects
 
     def _piece(self, key: str, sizes: tuple[int, ...], start: int, end: int) -> Ints:
-        before, wanted = sum(sizes[:start]), sum(sizes[start:end])
-        return np.frombuffer(self.scratch.store.get_range(key, 8 * before, 8 * wanted), "<i8")
+        before, count = sum(sizes[:start]), sum(sizes[start:end])
+        return np.frombuffer(self.scratch.store.get_range(key, 8 * before, 8 * count), "<i8")
 
 
 def suspected(
-    scratch: Travelling, kept: Sequence[tuple[str, tuple[int, ...]]], map_over: MapOver
+    scratch: Travelling, pieces: Sequence[tuple[str, tuple[int, ...]]], map_over: MapOver
 ) -> Ints:
     """Hashes that occur more than once over all shards, sorted; where many do, those that come up first.
 
-    kept: of each sorted run of hashes, in the order of the shards, its key and how many are in each bucket.
+    pieces: of each sorted run of hashes, in the order of the shards, its key and how many are in each bucket.
     """
-    if not kept:
+    if not pieces:
         return np.empty(0, np.int64)
-    runs = _runs(np.sum([sizes for _, sizes in kept], axis=0))
-    found: Ints = np.unique(np.concatenate(list(map_over(_Suspects(scratch, kept), runs))))
-    return found
+    runs = _runs(np.sum([sizes for _, sizes in pieces], axis=0))
+    suspects: Ints = np.unique(np.concatenate(list(map_over(_Suspects(scratch, pieces), runs))))
+    return suspects
 
 
 def _runs(sizes: Ints) -> list[tuple[int, int]]:
@@ -176,45 +176,45 @@ def _runs(sizes: Ints) -> list[tuple[int, int]]:
 
 
 def first_duplicates(
-    suspects: Ints, again: Callable[[], Iterable[pa.StringArray]]
+    suspects: Ints, reader: Callable[[], Iterable[pa.StringArray]]
 ) -> Iterator[tuple[str, list[int]]]:
     """Ids that occur more than once, by first occurrence, each with its first rows.
 
-    suspects (k,) hashes, sorted; `again` reads all ids once more, from the start, and is called a few times.
+    suspects (k,) hashes, sorted; `reader` reads all ids once more, from the start, and is called a few times.
     """
     while len(suspects):
-        some = _first_of(suspects, again())
+        candidates = _first_of(suspects, reader())
         rows: defaultdict[str, list[int]] = defaultdict(list)
-        first = 0
-        for ids in again():
-            for place in np.flatnonzero(_among(id_hashes(ids), some)).tolist():
-                here = rows[ids[place].as_py()]
-                if len(here) < MOST_LISTED:
-                    here.append(first + place)
-            first += len(ids)
-        repeated = sorted((where, name) for name, where in rows.items() if len(where) > 1)
-        yield from ((name, where) for where, name in repeated)
+        start = 0
+        for ids in reader():
+            for place in np.flatnonzero(_among(id_hashes(ids), candidates)).tolist():
+                id_places = rows[ids[place].as_py()]
+                if len(id_places) < MOST_LISTED:
+                    id_places.append(start + place)
+            start += len(ids)
+        repeated = sorted((places, name) for name, places in rows.items() if len(places) > 1)
+        yield from ((name, places) for places, name in repeated)
         if repeated:
             return
-        suspects = np.setdiff1d(suspects, some, assume_unique=True)
+        suspects = np.setdiff1d(suspects, candidates, assume_unique=True)
 
 
 def _first_of(suspects: Ints, all_ids: Iterable[pa.StringArray]) -> Ints:
     """Of the suspects, those that come up first, sorted."""
-    found: dict[int, None] = {}
+    matches: dict[int, None] = {}
     for ids in all_ids:
         hashes = id_hashes(ids)
-        found |= dict.fromkeys(hashes[_among(hashes, suspects)].tolist())
-        if len(found) >= _SUSPECTS_AT_ONCE:
+        matches |= dict.fromkeys(hashes[_among(hashes, suspects)].tolist())
+        if len(matches) >= _SUSPECTS_AT_ONCE:
             break
-    return np.sort(np.array(list(found)[:_SUSPECTS_AT_ONCE], np.int64))
+    return np.sort(np.array(list(matches)[:_SUSPECTS_AT_ONCE], np.int64))
 
 
 def _repeated(hashes: Ints) -> Ints:
     """Of hashes in some order, equal ones beside each other, those that occur more than once, sorted."""
     later: Ints = hashes[1:]
-    found: Ints = np.unique(later[later == hashes[:-1]])
-    return found
+    repeats: Ints = np.unique(later[later == hashes[:-1]])
+    return repeats
 
 
 def _among(hashes: Ints, suspects: Ints) -> Bools:

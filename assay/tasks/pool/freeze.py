@@ -67,8 +67,8 @@ def freeze_pool(
     except KeyMissing:
         pass
     source = open_source(spec.pool.source, spec.pool.id)
-    for said in source.dialects():
-        _log.warning("%s", said)
+    for warning in source.dialects():
+        _log.warning("%s", warning)
     try:
         frozen = FrozenRows(spec, store, source, map_over, progress)
         frozen.check()
@@ -95,7 +95,7 @@ def _manifest(
     """Of rows that are in the ledger; puts what else it names. Raises BadInput."""
     counts = frozen.counts
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
-    known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
+    labels = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
     return Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
@@ -108,7 +108,7 @@ def _manifest(
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
         partition=cut_pool(
-            spec, store, shards_of(frozen.part_keys, [part.rows for part in frozen.parts]), known, map_over,
+            spec, store, shards_of(frozen.part_keys, [part.rows for part in frozen.parts]), labels, map_over,
             frozen.score_runs, counts.predicted,
         ),
         inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),

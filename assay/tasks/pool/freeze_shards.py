@@ -81,11 +81,11 @@ class Basis:
     def of(spec: Spec, source: Source) -> "Basis":
         """What a freeze of this source rests on: the evaluation's name and a digest of the spec, the
         versions of the code, and the path, size and version of every file as it was listed."""
-        said: Mapping[str, Any] = {
+        content: Mapping[str, Any] = {
             "spec": spec.to_json(), "versions": versions(), "part rows": PART_ROWS,
             "files": [[file.path, file.size, file.version] for file in source.files],
         }
-        return Basis(evaluation=spec.name, digest=hashlib.sha256(record.to_json(said)).hexdigest())
+        return Basis(evaluation=spec.name, digest=hashlib.sha256(record.to_json(content)).hexdigest())
 
     def receipt_key(self, shard: Shard) -> str:
         """The key in the store under which the receipt of a shard is kept until the pool is committed."""
@@ -102,8 +102,8 @@ class Basis:
         return layout.freezing_scores(self.evaluation, shard.number, self._of(shard))
 
     def _of(self, shard: Shard) -> str:
-        where = [[one.file, one.first, one.rows] for one in shard.slices]
-        return hashlib.sha256(record.to_json([self.digest, shard.first_part, where])).hexdigest()
+        slices = [[piece.file, piece.first, piece.rows] for piece in shard.slices]
+        return hashlib.sha256(record.to_json([self.digest, shard.first_part, slices])).hexdigest()
 
 
 def kept_receipt(
@@ -219,28 +219,28 @@ class FreezeShard:
     def __call__(self, shard: Shard) -> Receipt:
         """What it comes to, or what is wrong with its rows. Raises StoreError when the ledger fails."""
         scratch = self.scratch.store
-        kept = kept_receipt(self.store.store, scratch, self.basis, shard, self.ranked is not None)
-        if kept is not None:
-            return kept
-        one = _Pass(self, shard)
+        old_receipt = kept_receipt(self.store.store, scratch, self.basis, shard, self.ranked is not None)
+        if old_receipt is not None:
+            return old_receipt
+        pass_ = _Pass(self, shard)
         ids: list[tuple[int, ...]] = []
         try:
-            for rows in one.run():
+            for rows in pass_.run():
                 self.progress.reached(shard.number, rows)
-                if one.seen.rows >= RUN:
-                    ids.append(self._kept(shard, len(ids), one.seen))
+                if pass_.seen.rows >= RUN:
+                    ids.append(self._kept(shard, len(ids), pass_.seen))
         except BadInput as error:
-            return one.receipt(str(error))
-        ids.append(self._kept(shard, len(ids), one.seen))
-        receipt = one.receipt(None, tuple(ids))
+            return pass_.receipt(str(error))
+        ids.append(self._kept(shard, len(ids), pass_.seen))
+        receipt = pass_.receipt(None, tuple(ids))
         if self.ranked:
-            scratch.put(self.basis.scores_key(shard), one.scores.run())
+            scratch.put(self.basis.scores_key(shard), pass_.scores.run())
         scratch.put(self.basis.receipt_key(shard), record.encode(receipt))
         return receipt
 
-    def _kept(self, shard: Shard, run: int, seen: SeenIds) -> tuple[int, ...]:
+    def _kept(self, shard: Shard, run: int, ids: SeenIds) -> tuple[int, ...]:
         """Keep the hashes seen so far as a run of the shard, and tell how many are in each bucket."""
-        hashes = seen.sorted()
+        hashes = ids.sorted()
         self.scratch.store.put(self.basis.ids_keys(shard, run + 1)[run], hashes.astype("<i8").tobytes())
         return buckets(hashes)
 
@@ -252,7 +252,7 @@ class _Pass:
         self.seen, self.scores = SeenIds(), SeenScores(work.ranked)
         self._work, self._shard, self._pool = work, shard, work.spec.pool
         self._checker = RowChecker(work.spec, [file.path for file in work.source.files])
-        self._rows_of_file: dict[int, int] = {one.file: 0 for one in shard.slices}
+        self._rows_of_file: dict[int, int] = {piece.file: 0 for piece in shard.slices}
         self._begun = 0                       # parts that were handed to the thread
         self._writing = deque[Future[Any]]()  # what it has not finished, in order
         self._parts: list[FrozenPart] = []
@@ -289,11 +289,11 @@ class _Pass:
             counts=self._counts, buckets=ids, refused=refused,
         )
 
-    def _later(self, work: Callable[..., Result], *given: Any) -> Future[Result]:
+    def _later(self, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Have it done by the thread, after what it has to do already; waits where that is much."""
         while len(self._writing) >= _AHEAD:
             self._writing.popleft().result()
-        future = self._beside.submit(work, *given)
+        future = self._beside.submit(work, *arguments)
         self._writing.append(future)
         return future
 
@@ -315,10 +315,10 @@ class _Pass:
         blob = part_bytes(part.rows)
         digest = layout.digest(blob)
         self._put(layout.pool_part(self._work.spec.name, self._shard.first_part + number, digest), blob)
-        whole, told = part_digests(part.rows, part.shown)
+        full_digest, value_digest = part_digests(part.rows, part.shown)
         shown = tuple(ShownFile(file=file.result(), rows=rows) for file, rows in part.files)
-        self._parts.append(FrozenPart(file=digest, rows=part.rows.num_rows, digest=whole, shown=shown))
-        self._values.append(told)
+        self._parts.append(FrozenPart(file=digest, rows=part.rows.num_rows, digest=full_digest, shown=shown))
+        self._values.append(value_digest)
 
     def _count(self, table: pa.Table) -> None:
         self.seen.add(table.column("item_id"))
@@ -370,15 +370,15 @@ class FrozenRows:
         fit = len(shards) > 1 and max(shard.rows for shard in shards) <= RUN      # in memory, each
         self._ranked = prediction_kind(spec).ranked if fit else None
         self.score_runs: list[StoredRun] = []    # in the order of the shards; none where they are not kept
-        told = Progress(progress)
+        meter = Progress(progress)
         work = FreezeShard(
             spec=spec, source=source, store=Travelling(store), scratch=self._scratch, basis=self._basis,
-            progress=told, ranked=self._ranked,
+            progress=meter, ranked=self._ranked,
         )
         with stopping(self.map_over(work, shards)) as receipts:
             for shard, receipt in zip(shards, receipts, strict=True):
                 self._add(shard, receipt)
-                told.reached(shard.number, receipt.rows)
+                meter.reached(shard.number, receipt.rows)
 
     @property
     def rows(self) -> int:
@@ -389,10 +389,10 @@ class FrozenRows:
     def counts(self) -> PredictionCounts:
         """What the predictions of all rows add up to, over all shards: rows by predicted class, the range of
         scores, and how often systems differ."""
-        first, *others = self._counts
-        for one in others:
-            first = first.plus(one)
-        return first
+        total, *other_counts = self._counts
+        for counts in other_counts:
+            total = total.plus(counts)
+        return total
 
     def check(self) -> None:
         """Check what can only be checked over all rows. Raises BadInput for a pool without rows, for an id
@@ -453,5 +453,5 @@ class FrozenRows:
 
     def _place(self, row: int) -> str:
         part, place = divmod(row, PART_ROWS)
-        [found] = read_part_rows(self._store, self.part_keys[part], [place]).to_pylist()
-        return f"{self._source.files[found['source_file']].path} row {found['source_row'] + 1}"
+        [origin] = read_part_rows(self._store, self.part_keys[part], [place]).to_pylist()
+        return f"{self._source.files[origin['source_file']].path} row {origin['source_row'] + 1}"

@@ -79,15 +79,15 @@ def part_bytes(table: pa.Table, group_rows: int | None = None) -> bytes:
     """The bytes of a part: the same for the same rows; group_rows: of a record batch, if not GROUP_ROWS."""
     group = group_rows or GROUP_ROWS
     rows = table.combine_chunks().to_batches()[0]
-    said = {"columns": rows.schema.names, "source": _runs(rows), "group_rows": group}
+    header = {"columns": rows.schema.names, "source": _runs(rows), "group_rows": group}
     fields = [field for field in rows.schema if field.name not in PROVENANCE]
-    schema = pa.schema(fields, {name: json.dumps(value) for name, value in said.items()})
-    kept = pa.RecordBatch.from_arrays([_alone(rows.column(field.name)) for field in fields], schema=schema)
+    schema = pa.schema(fields, {name: json.dumps(value) for name, value in header.items()})
+    batch = pa.RecordBatch.from_arrays([_alone(rows.column(field.name)) for field in fields], schema=schema)
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with pa.ipc.new_file(sink, schema, options=options) as out:
-        for first in range(0, len(kept), group):
-            out.write_batch(kept.slice(first, group))
+        for start in range(0, len(batch), group):
+            out.write_batch(batch.slice(start, group))
     written: bytes = sink.getvalue().to_pybytes()
     return written
 
@@ -121,10 +121,10 @@ class _Part:
     def __init__(self, stream: BinaryIO, columns: Sequence[str] | None) -> None:
         file = pa.ipc.open_file(stream)
         metadata = file.schema.metadata
-        said: dict[str, Any] = {name.decode(): json.loads(text) for name, text in metadata.items()}
-        names = list(said["columns"] if columns is None else columns)
-        self._source = np.array(said["source"], np.int64).reshape(-1, len(PROVENANCE) + 1)
-        self.group_rows = int(said["group_rows"])
+        header: dict[str, Any] = {name.decode(): json.loads(text) for name, text in metadata.items()}
+        names = list(header["columns"] if columns is None else columns)
+        self._source = np.array(header["source"], np.int64).reshape(-1, len(PROVENANCE) + 1)
+        self.group_rows = int(header["group_rows"])
         if self.group_rows < 1:
             raise ValueError("its groups have no rows")
         self._kept = [name for name in names if name not in PROVENANCE]
@@ -147,12 +147,12 @@ class _Part:
             read.append(self._table(rows, group * self.group_rows))
         return pa.concat_tables(read) if read else pa.table({})
 
-    def _table(self, rows: pa.Table, first: int) -> pa.Table:
+    def _table(self, rows: pa.Table, first_row: int) -> pa.Table:
         rows.validate(full=True)     # a changed offset may point anywhere
-        found = {name: rows.column(name) for name in self._kept}
+        columns = {name: rows.column(name) for name in self._kept}
         if len(self._kept) < len(self._names):
-            found |= zip(PROVENANCE, _places(self._source, first, len(rows)), strict=True)
-        return pa.Table.from_arrays([found[name] for name in self._names], names=self._names)
+            columns |= zip(PROVENANCE, _places(self._source, first_row, len(rows)), strict=True)
+        return pa.Table.from_arrays([columns[name] for name in self._names], names=self._names)
 
 
 def _alone(column: pa.Array) -> pa.Array:
@@ -168,20 +168,20 @@ def _runs(rows: pa.RecordBatch) -> list[list[int]]:
     new = np.flatnonzero((np.diff(file) != 0) | (np.diff(row) != 1)) + 1
     starts = np.concatenate([[0], new])
     runs = np.stack([file[starts], row[starts], np.diff([*starts, len(file)])], axis=1)
-    found: list[list[int]] = runs.tolist()
-    return found
+    result: list[list[int]] = runs.tolist()
+    return result
 
 
-def _places(source: Ints, first: int, rows: int) -> tuple[pa.Array, pa.Array]:
+def _places(source: Ints, first_row: int, rows: int) -> tuple[pa.Array, pa.Array]:
     """File and row of some rows that follow each other, the first of them and how many; source: as _runs."""
     file, row, length = source.T
     ends = np.cumsum(length)
-    low, high = (np.clip(bound, first, first + rows) for bound in (ends - length, ends))
-    here = high - low                # of each run, how many of these rows
+    low, high = (np.clip(bound, first_row, first_row + rows) for bound in (ends - length, ends))
+    counts = high - low                # of each run, how many of these rows
     begins = row + low - (ends - length)
-    within = np.arange(rows) - np.repeat(np.cumsum(here) - here, here)
-    rows_of_files = np.repeat(begins, here) + within
-    return column_of(np.repeat(file, here), pa.int32()), column_of(rows_of_files, pa.int64())
+    within = np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows_of_files = np.repeat(begins, counts) + within
+    return column_of(np.repeat(file, counts), pa.int32()), column_of(rows_of_files, pa.int64())
 
 
 @contextmanager
@@ -227,44 +227,44 @@ class FrozenRow:
 
 def predictions_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """What is predicted of these items, (n,) codes; None where nothing is."""
-    given = [row.prediction for row in rows if row.prediction is not None]
-    return np.array(given, np.float64) if given else None
+    codes = [row.prediction for row in rows if row.prediction is not None]
+    return np.array(codes, np.float64) if codes else None
 
 
 def probabilities_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, K) what the pool gives each class or tag; None where it gives none."""
-    given = [row.probabilities for row in rows if row.probabilities is not None]
-    return np.array(given, np.float64) if given else None
+    probabilities = [row.probabilities for row in rows if row.probabilities is not None]
+    return np.array(probabilities, np.float64) if probabilities else None
 
 
 def predictions_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, S) what each of the systems compared predicts; None where none are."""
-    given = [row.predictions for row in rows if row.predictions is not None]
-    return np.array(given, np.float64) if given else None
+    codes = [row.predictions for row in rows if row.predictions is not None]
+    return np.array(codes, np.float64) if codes else None
 
 
 def probabilities_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, S·K) what each of the systems compared gives each class; None where no measure needs it."""
-    given = [row.by_system for row in rows if row.by_system is not None]
-    return np.array(given, np.float64) if given else None
+    probabilities = [row.by_system for row in rows if row.by_system is not None]
+    return np.array(probabilities, np.float64) if probabilities else None
 
 
 def judges_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, J) what judges say of these items, as codes; None where there is no judge."""
-    given = [row.judges for row in rows if row.judges is not None]
-    return np.array(given, np.float64) if given else None
+    codes = [row.judges for row in rows if row.judges is not None]
+    return np.array(codes, np.float64) if codes else None
 
 
 def beside_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, X) covariates and the spread of these items; None where there are none."""
-    given = [row.beside for row in rows if row.beside is not None]
-    return np.array(given, np.float64) if given else None
+    values = [row.beside for row in rows if row.beside is not None]
+    return np.array(values, np.float64) if values else None
 
 
 def scores_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) the scores of items that have probabilities of classes beside; None where there are none."""
-    given = [row.score for row in rows if row.probabilities is not None and not isnan(row.score)]
-    return np.array(given, np.float64) if given else None
+    scores = [row.score for row in rows if row.probabilities is not None and not isnan(row.score)]
+    return np.array(scores, np.float64) if scores else None
 
 
 def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
@@ -288,32 +288,32 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
 
 def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
     """What each item comes together with others in; None where the pool has no clusters."""
-    given = [row.cluster for row in rows if row.cluster is not None]
-    return given or None
+    clusters = [row.cluster for row in rows if row.cluster is not None]
+    return clusters or None
 
 
 def weights_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) what each item counts for; None where all count alike."""
-    given = [row.weight for row in rows if row.weight is not None]
-    return np.array(given, np.float64) if given else None
+    weights = [row.weight for row in rows if row.weight is not None]
+    return np.array(weights, np.float64) if weights else None
 
 
 def strata_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) the number of the stratum each item was drawn from; None where the pool does not say."""
-    given = [row.stratum for row in rows if row.stratum is not None]
-    return np.array(given, np.float64) if given else None
+    strata = [row.stratum for row in rows if row.stratum is not None]
+    return np.array(strata, np.float64) if strata else None
 
 
 def ranks_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) where each document stands in its query; None where the pool does not say."""
-    given = [row.rank for row in rows if row.rank is not None]
-    return np.array(given, np.float64) if given else None
+    ranks = [row.rank for row in rows if row.rank is not None]
+    return np.array(ranks, np.float64) if ranks else None
 
 
 def contenders_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) codes of whose answer each item is (`evalcore.measures.contenders`); None where it is of none."""
-    given = [row.contender for row in rows if row.contender is not None]
-    return np.array(given, np.float64) if given else None
+    codes = [row.contender for row in rows if row.contender is not None]
+    return np.array(codes, np.float64) if codes else None
 
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
@@ -345,7 +345,7 @@ def part_digests(table: pa.Table, shown: Sequence[Sequence[str]]) -> tuple[str, 
     shown: each shown column, and its digest. Names and order of the columns count.
     """
     columns = {name: _column_digest(table.column(name).combine_chunks()) for name in table.column_names}
-    whole, told = (
+    full_digest, value_digest = (
         hashlib.sha256(record.to_json({
             "rows": table.num_rows,
             "columns": [[name, digest] for name, digest in columns.items() if name not in left_out],
@@ -353,7 +353,7 @@ def part_digests(table: pa.Table, shown: Sequence[Sequence[str]]) -> tuple[str, 
         })).hexdigest()
         for left_out in ((), PROVENANCE)
     )
-    return whole, told
+    return full_digest, value_digest
 
 
 def pool_digest(parts: Sequence[str]) -> str:
@@ -361,15 +361,15 @@ def pool_digest(parts: Sequence[str]) -> str:
     return hashlib.sha256(record.to_json(list(parts))).hexdigest()
 
 
-def checked_digest(table: pa.Table, shown: Sequence[Sequence[str]], key: str, said: FrozenPart) -> str:
+def checked_digest(table: pa.Table, shown: Sequence[Sequence[str]], key: str, part: FrozenPart) -> str:
     """The digest of a part without where its rows come from; shown: as in `part_digests`.
 
     Raises DamagedRecord naming its key if its values are not those that the manifest says.
     """
-    whole, told = part_digests(table, shown)
-    if table.num_rows != said.rows or whole != said.digest:
+    full_digest, value_digest = part_digests(table, shown)
+    if table.num_rows != part.rows or full_digest != part.digest:
         raise record.damaged(key, "its values are not the ones in the manifest")
-    return told
+    return value_digest
 
 
 def frozen_parts(
@@ -455,19 +455,19 @@ class FrozenShard:
 
     def tables(self, store: Store, columns: Sequence[str]) -> Iterator[tuple[pa.Table, Ints | None]]:
         """Its parts with these columns, one at a time, and the labels (n,) known of the rows of each."""
-        known = None if self.known is None else np.frombuffer(self.known, np.int8).astype(np.int64)
+        labels = None if self.known is None else np.frombuffer(self.known, np.int8).astype(np.int64)
         start = 0
         for part in frozen_parts(store, self.part_keys, columns):
-            yield part, None if known is None else known[start : start + part.num_rows]
+            yield part, None if labels is None else labels[start : start + part.num_rows]
             start += part.num_rows
 
 
 def shards_of(part_keys: Sequence[str], part_rows: Sequence[int]) -> tuple[FrozenShard, ...]:
     """The shards of a frozen pool; part_rows: the rows of each part."""
     shards: list[FrozenShard] = []
-    first = 0
+    first_row = 0
     for i in range(0, len(part_keys), SHARD_PARTS):
         rows, keys = sum(part_rows[i : i + SHARD_PARTS]), tuple(part_keys[i : i + SHARD_PARTS])
-        shards.append(FrozenShard(number=len(shards), part_keys=keys, first_row=first, rows=rows))
-        first += rows
+        shards.append(FrozenShard(number=len(shards), part_keys=keys, first_row=first_row, rows=rows))
+        first_row += rows
     return tuple(shards)

@@ -107,21 +107,21 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
         )
     partition = load_partition(earlier, store, manifest)
     index = PoolIndex(ledger, manifest, partition.cells)
-    found: dict[str, InheritedLabel] = {}
+    labels: dict[str, InheritedLabel] = {}
     for standing in _closed_rounds(ledger):
-        known = [d for d in standing if d.label is not None]
-        rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
-        for d, row, seen in zip(known, rows, index.shown(earlier, rows), strict=True):
+        items = [d for d in standing if d.label is not None]
+        rows = index.rows(np.array([d.cell for d in items], int), np.array([d.rank for d in items], int))
+        for d, row, texts in zip(items, rows, index.shown(earlier, rows), strict=True):
             taken = _taken_over(spec, earlier, row, float(d.label or 0), discount)
-            found[row.item_id] = replace(taken, shown_hash=shown_hash(row.item_id, seen) if seen else None)
+            labels[row.item_id] = replace(taken, shown_hash=shown_hash(row.item_id, texts) if texts else None)
     # what it had from elsewhere stays with it: nobody knows how those items were chosen
     alike = earlier.labels == spec.labels
     if manifest.inherited_key is not None and alike and (recorded.get("warm_start") or {}).get("evaluation"):
-        for one in read_inherited(store, spec, manifest.inherited_key):
-            weight = one.weight * discount
-            if one.item_id not in found and weight >= WORTHLESS:
-                found[one.item_id] = replace(one, weight=weight)
-    return [found[item_id] for item_id in sorted(found)]
+        for label in read_inherited(store, spec, manifest.inherited_key):
+            weight = label.weight * discount
+            if label.item_id not in labels and weight >= WORTHLESS:
+                labels[label.item_id] = replace(label, weight=weight)
+    return [labels[item_id] for item_id in sorted(labels)]
 
 
 def _taken_over(
@@ -159,9 +159,9 @@ def _taken_over(
 def labels_by_item(ledger: Ledger) -> dict[str, int]:
     """Item -> label, as they stand, of the items that an evaluation labelled itself."""
     return {
-        one.item_id: int(one.label)
-        for decided in _closed_rounds(ledger) for one in decided
-        if one.label is not None and one.reason != "reused"
+        item.item_id: int(item.label)
+        for decided in _closed_rounds(ledger) for item in decided
+        if item.label is not None and item.reason != "reused"
     }
 
 
@@ -221,11 +221,11 @@ def _encode(spec: Spec, rows: Sequence[InheritedLabel]) -> bytes:
 def _schema_of(by_cell: bool) -> "pa.Schema":
     import pyarrow as pa
 
-    named = [pa.field("item_id", pa.string(), nullable=False), pa.field("shown_hash", pa.string())]
+    id_fields = [pa.field("item_id", pa.string(), nullable=False), pa.field("shown_hash", pa.string())]
     weight = pa.field("weight", pa.float64(), nullable=False)
     if not by_cell:
         return pa.schema([
-            *named,
+            *id_fields,
             pa.field("prediction", pa.int16()),
             pa.field("label", pa.int16(), nullable=False),
             weight,
@@ -233,7 +233,7 @@ def _schema_of(by_cell: bool) -> "pa.Schema":
             pa.field("judges", pa.list_(pa.float64())),
         ])
     return pa.schema([
-        *named,
+        *id_fields,
         pa.field("score", pa.float64(), nullable=False),
         pa.field("prediction", pa.int8(), nullable=False),
         pa.field("label", pa.int8(), nullable=False),
@@ -279,8 +279,8 @@ def given_labels(spec: Spec, start: WarmStart) -> Mapping[str, int]:
     answers, codes = spec.labels.answers, spec.labels.codes
     id_column = start.id or spec.pool.id
     if start.label_studio is not None:
-        found = exported_labels(start.label_studio, id_column, answers, key="warm_start.label_studio")
-        return {item_id: codes[name] for item_id, name in found.items()}
+        names = exported_labels(start.label_studio, id_column, answers, key="warm_start.label_studio")
+        return {item_id: codes[name] for item_id, name in names.items()}
     labels: dict[str, int] = {}
     for batch in labelled_rows(start.file, id_column, start.label, answers, key="warm_start.source"):
         for item_id, name in zip(*(column.to_pylist() for column in batch.columns[:2]), strict=True):
@@ -298,15 +298,15 @@ def _joined(
     spec: Spec, store: Store, part_keys: Sequence[str], labels: Mapping[str, int], discount: float
 ) -> list[InheritedLabel]:
     """The labelled items of the pool, by id."""
-    found, ids = [], pa.array(labels, pa.string())
+    items, ids = [], pa.array(labels, pa.string())
     columns = ["item_id", "score", "prediction"] if spec.labels.by_cell else None
     for part in frozen_parts(store, part_keys, columns):
-        there = part.filter(pc.is_in(part.column("item_id"), value_set=ids))
-        found += [
+        matches = part.filter(pc.is_in(part.column("item_id"), value_set=ids))
+        items += [
             _taken_over(spec, spec, row, labels[row.item_id], discount)
-            for row in (frozen_row(0, {**_UNREAD, **values}, ()) for values in there.to_pylist())
+            for row in (frozen_row(0, {**_UNREAD, **values}, ()) for values in matches.to_pylist())
         ]
-    return sorted(found, key=lambda one: one.item_id)
+    return sorted(items, key=lambda item: item.item_id)
 
 
 # what labels given elsewhere do not need of a row

@@ -56,8 +56,8 @@ class _OnShard:
     store: Travelling
     gather: Callable[[], Gathering]
 
-    def __call__(self, given: tuple[FrozenShard, Callable[[int, Items], Any]]) -> Any:
-        shard, work = given
+    def __call__(self, task: tuple[FrozenShard, Callable[[int, Items], Any]]) -> Any:
+        shard, work = task
         with _gathered(self.gather, self.store.store, shard) as items:
             return work(shard.number, items)
 
@@ -71,9 +71,9 @@ class ItemsByShard:
         self.pool, self.gather = pool, gather
         self._held = ExitStack()
         rows = None if self.n_shards == 1 else 1
-        first = self._held.enter_context(_gathered(gather, pool.store, pool.shards[0], rows))
-        self._whole = first if self.n_shards == 1 else None
-        self.none = first.at(slice(0, 0))
+        items = self._held.enter_context(_gathered(gather, pool.store, pool.shards[0], rows))
+        self._whole = items if self.n_shards == 1 else None
+        self.none = items.at(slice(0, 0))
 
     def __len__(self) -> int:
         return self.pool.n_items
@@ -127,9 +127,9 @@ class MeasuredShards:
         pool = self._items.pool
         put = _Place(_Measured(self._measures, work), pool.evaluation, pool.pieces_to, n_cells)
         self._placed = []
-        for one, found in self._items.of_shards([put] * self.n_shards):
-            self._placed.append(one)
-            yield found
+        for placed_shard, result in self._items.of_shards([put] * self.n_shards):
+            self._placed.append(placed_shard)
+            yield result
 
     def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
         if self.n_shards == 1:
@@ -159,9 +159,9 @@ class MeasuredShards:
 
     def rows(self) -> CellRows:
         """The rows of all cells, once the items of every shard have been placed into cells."""
-        counts = np.stack([one.counts for one in self._placed], axis=1)
+        counts = np.stack([shard.counts for shard in self._placed], axis=1)
         rows = [shard.rows for shard in self._items.pool.shards]
-        return cell_rows(counts, [one.digest for one in self._placed], rows)
+        return cell_rows(counts, [shard.digest for shard in self._placed], rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +234,9 @@ class _Place:
     n_cells: int
 
     def __call__(self, shard: int, items: Items) -> tuple[_PlacedShard, Any]:
-        cell, found = self.work(shard, items)
+        cell, result = self.work(shard, items)
         digest = put_piece(self.to, self.evaluation, shard, piece_of(cell, self.n_cells))
-        return _PlacedShard(counts=np.bincount(cell, minlength=self.n_cells), digest=digest), found
+        return _PlacedShard(counts=np.bincount(cell, minlength=self.n_cells), digest=digest), result
 
 
 @contextmanager
@@ -244,10 +244,10 @@ def _gathered(
     gather: Callable[[], Gathering], store: Store, shard: FrozenShard, rows: int | None = None
 ) -> Iterator[Items]:
     """The items of a shard, or some of the first."""
-    said, keys = gather(), shard.part_keys if rows is None else shard.part_keys[:1]
+    gathering, keys = gather(), shard.part_keys if rows is None else shard.part_keys[:1]
     try:
-        for part in frozen_parts(store, keys, said.columns):
-            said.add(part if rows is None else part.slice(0, rows))
-        yield said.items()
+        for part in frozen_parts(store, keys, gathering.columns):
+            gathering.add(part if rows is None else part.slice(0, rows))
+        yield gathering.items()
     finally:
-        said.close()
+        gathering.close()

@@ -115,16 +115,16 @@ class PoolToCut:
         """The rows of the cells; cell (N,): of each row, -1 for one in no cell."""
         counts, digests = [], []
         for shard in self.shards:
-            here = cell[shard.first_row : shard.first_row + shard.rows]
-            piece = piece_of(here, n_cells)
-            counts.append(np.bincount(here[here >= 0], minlength=n_cells))
+            cells = cell[shard.first_row : shard.first_row + shard.rows]
+            piece = piece_of(cells, n_cells)
+            counts.append(np.bincount(cells[cells >= 0], minlength=n_cells))
             digests.append(put_piece(self.pieces_to, self.evaluation, shard.number, piece))
         return cell_rows(np.stack(counts, axis=1), digests, [shard.rows for shard in self.shards])
 
     def _known(self, shard: FrozenShard) -> bytes:
         ids = (table.column("item_id").to_pylist() for table, _ in shard.tables(self.store, ["item_id"]))
-        found = [self.outcomes.get(item_id, -1) for some in ids for item_id in some]
-        return np.array(found, np.int8).tobytes()
+        labels = [self.outcomes.get(item_id, -1) for batch in ids for item_id in batch]
+        return np.array(labels, np.int8).tobytes()
 
 
 # What the kind reads of rows, counts and watches, and the cut that it makes.
@@ -139,16 +139,16 @@ class PredictionCounts:
     score_range: tuple[float, float] | None = None    # None where the pool has no score
     differing: Mapping[str, int] | None = None        # system -> rows it predicts otherwise than the baseline
 
-    def plus(self, other: "PredictionCounts") -> "PredictionCounts":
+    def plus(self, counts: "PredictionCounts") -> "PredictionCounts":
         """The counts of these rows and the other ones together: classes and differences are added, and the
         range of scores covers both."""
         scores, differing = self.score_range, self.differing
-        if scores is not None and other.score_range is not None:
-            scores = min(scores[0], other.score_range[0]), max(scores[1], other.score_range[1])
-        if differing is not None and other.differing is not None:
-            differing = {name: count + other.differing[name] for name, count in differing.items()}
+        if scores is not None and counts.score_range is not None:
+            scores = min(scores[0], counts.score_range[0]), max(scores[1], counts.score_range[1])
+        if differing is not None and counts.differing is not None:
+            differing = {name: count + counts.differing[name] for name, count in differing.items()}
         return PredictionCounts(
-            predicted=tuple(a + b for a, b in zip(self.predicted, other.predicted, strict=True)),
+            predicted=tuple(a + b for a, b in zip(self.predicted, counts.predicted, strict=True)),
             score_range=scores, differing=differing,
         )
 
@@ -295,8 +295,8 @@ class Predictions(ABC):
     def code_of(self, value: str) -> int:
         """The code of what a prediction may say, however it is written; -1 where it is no answer."""
         answers = self._spec.labels.answers
-        meant = answers.spelled(value)
-        return -1 if meant is None else int(answers.code(meant))
+        answer = answers.spelled(value)
+        return -1 if answer is None else int(answers.code(answer))
 
     @property
     def no_class(self) -> tuple[str, str]:

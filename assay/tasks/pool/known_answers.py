@@ -56,26 +56,26 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
     if gold is None:
         return None
     answers, display = spec.labels.answers, spec.pool.display
-    found: dict[str, GoldItem] = {}
-    where = f"desk.gold.labels: {gold.labels}"
+    items: dict[str, GoldItem] = {}
+    place = f"desk.gold.labels: {gold.labels}"
     rows = labelled_rows(
         gold.labels, gold.id or spec.pool.id, gold.label, answers, key="desk.gold.labels",
-        more=display,
+        extra=display,
     )
     for batch in rows:
         for item_id, label, *shown in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             if not item_id or label is None:
                 what = "no id" if not item_id else f"no label for {item_id!r}"
-                raise BadInput(f"{where}: a row has {what}; fill it in or drop the row")
-            if item_id in found:
-                raise BadInput(f"{where}: item {item_id!r} is there twice; keep one row")
+                raise BadInput(f"{place}: a row has {what}; fill it in or drop the row")
+            if item_id in items:
+                raise BadInput(f"{place}: item {item_id!r} is there twice; keep one row")
             texts = {name: text or "" for name, text in zip(display, shown, strict=True)}
-            found[item_id] = GoldItem(item_id=item_id, label=answers.code(label), shown=texts)
-            if len(found) > MOST_ITEMS:
-                raise BadInput(f"{where} has more than {MOST_ITEMS:,} rows; take a sample")
-    if not found:
-        raise BadInput(f"{where} has no rows; give some, or drop desk.gold")
-    blob = record.encode(GoldItems(items=tuple(found[item_id] for item_id in sorted(found))))
+            items[item_id] = GoldItem(item_id=item_id, label=answers.code(label), shown=texts)
+            if len(items) > MOST_ITEMS:
+                raise BadInput(f"{place} has more than {MOST_ITEMS:,} rows; take a sample")
+    if not items:
+        raise BadInput(f"{place} has no rows; give some, or drop desk.gold")
+    blob = record.encode(GoldItems(items=tuple(items[item_id] for item_id in sorted(items))))
     digest = layout.digest(blob)
     store.put(layout.gold(spec.name, digest), blob)
     return digest
@@ -104,30 +104,30 @@ def load_gold(ledger: Ledger, digest: str | None) -> dict[str, GoldItem]:
 # cells, and ask nobody. Where the outcome of every item is known there is nothing to sample: all are put into
 # one round, and the estimate is exact.
 
-def outcomes_of(spec: Spec, wanted: Collection[str]) -> dict[str, float]:
+def outcomes_of(spec: Spec, ids: Collection[str]) -> dict[str, float]:
     """Item -> code, of the wanted items that have an outcome in the source now.
 
     Raises BadInput for a source that cannot be read, and for an item with two different outcomes.
     """
-    asked = spec.outcomes
-    if asked is None:
+    outcomes = spec.outcomes
+    if outcomes is None:
         return {}
     answers = spec.labels.answers
-    found: dict[str, float] = {}
+    codes: dict[str, float] = {}
     rows = labelled_rows(
-        asked.source, asked.id or spec.pool.id, asked.label, answers, key="outcomes.source"
+        outcomes.source, outcomes.id or spec.pool.id, outcomes.label, answers, key="outcomes.source"
     )
     for batch in rows:
         for item_id, name in zip(*(column.to_pylist() for column in batch.columns[:2]), strict=True):
-            if name is None or item_id not in wanted:
+            if name is None or item_id not in ids:
                 continue
             label = answers.code(name)
-            if found.setdefault(item_id, label) != label:
+            if codes.setdefault(item_id, label) != label:
                 raise BadInput(
-                    f"outcomes.source: {asked.source}: item {item_id!r} has two different outcomes; "
+                    f"outcomes.source: {outcomes.source}: item {item_id!r} has two different outcomes; "
                     "keep the one that holds"
                 )
-    return found
+    return codes
 
 
 def freeze_outcomes(spec: Spec, store: Store, part_keys: Sequence[str]) -> str | None:
@@ -135,16 +135,16 @@ def freeze_outcomes(spec: Spec, store: Store, part_keys: Sequence[str]) -> str |
 
     None where the spec has no outcomes. Raises BadInput as `outcomes_of`.
     """
-    asked = spec.outcomes
-    if asked is None:
+    outcomes = spec.outcomes
+    if outcomes is None:
         return None
     ids = frozenset(_ids(store, part_keys))
-    found = outcomes_of(spec, ids)
+    codes = outcomes_of(spec, ids)
     answers = spec.labels.answers
-    rest = None if asked.otherwise is None else answers.spelled(str(asked.otherwise))
-    if rest is not None:
-        found = dict.fromkeys(ids, answers.code(rest)) | found
-    columns = {"item_id": sorted(found), "label": [float(found[item_id]) for item_id in sorted(found)]}
+    default = None if outcomes.otherwise is None else answers.spelled(str(outcomes.otherwise))
+    if default is not None:
+        codes = dict.fromkeys(ids, answers.code(default)) | codes
+    columns = {"item_id": sorted(codes), "label": [float(codes[item_id]) for item_id in sorted(codes)]}
     blob = record.to_parquet(columns, _schema())
     digest = layout.digest(blob)
     store.put(layout.outcomes(spec.name, digest), blob)

@@ -63,18 +63,20 @@ def refuse_changed_source(
 
     Raises NoFile where nothing is there; BadInput or a StoreError where it cannot be looked at.
     """
-    given = open_source(source or spec.pool.source, spec.pool.id)
-    known = find_record(ledger, layout.pool_sources(spec.name), FilesRead)
-    now = [(file.path, file.size, file.version) for file in given.files]
-    if known is not None and now == [(file.path, file.size, file.version) for file in known.files]:
+    listing = open_source(source or spec.pool.source, spec.pool.id)
+    record = find_record(ledger, layout.pool_sources(spec.name), FilesRead)
+    files = [(file.path, file.size, file.version) for file in listing.files]
+    if record is not None and files == [(file.path, file.size, file.version) for file in record.files]:
         return
     pool = FrozenPool.of(ledger, spec, manifest)
     try:
-        rows, digest = source_digest(spec, given, progress)
+        rows, digest = source_digest(spec, listing, progress)
     except BadInput as error:
-        raise changed_source(pool, given.given, f"it cannot be used as that pool any more: {error}") from None
+        raise changed_source(
+            pool, listing.given, f"it cannot be used as that pool any more: {error}"
+        ) from None
     if digest != manifest.digest:
-        raise changed_source(pool, given.given, f"it holds {plural(rows, 'item')}, digest {digest[:12]}")
+        raise changed_source(pool, listing.given, f"it holds {plural(rows, 'item')}, digest {digest[:12]}")
 
 
 def source_digest(
@@ -93,10 +95,10 @@ def source_digest(
     return rows, pool_digest(digests)
 
 
-def changed_source(pool: FrozenPool, source: str, now: str) -> SourceChanged:
-    """The error of a source that is not the frozen pool any more; now: what it holds, in words."""
+def changed_source(pool: FrozenPool, source: str, what: str) -> SourceChanged:
+    """The error of a source that is not the frozen pool any more; what: what it holds, in words."""
     return SourceChanged(
-        f"pool.source: {source} is not the pool of evaluation {pool.evaluation!r} ({pool.text}); now {now}. "
+        f"pool.source: {source} is not the pool of evaluation {pool.evaluation!r} ({pool.text}); now {what}. "
         "The numbers of an evaluation are about its frozen pool alone. To evaluate what is there now, "
         "give it a name of its own (`name` in the spec, or --name); or restore the source. What is known of "
         f"the frozen pool: assay status {pool.evaluation}"

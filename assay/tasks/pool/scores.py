@@ -101,8 +101,8 @@ class RunOfShard:
     def first(self) -> tuple[Floats, int]:
         scores: list[Floats] = []
         positives = 0
-        for table, known in self.shard.tables(self.store.store, ["score", "prediction"]):
-            within = slice(None) if known is None else known < 0
+        for table, labels in self.shard.tables(self.store.store, ["score", "prediction"]):
+            within = slice(None) if labels is None else labels < 0
             scores.append(numbers_of(table.column("score"))[within])
             positives += int(np.count_nonzero(numbers_of(table.column("prediction"))[within]))
         ordered = rising(scores)
@@ -168,10 +168,10 @@ class _Summarise:
 
     def __call__(self, run: ScoreRun) -> _Summary:
         ordered, positives = run.first()
-        told = ordered[:: -(-len(ordered) // self.most) or 1]
+        sample = ordered[:: -(-len(ordered) // self.most) or 1]
         return _Summary(
             rows=len(ordered), positives=positives,
-            told=told if len(told) == len(ordered) else np.append(told, ordered[-1]),
+            told=sample if len(sample) == len(ordered) else np.append(sample, ordered[-1]),
         )
 
 
@@ -250,40 +250,40 @@ class ScoresByShard:
     def below(self, values: Floats) -> Ints:
         place = np.searchsorted(self._grid, values)
         inside = np.minimum(place, len(self._grid) - 1)
-        found: Ints = np.where(place < len(self._grid), self._below[inside], len(self))
+        counts: Ints = np.where(place < len(self._grid), self._below[inside], len(self))
         between = (place > 0) & (place < len(self._grid)) & (self._grid[inside] != values)
-        for here, shift, scores in self._gathered(place, between):
-            found[here] = np.searchsorted(scores, values[here]) - shift
-        return found
+        for index, shift, scores in self._gathered(place, between):
+            counts[index] = np.searchsorted(scores, values[index]) - shift
+        return counts
 
     def histogram(self, bins: int) -> tuple[Ints, Floats]:
         work = _Histogram(bins, self.low, self.high)
-        found = list(self._map_over(work, self._runs))
-        return np.sum([counts for counts, _ in found], axis=0), found[0][1]
+        histograms = list(self._map_over(work, self._runs))
+        return np.sum([counts for counts, _ in histograms], axis=0), histograms[0][1]
 
     def _found(self, ranks: Ints) -> Floats:
         place = np.searchsorted(self._up_to, ranks, side="right")   # of the first grid value not below
-        found = self._grid[place]
-        for here, shift, scores in self._gathered(place, ranks < self._below[place]):
-            found[here] = scores[ranks[here] + shift]
-        return found
+        values = self._grid[place]
+        for index, shift, scores in self._gathered(place, ranks < self._below[place]):
+            values[index] = scores[ranks[index] + shift]
+        return values
 
-    def _gathered(self, place: Ints, wanted: Bools) -> Iterator[tuple[Ints, Ints, Floats]]:
+    def _gathered(self, place: Ints, mask: Bools) -> Iterator[tuple[Ints, Ints, Floats]]:
         """The scores between grid values, some intervals at a time.
 
-        place (k,): interval i lies below grid value i; wanted (k,). Yields which of these are answered now,
+        place (k,): interval i lies below grid value i; mask (k,). Yields which of these are answered now,
         what has to be added to their ranks to get places among the scores, and the scores, rising.
         """
-        intervals = np.unique(place[wanted])
+        intervals = np.unique(place[mask])
         rows = self._below[intervals] - self._up_to[intervals - 1]
         group = np.cumsum(rows) // GATHERED
         for number in np.unique(group):
-            some, n = intervals[group == number], rows[group == number]
-            work = _Gather(self._grid[some - 1], self._grid[some])
+            batch, n = intervals[group == number], rows[group == number]
+            work = _Gather(self._grid[batch - 1], self._grid[batch])
             scores = np.sort(np.concatenate(list(self._map_over(work, self._runs))))
-            shift = np.cumsum(n) - n - self._up_to[some - 1]
-            here = np.flatnonzero(wanted & np.isin(place, some))
-            yield here, shift[np.searchsorted(some, place[here])], scores
+            shift = np.cumsum(n) - n - self._up_to[batch - 1]
+            index = np.flatnonzero(mask & np.isin(place, batch))
+            yield index, shift[np.searchsorted(batch, place[index])], scores
 
 
 def ordered_scores(runs: Sequence[ScoreRun], rows: int, map_over: MapOver) -> tuple[OrderedScores, int]:
@@ -292,17 +292,17 @@ def ordered_scores(runs: Sequence[ScoreRun], rows: int, map_over: MapOver) -> tu
     rows: of the pool, at least as many as there are scores. Whoever does the work, the answers are the same.
     """
     if held_at_once(rows):
-        runs, map_over = [RunInMemory(*found) for found in map_over(_first, runs)], one_after_the_other
+        runs, map_over = [RunInMemory(*result) for result in map_over(_first, runs)], one_after_the_other
     if len(runs) == 1:
         scores, positives = runs[0].first()
         return ScoresInMemory(scores, rising=True), positives
     summaries = list(map_over(_Summarise(max(SUMMARY // len(runs), LEAST_OF_RUN)), runs))
-    told = np.concatenate([one.told for one in summaries])
-    rows, positives = sum(one.rows for one in summaries), sum(one.positives for one in summaries)
-    told.sort()
-    if len(told) == rows:
-        return ScoresInMemory(told, rising=True), positives
-    grid = np.unique(told[np.linspace(0, len(told) - 1, GRID).astype(np.int64)])
+    sample = np.concatenate([part.told for part in summaries])
+    rows, positives = sum(part.rows for part in summaries), sum(part.positives for part in summaries)
+    sample.sort()
+    if len(sample) == rows:
+        return ScoresInMemory(sample, rising=True), positives
+    grid = np.unique(sample[np.linspace(0, len(sample) - 1, GRID).astype(np.int64)])
     around_boundary = rows - positives + np.array([-1, 0] if 0 < positives < rows else [], np.int64)
     return ScoresByShard(runs, map_over, grid, around_boundary), positives
 

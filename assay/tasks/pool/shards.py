@@ -78,7 +78,7 @@ class Shard:
     @property
     def rows(self) -> int:
         """How many it has, as far as that is known before it is read."""
-        return sum(one.rows or 0 for one in self.slices)
+        return sum(piece.rows or 0 for piece in self.slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ def shards_of_source(source: Source, column: str, map_over: MapOver) -> list[Sha
     files, text = range(len(source.files)), source.format not in DIVIDED
     if is_small(source) or (text and len(files) == 1 and not _is_divisible(source)):
         return [Shard(number=0, first_part=0, slices=tuple(Slice(file=file) for file in files))]
-    some = [files[i : i + _FILES_AT_ONCE] for i in range(0, len(files), _FILES_AT_ONCE)]
-    units = [of_file for counted in map_over(_Units(source, column), some) for of_file in counted]
+    groups = [files[i : i + _FILES_AT_ONCE] for i in range(0, len(files), _FILES_AT_ONCE)]
+    units = [of_file for counted in map_over(_Units(source, column), groups) for of_file in counted]
     bounds = _bounds([rows for of_file in units for rows in of_file.rows])
     starts = [0, *accumulate(sum(of_file.rows) for of_file in units)]
     return [
@@ -159,10 +159,10 @@ def _slices(
     starts: where each file starts, and where the last one ends.
     """
     for file in range(max(bisect_left(starts, start) - 1, 0), len(starts) - 1):
-        first, last = starts[file], starts[file + 1]
-        if first > end:
+        file_start, file_end = starts[file], starts[file + 1]
+        if file_start > end:
             return
-        low, high = max(start, first), min(end, last)
-        if low < high or (first == last and (start < first or start == 0)):
-            mark = units[file].mark_before(low - first)
-            yield Slice(file=file, first=low - first, rows=max(high - low, 0), mark=mark)
+        low, high = max(start, file_start), min(end, file_end)
+        if low < high or (file_start == file_end and (start < file_start or start == 0)):
+            mark = units[file].mark_before(low - file_start)
+            yield Slice(file=file, first=low - file_start, rows=max(high - low, 0), mark=mark)

@@ -89,14 +89,14 @@ class ShownFields:
         if self._keep is None:
             return
         ends = np.cumsum(sum(lengths_of(column).astype(np.int64) for column in rows.columns))
-        first = 0
-        while first < len(rows):
-            before = int(ends[first - 1]) if first else 0
-            last = int(np.searchsorted(ends, FILE_BYTES - self._held_bytes + before)) + 1
-            piece = rows.slice(first, last - first)
+        start = 0
+        while start < len(rows):
+            before = int(ends[start - 1]) if start else 0
+            end = int(np.searchsorted(ends, FILE_BYTES - self._held_bytes + before)) + 1
+            piece = rows.slice(start, end - start)
             self._held.append(piece)
-            first += len(piece)
-            self._held_bytes += int(ends[first - 1]) - before
+            start += len(piece)
+            self._held_bytes += int(ends[start - 1]) - before
             if self._held_bytes >= FILE_BYTES:
                 self._close_file()
 
@@ -136,28 +136,28 @@ def in_parts(
     """
     waiting: list[pa.RecordBatch] = []
     held = 0
-    seen: ShownFields | None = None
+    fields: ShownFields | None = None
     for batch in batches:
         names = batch.schema.names
         shown = [name for name in names if name.startswith(SHOWN)]
-        first = 0
-        while first < len(batch):
-            rows = batch.slice(first, frozen.PART_ROWS - held)
-            seen = seen or ShownFields(shown, keep)
+        start = 0
+        while start < len(batch):
+            rows = batch.slice(start, frozen.PART_ROWS - held)
+            fields = fields or ShownFields(shown, keep)
             if shown:
-                seen.add(rows.select(shown))
+                fields.add(rows.select(shown))
             waiting.append(rows.select(names[: len(names) - len(shown)]))
-            first, held = first + len(rows), held + len(rows)
+            start, held = start + len(rows), held + len(rows)
             if held == frozen.PART_ROWS:
-                yield _part(waiting, seen)
-                waiting, held, seen = [], 0, None
-    if held and seen:
-        yield _part(waiting, seen)
+                yield _part(waiting, fields)
+                waiting, held, fields = [], 0, None
+    if held and fields:
+        yield _part(waiting, fields)
 
 
-def _part(waiting: list[pa.RecordBatch], seen: ShownFields) -> PartRead:
-    digests = seen.finished()
-    return PartRead(pa.Table.from_batches(waiting).combine_chunks(), digests, tuple(seen.files))
+def _part(waiting: list[pa.RecordBatch], fields: ShownFields) -> PartRead:
+    digests = fields.finished()
+    return PartRead(pa.Table.from_batches(waiting).combine_chunks(), digests, tuple(fields.files))
 
 
 def _text_bytes(column: pa.StringArray) -> memoryview:
@@ -170,19 +170,19 @@ def _text_bytes(column: pa.StringArray) -> memoryview:
 def shown_keys(evaluation: str, number: int, part: FrozenPart) -> list[str]:
     """The keys in the ledger of the files with the shown fields of one part, in order of its rows; `number`
     is that of the part."""
-    return [layout.pool_shown(evaluation, number, i, one.file) for i, one in enumerate(part.shown)]
+    return [layout.pool_shown(evaluation, number, i, file.file) for i, file in enumerate(part.shown)]
 
 
 def digests_of_shown(store: Store, keys: Sequence[str], display: Sequence[str]) -> list[list[str]]:
     """Of the shown fields of a part, as `ShownFields.finished`. Raises DamagedRecord, KeyMissing."""
-    seen = ShownFields([SHOWN + name for name in display])
+    fields = ShownFields([SHOWN + name for name in display])
     for key in keys:
         try:
             for batch in read_part_file(pa.BufferReader(store.get(key))).to_batches():
-                seen.add(batch)
+                fields.add(batch)
         except (NotAPart, KeyError) as error:
             raise record.damaged(key, str(error)) from None
-    return seen.finished()
+    return fields.finished()
 
 
 def shown_of(
@@ -197,7 +197,7 @@ def shown_of(
     of_file: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)   # file -> row -> place in it
     for row in rows:
         part, place = divmod(row.row, frozen.PART_ROWS)
-        starts = list(accumulate((one.rows for one in manifest.parts[part].shown), initial=0))
+        starts = list(accumulate((file.rows for file in manifest.parts[part].shown), initial=0))
         number = int(np.searchsorted(starts[1:], place, side="right"))
         of_file[part, number][row.row] = place - starts[number]
     columns = [SHOWN + name for name in display]
@@ -205,23 +205,23 @@ def shown_of(
     def read(file: tuple[int, int]) -> dict[int, dict[str, str]]:
         part, number = file
         key = shown_keys(manifest.evaluation, part, manifest.parts[part])[number]
-        wanted = sorted(of_file[file].items())
+        places = sorted(of_file[file].items())
         with open_reader(store, key) as stream:
             try:
-                table = read_rows_of(stream, [place for _, place in wanted]).select(columns)
+                table = read_rows_of(stream, [place for _, place in places]).select(columns)
             except (NotAPart, KeyError) as error:
                 raise record.damaged(key, str(error)) from None
         texts = zip(*(column.to_pylist() for column in table.columns), strict=True)
         return {
             row: dict(zip(display, values, strict=True))
-            for (row, _), values in zip(wanted, texts, strict=True)
+            for (row, _), values in zip(places, texts, strict=True)
         }
 
-    found: dict[int, dict[str, str]] = {}
+    by_row: dict[int, dict[str, str]] = {}
     with ThreadPoolExecutor(_AT_ONCE if len(of_file) >= _MANY_FILES else 1) as threads:
-        for some in threads.map(read, of_file):
-            found |= some
-    return [found[row.row] for row in rows]
+        for piece in threads.map(read, of_file):
+            by_row |= piece
+    return [by_row[row.row] for row in rows]
 
 
 # Finds the item at a rank of a cell, and the fields of it that people see.
@@ -260,11 +260,11 @@ class PoolIndex:
         of_part: defaultdict[int, list[int]] = defaultdict(list)
         for number in sorted(set(numbers.tolist())):
             of_part[number // PART_ROWS].append(number)
-        found: dict[int, FrozenRow] = {}
-        for wanted, read in zip(of_part.values(), self._read(of_part), strict=True):
-            for number, values in zip(wanted, read.to_pylist(), strict=True):
-                found[number] = frozen_row(number, values, self._segments)
-        return [found[number] for number in numbers.tolist()]
+        rows: dict[int, FrozenRow] = {}
+        for part_numbers, read in zip(of_part.values(), self._read(of_part), strict=True):
+            for number, values in zip(part_numbers, read.to_pylist(), strict=True):
+                rows[number] = frozen_row(number, values, self._segments)
+        return [rows[number] for number in numbers.tolist()]
 
     def _read(self, of_part: Mapping[int, Sequence[int]]) -> Iterator[pa.Table]:
         """The rows of each part, numbered over the whole pool. Many parts are read at once: a store waits."""
@@ -312,21 +312,21 @@ class RowFinder:
         Raises DamagedRecord naming a key that does not hold them.
         """
         shard, place = self._places(cells, ranks)
-        found = np.empty(len(cells), np.int64)
+        numbers = np.empty(len(cells), np.int64)
         for number in np.unique(shard):
-            here, key = shard == number, self._piece_keys[number]
-            rows = self._numbers(key, place[here])
+            mask, key = shard == number, self._piece_keys[number]
+            rows = self._numbers(key, place[mask])
             if rows.max() >= self._rows[number]:
                 raise DamagedRecord(f"{key}: names rows the pool does not have; {_RESTORE}")
-            found[here] = rows + self._first[number]
-        return found
+            numbers[mask] = rows + self._first[number]
+        return numbers
 
     def _places(self, cells: Ints, ranks: Ints) -> tuple[Ints, Ints]:
         """The shard (n,) of each item, and its place (n,) in the piece of the shard."""
         n_shards = len(self._piece_keys)
         distinct, which = np.unique(cells, return_inverse=True)
-        wanted = distinct[:, None] * n_shards + np.arange(2 * n_shards)
-        read = self._numbers(self._starts_key, wanted.ravel()).reshape(len(distinct), 2, n_shards)
+        slots = distinct[:, None] * n_shards + np.arange(2 * n_shards)
+        read = self._numbers(self._starts_key, slots.ravel()).reshape(len(distinct), 2, n_shards)
         starts, counts = read[:, 0], read[:, 1] - read[:, 0]
         if (counts < 0).any() or (counts.sum(axis=1) != self._sizes[distinct]).any():
             raise DamagedRecord(f"{self._starts_key}: its cells are not those of the partition; {_RESTORE}")
@@ -337,15 +337,15 @@ class RowFinder:
 
     def _numbers(self, key: str, places: Ints) -> Ints:
         """The numbers at these places of a key."""
-        wanted = np.unique(places)
-        found = np.empty(len(wanted), np.int64)
-        for first, last in _close(wanted):
-            start, end = int(wanted[first]), int(wanted[last - 1]) + 1
+        slots = np.unique(places)
+        values = np.empty(len(slots), np.int64)
+        for low, high in _close(slots):
+            start, end = int(slots[low]), int(slots[high - 1]) + 1
             blob = self._store.get_range(key, start * BYTES, (end - start) * BYTES)
             if len(blob) != (end - start) * BYTES:
                 raise DamagedRecord(f"{key}: too short; {_RESTORE}")
-            found[first:last] = np.frombuffer(blob, NUMBER)[wanted[first:last] - start]
-        return found[np.searchsorted(wanted, places)]
+            values[low:high] = np.frombuffer(blob, NUMBER)[slots[low:high] - start]
+        return values[np.searchsorted(slots, places)]
 
 
 def _close(places: Ints) -> Iterator[tuple[int, int]]:

@@ -25,13 +25,13 @@ from assay.tasks.spec.evaluation import Spec
 def are_equal_weights(batches: Iterator[pa.Array]) -> bool:
     """Whether all weights are the same finite number above 0, so that the weighted mean Σwx/Σw is the plain
     one."""
-    first = 0.0
+    first_weight = 0.0
     for values in batches:
         weights, are_numbers = as_numbers(values)
-        first = first or weights[0]
-        if not (are_numbers.all() and (weights == first).all()):
+        first_weight = first_weight or weights[0]
+        if not (are_numbers.all() and (weights == first_weight).all()):
             return False
-    return bool(0 < first < np.inf)
+    return bool(0 < first_weight < np.inf)
 
 
 def is_one_stratum(batches: Iterator[pa.Array]) -> bool:

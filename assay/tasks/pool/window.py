@@ -76,14 +76,14 @@ class WindowRows:
             self._count(batch.columns, checked)
             yield checked
 
-    def _count(self, given: pa.RecordBatch, checked: pa.RecordBatch) -> None:
+    def _count(self, batch: pa.RecordBatch, checked: pa.RecordBatch) -> None:
         self.rows += checked.num_rows
         for name, counts in self.segments.items():
             counts.update(value_counts(checked.column(name)))
         for name in self.missing:
-            self.missing[name] += _without_value(given.column(self._checker.columns.index(name)))
+            self.missing[name] += _without_value(batch.column(self._checker.columns.index(name)))
         self.copies = self.copies.with_rows(_digests_of_rows([
-            column for name, column in zip(self._checker.columns, given.columns, strict=True)
+            column for name, column in zip(self._checker.columns, batch.columns, strict=True)
             if name != self._id
         ]))
 
@@ -141,19 +141,19 @@ class ReadWindowShard:
 
     def __call__(self, shard: Shard) -> _ShardSeen:
         """Raises BadInput as freezing would."""
-        seen = WindowRows(self.spec, self.source, shard.slices)
+        window = WindowRows(self.spec, self.source, shard.slices)
         columns = cut_columns(self.spec)
-        said: list[TrafficTally] = []
+        tallies: list[TrafficTally] = []
         features: dict[str, Ints] = {
             name: np.zeros(len(self.edges[name]) + 1, np.int64) for name in columns
         }
-        for part in seen.parts():
-            said.append(self.tallying.tally(part, self.edges[self.tallying.column]))
+        for part in window.parts():
+            tallies.append(self.tallying.tally(part, self.edges[self.tallying.column]))
             for name, counts in features.items():
                 counts += counts_between(numbers_of(part.column(name)), self.edges[name])
         return _ShardSeen(
-            digests=seen.digests, kinds=seen.kinds, segments=seen.segments, missing=seen.missing,
-            copies=seen.copies, said=_together(said), features=features,
+            digests=window.digests, kinds=window.kinds, segments=window.segments, missing=window.missing,
+            copies=window.copies, said=_together(tallies), features=features,
         )
 
 
@@ -179,60 +179,60 @@ def profile_by_shard(
     map_over: MapOver,
 ) -> tuple[Profile, list[str]]:
     """The profile of a window of several shards, and the digest of each part. Raises BadInput."""
-    named = dict(zip(spec.pool.features or (), cut_columns(spec), strict=True))
-    edges = _edges_like(tallying, named, like)
-    unknown = {tallying.column: tallying.bins} | dict.fromkeys(named.values(), FEATURE_BINS)
+    columns = dict(zip(spec.pool.features or (), cut_columns(spec), strict=True))
+    edges = _edges_like(tallying, columns, like)
+    unknown = {tallying.column: tallying.bins} | dict.fromkeys(columns.values(), FEATURE_BINS)
     unknown = {name: bins for name, bins in unknown.items() if name not in edges}
     if unknown:
         find = FindWindowEdges(spec=spec, source=source, columns=tuple(unknown))
-        with stopping(map_over(find, shards)) as found:
-            some = list(found)
-        edges |= {name: edges_of([one[name] for one in some], bins) for name, bins in unknown.items()}
-    kinds, seen = ColumnKinds([file.path for file in source.files]), []
+        with stopping(map_over(find, shards)) as answers:
+            parts = list(answers)
+        edges |= {name: edges_of([part[name] for part in parts], bins) for name, bins in unknown.items()}
+    kinds, pieces = ColumnKinds([file.path for file in source.files]), []
     read = ReadWindowShard(spec=spec, source=source, tallying=tallying, edges=edges)
     with stopping(map_over(read, shards)) as results:
-        for one in results:
-            for kind in one.kinds:
+        for piece in results:
+            for kind in piece.kinds:
                 kinds.add(kind)
-            seen.append(one)
-    said = tallying.profile(_together([one.said for one in seen]), edges[tallying.column])
-    said = replace(said, features={
+            pieces.append(piece)
+    profile = tallying.profile(_together([piece.said for piece in pieces]), edges[tallying.column])
+    profile = replace(profile, features={
         name: Binned(
             edges=edges[column],
-            counts=tuple(np.sum([one.features[column] for one in seen], axis=0).tolist()),
+            counts=tuple(np.sum([piece.features[column] for piece in pieces], axis=0).tolist()),
         )
-        for name, column in named.items()
+        for name, column in columns.items()
     })
-    return _with_the_rest(said, seen, source), [digest for one in seen for digest in one.digests]
+    return _with_the_rest(profile, pieces, source), [digest for piece in pieces for digest in piece.digests]
 
 
-def _with_the_rest(said: Profile, seen: Sequence[_ShardSeen], source: Source) -> Profile:
-    segments: dict[str, Counter[str]] = {name: Counter() for name in seen[0].segments}
-    for one in seen:
-        for name, counts in one.segments.items():
+def _with_the_rest(profile: Profile, pieces: Sequence[_ShardSeen], source: Source) -> Profile:
+    segments: dict[str, Counter[str]] = {name: Counter() for name in pieces[0].segments}
+    for piece in pieces:
+        for name, counts in piece.segments.items():
             segments[name].update(counts)
-    missing = {name: sum(one.missing[name] for one in seen) for name in seen[0].missing}
-    copies = reduce(RowCopies.plus, (one.copies for one in seen))
+    missing = {name: sum(piece.missing[name] for piece in pieces) for name in pieces[0].missing}
+    copies = reduce(RowCopies.plus, (piece.copies for piece in pieces))
     return with_what_is_beside(
-        said, Beside(segments=segments, missing=missing, columns=column_kinds(source), copies=copies)
+        profile, Beside(segments=segments, missing=missing, columns=column_kinds(source), copies=copies)
     )
 
 
 def _edges_like(
-    tallying: Tallying, named: Mapping[str, str], like: Profile | None
+    tallying: Tallying, columns: Mapping[str, str], like: Profile | None
 ) -> dict[str, tuple[float, ...]]:
     """The edges that an earlier profile has, by column."""
     if like is None:
         return {}
-    known = {named[name]: binned.edges for name, binned in like.features.items() if name in named}
-    return known if like.scores is None else known | {tallying.column: like.scores.edges}
+    edges = {columns[name]: binned.edges for name, binned in like.features.items() if name in columns}
+    return edges if like.scores is None else edges | {tallying.column: like.scores.edges}
 
 
 def _together(tallies: Sequence[TrafficTally]) -> TrafficTally:
-    first, *others = tallies
-    for one in others:
-        first = first.plus(one)
-    return first
+    total, *other_tallies = tallies
+    for tally in other_tallies:
+        total = total.plus(tally)
+    return total
 
 
 # A window as a whole.
@@ -291,20 +291,20 @@ def _profile_in_one_place(spec: Spec, source: Source, like: Profile | None) -> t
     features = cut_columns(spec)
     watching = prediction_kind(spec).watching()
     numbers: dict[str, list[Array]] = {name: [] for name in features}
-    seen = WindowRows(spec, source, [Slice(file=index) for index in range(len(source.files))])
-    for part in seen.parts():
+    window = WindowRows(spec, source, [Slice(file=index) for index in range(len(source.files))])
+    for part in window.parts():
         for rows in part.to_batches():
             watching.add(rows)
         for name, chunks in numbers.items():
             chunks.append(numbers_of(part.column(name)))
-    if not seen.rows:
+    if not window.rows:
         raise NoRows(f"pool.source: {spec.pool.source}: no rows; an empty window cannot be evaluated")
     beside = Beside(
         features={
             name: np.concatenate(numbers[column])
             for name, column in zip(spec.pool.features or (), features, strict=True)
         },
-        segments=seen.segments, missing=seen.missing, columns=column_kinds(source),
-        copies=seen.copies,
+        segments=window.segments, missing=window.missing, columns=column_kinds(source),
+        copies=window.copies,
     )
-    return watching.profile(beside, like), seen.digests
+    return watching.profile(beside, like), window.digests

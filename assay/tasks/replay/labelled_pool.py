@@ -122,8 +122,8 @@ def _read(path: str, further: Sequence[str], called: Mapping[str, str]) -> dict[
     if not present:
         return {}
     truth = next((role for role in _TRUTHS if role in called or role in present), _TRUTHS[0])
-    named = [role for role in _SCORED if role in called]
-    scored = named or [role for role in _SCORED if role in present]
+    named_roles = [role for role in _SCORED if role in called]
+    scored = named_roles or [role for role in _SCORED if role in present]
     roles = list(dict.fromkeys([*_NEEDED, truth, *scored, *further]))
     columns = [called.get(role, role) for role in roles]
     missing = [column for column in columns if column not in present]
@@ -166,25 +166,25 @@ def as_classes(
     classes, and where the scores do not tell.
     """
     text = class_words(path, columns)
-    known = sorted({word for column in text.values() for word in np.unique(column).tolist()})
-    meanings = [meaning_of(word) for word in known]
+    classes = sorted({word for column in text.values() for word in np.unique(column).tolist()})
+    meanings = [meaning_of(word) for word in classes]
     of_meaning = meaning_of(positive or "1") if None not in meanings else None
-    chosen = positive and ClassReader(known).read(positive)
+    chosen = positive and ClassReader(classes).read(positive)
     if positive is not None and chosen is None and of_meaning is None:
-        raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(known)}")
+        raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(classes)}")
     if of_meaning is not None:      # 1, true and yes are one class
         codes = np.array([int(meaning == of_meaning) for meaning in meanings], np.int64)
     else:
-        if len(known) > 2:
-            alike = what_differs(known)
+        if len(classes) > 2:
+            alike = what_differs(classes)
             raise BadInput(
-                f"{path}: {' and '.join(map(repr, text))} hold {len(known)} classes ({_listed(known)}); "
+                f"{path}: {' and '.join(map(repr, text))} hold {len(classes)} classes ({_listed(classes)}); "
                 + (f"{alike}: write them in one way" if alike else
                    "replay compares two: write 1 for the class in question and 0 for the rest")
             )
-        chosen = chosen or guessed_positive(known) or _higher_scored(path, text["prediction"], score)
-        codes = np.array([int(word == chosen) for word in known], np.int64)
-    return {name: codes[np.searchsorted(known, column)] for name, column in text.items()}
+        chosen = chosen or guessed_positive(classes) or _higher_scored(path, text["prediction"], score)
+        codes = np.array([int(word == chosen) for word in classes], np.int64)
+    return {name: codes[np.searchsorted(classes, column)] for name, column in text.items()}
 
 
 def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
@@ -194,20 +194,20 @@ def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
         name: np.unique(column, return_inverse=True, return_counts=True) for name, column in text.items()
     }
     _refuse_words_for_none(path, text)
-    counts = [dict(zip(one.tolist(), times.tolist(), strict=True)) for one, _, times in written.values()]
-    meant = classes_of_columns(counts)
+    counts = [dict(zip(texts.tolist(), times.tolist(), strict=True)) for texts, _, times in written.values()]
+    meanings = classes_of_columns(counts)
     return {
-        name: np.array([of[word] for word in one.tolist()], np.str_)[place]
-        for (name, (one, place, _)), of in zip(written.items(), meant, strict=True)
+        name: np.array([of[word] for word in texts.tolist()], np.str_)[place]
+        for (name, (texts, place, _)), of in zip(written.items(), meanings, strict=True)
     }
 
 
 def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
     """Raises BadInput for labels such as n/a, where no other column has them as a class."""
-    others = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
-    if "label" not in text or not others:
+    values = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
+    if "label" not in text or not values:
         return
-    none = np.isin(text["label"], sorted(NO_VALUE - others))
+    none = np.isin(text["label"], sorted(NO_VALUE - values))
     if none.any():
         word = text["label"][int(np.argmax(none))]
         raise BadInput(
@@ -232,9 +232,9 @@ def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
     return str(classes[int(np.argmax(means))])
 
 
-def _listed(words: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(repr(word) for word in words[:most])
-    return shown if len(words) <= most else f"{shown}, ..."
+def _listed(words: Sequence[str], limit: int = 6) -> str:
+    shown = ", ".join(repr(word) for word in words[:limit])
+    return shown if len(words) <= limit else f"{shown}, ..."
 
 
 # Columns of a labelled pool as arrays, every value checked; errors name the file, the column, the rows.
@@ -250,13 +250,13 @@ def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
 def numbers(path: str, name: str, values: pa.Array) -> Floats:
     """(n,) the values of a column as finite numbers. Raises BadInput for a value that is missing or none,
     naming the file, the column and the rows."""
-    found, good = as_numbers(values)
-    bad = ~good | ~np.isfinite(found)
+    column, good = as_numbers(values)
+    bad = ~good | ~np.isfinite(column)
     if bad.any():
-        first = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
-        shown = "is empty" if first is None else f"holds {first!r}, which is not a finite number"
+        example = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
+        shown = "is empty" if example is None else f"holds {example!r}, which is not a finite number"
         raise BadInput(f"{path}, column {name!r}: row {_rows(bad)} {shown}; every item needs a number")
-    return found
+    return column
 
 
 def probability_column(path: str, name: str, values: pa.Array) -> Floats:
@@ -264,10 +264,10 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
     1. Raises BadInput for a value further outside, and for one that is no number."""
     chance, outside = within_0_and_1(numbers(path, name, values))
     if outside.any():
-        first = chance[np.argmax(outside)]
+        example = chance[np.argmax(outside)]
         remedy = "; if these are scores, give the column as score" if name == "probability" else ""
         raise BadInput(
-            f"{path}, column {name!r}: row {_rows(outside)}: {first:g} is not between 0 and 1{remedy}"
+            f"{path}, column {name!r}: row {_rows(outside)}: {example:g} is not between 0 and 1{remedy}"
         )
     return chance
 
@@ -295,8 +295,8 @@ def check_ids(path: str, values: pa.Array) -> None:
         raise BadInput(f"{path}, column 'item_id': {twice!r} is in rows {rows}; each item may occur once")
 
 
-def _rows(bad: Array, most: int = 3) -> str:
+def _rows(bad: Array, limit: int = 3) -> str:
     """The first of these rows as people count them, from 1."""
-    where = np.flatnonzero(bad)
-    shown = ", ".join(str(i + 1) for i in where[:most])
-    return shown if len(where) <= most else f"{shown} and {len(where) - most} more"
+    rows = np.flatnonzero(bad)
+    shown = ", ".join(str(i + 1) for i in rows[:limit])
+    return shown if len(rows) <= limit else f"{shown} and {len(rows) - limit} more"

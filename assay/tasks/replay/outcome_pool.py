@@ -100,22 +100,22 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     beside = [name for name in (*columns.covariates, *single_columns) if name is not None]
     beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
-    found = _read(path, present, [*spoken, *probabilities, *beside])
-    gaps = {} if columns.outcome == "tags" else {name: _gaps(found[name]) for name in columns.judges}
+    arrays = _read(path, present, [*spoken, *probabilities, *beside])
+    gaps = {} if columns.outcome == "tags" else {name: _gaps(arrays[name]) for name in columns.judges}
     for name in columns.judges:
         if name not in (columns.label, *predicted) and name in gaps and not gaps[name].all():
-            found[name] = found[name].take(pa.array(np.where(
+            arrays[name] = arrays[name].take(pa.array(np.where(
                 gaps[name], np.argmin(gaps[name]), np.arange(len(gaps[name]))
             )))
-    without_label = _without_label(path, columns, found)
-    named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
+    without_label = _without_label(path, columns, arrays)
+    classes = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     silent = [name for name in columns.judges if name in gaps and gaps[name].all()]
     spoken = [name for name in spoken if name not in silent]
-    named_by = {name: found[name] for name in spoken}
+    named_by = {name: arrays[name] for name in spoken}
     if columns.outcome == "grades":
         named_by = _without_between(path, named_by, columns.judges)
-    kind = columns.kind or reader.kind(path, named_by, named)
-    codes = {name: reader.codes(path, name, found[name], kind) for name in spoken}
+    kind = columns.kind or reader.kind(path, named_by, classes)
+    codes = {name: reader.codes(path, name, arrays[name], kind) for name in spoken}
     codes[columns.label] = np.where(without_label, np.nan, codes[columns.label])
     n = len(codes[columns.label])
     if not n:
@@ -123,7 +123,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     prediction = np.stack([codes[c] for c in predicted], axis=1) if predicted else np.zeros((n, 0))
     table = None
     if probabilities:
-        values = {c: probability_column(path, c, found[c]) for c in probabilities}
+        values = {c: probability_column(path, c, arrays[c]) for c in probabilities}
         if single and columns.partly_labelled and kind.counted is not None:
             chance = values[probabilities[0]]
             table = np.stack([1 - chance, chance], axis=1)
@@ -140,28 +140,28 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     judge = np.stack([
         np.where(gaps[c], SILENT, codes.get(c, 0.0)) if c in gaps else codes[c] for c in columns.judges
     ], axis=1) if columns.judges else None
-    cluster = None if columns.cluster is None else _clusters(path, columns.cluster, found[columns.cluster])
+    cluster = None if columns.cluster is None else _clusters(path, columns.cluster, arrays[columns.cluster])
     if cluster is not None and columns.rank is None and len(np.unique(cluster)) == len(cluster):
         cluster = None      # of one item each: the items
-    names, contender = _contenders(path, columns, found)
+    names, contender = _contenders(path, columns, arrays)
     covariates, features = (
-        np.stack([numbers(path, c, found[c]) for c in named], axis=1) if named else None
-        for named in (columns.covariates, columns.features)
+        np.stack([numbers(path, c, arrays[c]) for c in group], axis=1) if group else None
+        for group in (columns.covariates, columns.features)
     )
     items = Items(
         prediction=prediction, probability=table, judge=judge, cluster=cluster,
         covariate=covariates, feature=features,
-        deviation=None if columns.spread is None else _spread(path, columns.spread, found[columns.spread]),
-        weight=None if columns.weight is None else _weights(path, columns.weight, found[columns.weight]),
-        rank=None if columns.rank is None else _ranks(path, columns.rank, found[columns.rank], cluster),
+        deviation=None if columns.spread is None else _spread(path, columns.spread, arrays[columns.spread]),
+        weight=None if columns.weight is None else _weights(path, columns.weight, arrays[columns.weight]),
+        rank=None if columns.rank is None else _ranks(path, columns.rank, arrays[columns.rank], cluster),
         contender=contender,
     )
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label], contenders=names)
 
 
-def _without_label(path: str, columns: OutcomeColumns, found: dict[str, pa.Array]) -> Bools:
-    """(N,) the rows without a label; in `found` they have that of the first row with one."""
-    column = found[columns.label]
+def _without_label(path: str, columns: OutcomeColumns, arrays: dict[str, pa.Array]) -> Bools:
+    """(N,) the rows without a label; in `arrays` they have that of the first row with one."""
+    column = arrays[columns.label]
     if not columns.partly_labelled or not len(column):
         return np.zeros(len(column), np.bool_)
     missing = np.asarray(column.is_null()) if columns.outcome == "tags" else _gaps(column)
@@ -171,27 +171,27 @@ def _without_label(path: str, columns: OutcomeColumns, found: dict[str, pa.Array
         raise BadInput(f"{path}, column {columns.label!r}: every row has a label; give the whole pool, with "
                        "the rows that have none")
     place = np.where(missing, np.argmin(missing), np.arange(len(missing)))
-    found[columns.label] = column.take(pa.array(place))
+    arrays[columns.label] = column.take(pa.array(place))
     return missing
 
 
 def _contenders(
-    path: str, columns: OutcomeColumns, found: Mapping[str, pa.Array]
+    path: str, columns: OutcomeColumns, arrays: Mapping[str, pa.Array]
 ) -> tuple[tuple[str, ...], Floats | None]:
     """The systems that rows are of, in the order of their names, and the code (N, 1) of each row's."""
     if not columns.contenders:
         return (), None
-    wanted = 2 if columns.outcome == "preference" else 1
-    if len(columns.contenders) != wanted:
-        raise BadArgument("contenders", f"takes {wanted} column{'s' * (wanted - 1)} with outcome "
+    count = 2 if columns.outcome == "preference" else 1
+    if len(columns.contenders) != count:
+        raise BadArgument("contenders", f"takes {count} column{'s' * (count - 1)} with outcome "
                                         f"{columns.outcome}: the system of each answer of a row")
-    sides = [words(path, name, found[name]) for name in columns.contenders]
-    names = sorted({one for side in sides for one in np.unique(side).tolist()})
+    sides = [words(path, name, arrays[name]) for name in columns.contenders]
+    names = sorted({name for side in sides for name in np.unique(side).tolist()})
     if not 2 <= len(names) <= MOST_COMPARED:
         raise BadInput(f"{path}: {', '.join(columns.contenders)} name {len(names)} systems; from 2 to "
                        f"{MOST_COMPARED} can be compared")
     numbered = [np.searchsorted(names, side) for side in sides]
-    if wanted == 2 and (numbered[0] == numbered[1]).any():
+    if count == 2 and (numbered[0] == numbered[1]).any():
         row = int(np.argmax(numbered[0] == numbered[1]))
         raise BadInput(f"{path}: row {row + 1} compares {names[int(numbered[0][row])]!r} with itself")
     return tuple(names), code_of(*numbered)[:, None]
@@ -209,13 +209,13 @@ def of_two_classes(
         raise BadInput(f"{path}: curves, clusters and weights need one label of each item, in a column "
                        "'label'; this pool has a label_probability")
     beside = [name for name in (cluster, weight) if name is not None]
-    named = _read(path, column_names(open_source(path)), beside) if beside else {}
+    arrays = _read(path, column_names(open_source(path)), beside) if beside else {}
     items = Items(
         prediction=pool.prediction.astype(np.float64)[:, None],
         probability=None if pool.unsure else np.stack([1 - pool.probability, pool.probability], axis=1),
         score=pool.score[:, None] if pool.scored else None, feature=pool.features,
-        cluster=None if cluster is None else _clusters(path, cluster, named[cluster]),
-        weight=None if weight is None else _weights(path, weight, named[weight]),
+        cluster=None if cluster is None else _clusters(path, cluster, arrays[cluster]),
+        weight=None if weight is None else _weights(path, weight, arrays[weight]),
     )
     kind = Classes(("negative", "positive"), positive="positive")
     return OutcomePool(kind=kind, items=items, codes=pool.label.astype(np.float64))
@@ -225,12 +225,12 @@ def _without_between(
     path: str, spoken: Mapping[str, pa.Array], judges: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Columns of grades, without what judges say between the lowest and the highest of the others."""
-    own = [numbers(path, name, column) for name, column in spoken.items() if name not in judges]
-    low, high = min(one.min() for one in own), max(one.max() for one in own)
-    said = {name: numbers(path, name, column) for name, column in spoken.items()}
+    grades = [numbers(path, name, column) for name, column in spoken.items() if name not in judges]
+    low, high = min(values.min() for values in grades), max(values.max() for values in grades)
+    by_name = {name: numbers(path, name, column) for name, column in spoken.items()}
     return {
-        name: spoken[name] if name not in judges else pa.array(one[(one < low) | (one > high)])
-        for name, one in said.items()
+        name: spoken[name] if name not in judges else pa.array(values[(values < low) | (values > high)])
+        for name, values in by_name.items()
     }
 
 
@@ -241,39 +241,39 @@ def _gaps(column: pa.Array) -> Bools:
 
 def _spread(path: str, name: str, column: pa.Array) -> Floats:
     """(N, 1) positive numbers."""
-    found = numbers(path, name, column)
-    if (found <= 0).any():
-        raise BadInput(f"{path}, column {name!r}: row {int(np.argmax(found <= 0)) + 1}: "
-                       f"{found[np.argmax(found <= 0)]:g} is not above 0, as a spread is")
-    return found[:, None]
+    spreads = numbers(path, name, column)
+    if (spreads <= 0).any():
+        raise BadInput(f"{path}, column {name!r}: row {int(np.argmax(spreads <= 0)) + 1}: "
+                       f"{spreads[np.argmax(spreads <= 0)]:g} is not above 0, as a spread is")
+    return spreads[:, None]
 
 
 def _ranks(path: str, name: str, column: pa.Array, query: Floats | None) -> Floats:
     """(N, 1) 1, 2, 3 and so on within each query."""
-    found = numbers(path, name, column)
+    ranks = numbers(path, name, column)
     if query is None:
         raise BadArgument("rank", "is of documents in queries: name the column of queries under cluster")
-    order = np.lexsort((found, query[:, 0]))
+    order = np.lexsort((ranks, query[:, 0]))
     new = np.diff(query[order, 0], prepend=-1) != 0
     place = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-    wrong = found[order] != place + 1
+    wrong = ranks[order] != place + 1
     if wrong.any():
         row = int(order[np.argmax(wrong)])
-        raise BadInput(f"{path}, column {name!r}: row {row + 1}: {found[row]:g}; the documents of a query "
+        raise BadInput(f"{path}, column {name!r}: row {row + 1}: {ranks[row]:g}; the documents of a query "
                        "are numbered 1, 2, 3 and so on: break ties and close gaps as your system shows them")
-    return found[:, None]
+    return ranks[:, None]
 
 
 def _weights(path: str, name: str, column: pa.Array) -> Floats | None:
     """(N, 1) numbers of 0 or more, not all of them 0; None where all are equal, which says nothing."""
-    found = numbers(path, name, column)
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
-        raise BadInput(f"{path}, column {name!r}: row {row + 1}: {found[row]:g} is below 0; a weight says "
+    weights = numbers(path, name, column)
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise BadInput(f"{path}, column {name!r}: row {row + 1}: {weights[row]:g} is below 0; a weight says "
                        "what an item counts for")
-    if not found.any():
+    if not weights.any():
         raise BadInput(f"{path}, column {name!r}: all weights are 0: nothing counts")
-    return None if (found == found[0]).all() else found[:, None]
+    return None if (weights == weights[0]).all() else weights[:, None]
 
 
 def _clusters(path: str, name: str, column: pa.Array) -> Floats:
@@ -281,12 +281,12 @@ def _clusters(path: str, name: str, column: pa.Array) -> Floats:
     return np.unique(words(path, name, column), return_inverse=True)[1].reshape(-1, 1).astype(np.float64)
 
 
-def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str, pa.Array]:
-    missing = [name for name in wanted if name not in present]
+def _read(path: str, present: Sequence[str], columns: Sequence[str]) -> dict[str, pa.Array]:
+    missing = [name for name in columns if name not in present]
     if missing:
         raise BadInput(f"{path}: no column {missing[0]!r}; {did_you_mean(missing[0], present)}it has "
                        f"{', '.join(present[:20])}")
-    names = list(dict.fromkeys(wanted))
+    names = list(dict.fromkeys(columns))
     batches = [batch.columns for batch in open_source(path).batches(names)]
     return {name: one_array([b.column(i) for b in batches]) for i, name in enumerate(names)}
 
@@ -306,8 +306,8 @@ def _confidence(confidence: Floats, prediction: Floats, kind: OutcomeKind) -> Fl
         raise BadInput("a confidence needs a prediction")
     k = len(kind.parts)
     predicted = kind.phi(prediction[:, 0])
-    rest = (1 - confidence)[:, None] / max(k - 1, 1)
-    return np.asarray(predicted * confidence[:, None] + (1 - predicted) * rest)
+    remainder = (1 - confidence)[:, None] / max(k - 1, 1)
+    return np.asarray(predicted * confidence[:, None] + (1 - predicted) * remainder)
 
 
 # How each kind of outcome is read from the columns.
@@ -327,16 +327,16 @@ class Reader:
     codes: Callable[[str, str, pa.Array, OutcomeKind], Floats]
 
 
-def _classes(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    seen = {w for column in class_words(path, spoken).values() for w in np.unique(column).tolist()}
-    known = ClassReader(named)
-    return Classes((*named, *sorted(word for word in seen if known.read(word) is None)))
+def _classes(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
+    texts = {w for column in class_words(path, spoken).values() for w in np.unique(column).tolist()}
+    reader = ClassReader(classes)
+    return Classes((*classes, *sorted(word for word in texts if reader.read(word) is None)))
 
 
-def _grades(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
+def _grades(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
     """Classes with values, from the lowest to the highest."""
     grades = {g for name, column in spoken.items() for g in np.unique(numbers(path, name, column)).tolist()}
-    grades |= {_grade(path, text) for text in named}
+    grades |= {_grade(path, text) for text in classes}
     if not 2 <= len(grades) <= MOST_CLASSES:
         raise BadInput(
             f"{path}: labels, predictions and judges hold {len(grades):,} different grades, and 2 to "
@@ -363,32 +363,32 @@ def _grade(path: str, text: str) -> float:
     return grade
 
 
-def _tags(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    seen = {
+def _tags(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
+    tags = {
         tag for name, column in spoken.items() for text in np.unique(_texts(column)).tolist()
         for tag in tags_in(text)
     }
-    return Tags((*named, *sorted(seen - set(named))))
+    return Tags((*classes, *sorted(tags - set(classes))))
 
 
-def _number(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
+def _number(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
     return Numbers()
 
 
-def _preference(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    tied = TIE in named
+def _preference(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
+    tied = TIE in classes
     for name, column in spoken.items():
-        said = set(np.unique(words(path, name, column)).tolist())
-        tied |= TIE in said
-        _check_preferences(f"{path}, column {name!r}", said)
-    _check_preferences(f"{path}, columns of probabilities", set(named))
+        answers = set(np.unique(words(path, name, column)).tolist())
+        tied |= TIE in answers
+        _check_preferences(f"{path}, column {name!r}", answers)
+    _check_preferences(f"{path}, columns of probabilities", set(classes))
     return preferences(FIRST, SECOND, TIE if tied else None)
 
 
-def _check_preferences(where: str, said: set[str]) -> None:
-    strange = sorted(said - {FIRST, SECOND, TIE})
+def _check_preferences(place: str, answers: set[str]) -> None:
+    strange = sorted(answers - {FIRST, SECOND, TIE})
     if strange:
-        raise BadInput(f"{where}: {strange[0]!r} is none of {FIRST}, {SECOND}, {TIE}; write which of the two "
+        raise BadInput(f"{place}: {strange[0]!r} is none of {FIRST}, {SECOND}, {TIE}; write which of the two "
                        "answers is better so")
 
 
@@ -398,14 +398,14 @@ def _texts(column: pa.Array) -> Texts:
 
 
 def _encoded(text: Texts, kind: OutcomeKind) -> Floats:
-    written, where = np.unique(text, return_inverse=True)
-    return kind.encode(written.tolist())[where]
+    written, place = np.unique(text, return_inverse=True)
+    return kind.encode(written.tolist())[place]
 
 
 def _named(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
-    written, where = np.unique(words(path, name, column), return_inverse=True)
+    written, place = np.unique(words(path, name, column), return_inverse=True)
     reader = ClassReader(kind.parts)
-    return kind.encode([reader.read(word) or word for word in written.tolist()])[where]
+    return kind.encode([reader.read(word) or word for word in written.tolist()])[place]
 
 
 def _graded(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
@@ -437,8 +437,8 @@ def read_question_pool(path: str, spec: Spec) -> OutcomePool:
     if spec.about == "population":
         raise BadInput("--questions: about is 'population', and a replay knows the truth of its pool alone; "
                        "leave about out of this spec")
-    own = spec.pool.model_copy(update={"source": path, "display": (), "show_as": {}, "segments": ()})
-    alone = spec.model_copy(update={"pool": own})
+    own_pool = spec.pool.model_copy(update={"source": path, "display": (), "show_as": {}, "segments": ()})
+    alone = spec.model_copy(update={"pool": own_pool})
     source = open_source(path)
     checker = RowChecker(alone, [file.path for file in source.files])
     packed = list(QuestionPredictions(alone).packed())
@@ -447,26 +447,26 @@ def read_question_pool(path: str, spec: Spec) -> OutcomePool:
         for batch in source.batches(checker.columns):
             table = pa.Table.from_batches([checker.check(batch)])
             rows.add(table)
-            if own.cluster is not None:
+            if own_pool.cluster is not None:
                 clusters += table.column(CLUSTER).to_pylist()
         items = rows.items().at(slice(None))
     finally:
         rows.close()
     if not len(items):
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
-    if own.cluster is not None:
+    if own_pool.cluster is not None:
         number = np.unique(clusters, return_inverse=True)[1].reshape(-1, 1).astype(np.float64)
         items = replace(items, cluster=number)
     answers = spec.labels.answers
     labels = [
-        label for batch in rows_of_questions(path, own.id, answers, key="replay")
+        label for batch in rows_of_questions(path, own_pool.id, answers, key="replay")
         for label in batch.column(1).to_pylist()
     ]
     names = list(answers.questions)
     for row, label in enumerate(labels):
-        there = {} if label is None else answers.by_question(label)
-        if len(there) < len(names):
-            lacking = next(name for name in names if name not in there)
+        by_question = {} if label is None else answers.by_question(label)
+        if len(by_question) < len(names):
+            lacking = next(name for name in names if name not in by_question)
             raise BadInput(f"{path}: column {lacking!r}, row {row + 1}: no answer; a replay needs one to "
                            "every question about every item")
     codes = np.array([answers.code(label) for label in labels], np.float64)
@@ -476,5 +476,5 @@ def read_question_pool(path: str, spec: Spec) -> OutcomePool:
 def measures_of_questions(spec: Spec) -> tuple[str, ...]:
     """The measures of a spec as a replay writes them: coherence:mean."""
     return tuple(
-        f"{one.question}:{written_measure(one.name, one.settings)}" for one in spec.measure
+        f"{choice.question}:{written_measure(choice.name, choice.settings)}" for choice in spec.measure
     )

@@ -42,15 +42,15 @@ def replay_as_text(result: ReplayResult) -> str:
 
 def _best_of(result: ReplayResult) -> Iterator[str]:
     """When each method named the best system."""
-    first = max(len(one.method) for one in result.best)
+    width = max(len(row.method) for row in result.best)
     margin = result.best[0].margin
     yield f"The best system{f' within {margin:g}' if margin else ''}, a look at each budget"
-    yield f"  {'':<{first}}  named   wrong  labels: mean  median   named most"
-    for one in result.best:
-        most = max(one.winners, key=lambda name: one.winners[name]) if one.winners else "none"
+    yield f"  {'':<{width}}  named   wrong  labels: mean  median   named most"
+    for row in result.best:
+        winner = max(row.winners, key=lambda name: row.winners[name]) if row.winners else "none"
         yield (
-            f"  {one.method:<{first}}  {one.named[-1]:>5.3f}   {one.wrong:>5.3f}  {one.labels_mean:>12,.0f} "
-            f"{one.labels_median:>7,.0f}   {most}"
+            f"  {row.method:<{width}}  {row.named[-1]:>5.3f}   {row.wrong:>5.3f}  {row.labels_mean:>12,.0f} "
+            f"{row.labels_median:>7,.0f}   {winner}"
         )
 
 
@@ -61,14 +61,14 @@ def _by_budget(entry: MethodResult, result: ReplayResult) -> Iterator[str]:
         f"{1000 * entry.seconds_per_round:.1f} ms a round"
     )
     wide = any(b.coverage_wide is not None for b in entry.budgets)
-    far = any(b.divergence is not None for b in entry.budgets)
-    yield _HEADINGS + ("  wide coverage  wide width" if wide else "") + ("  divergence" if far else "")
+    diverges = any(b.divergence is not None for b in entry.budgets)
+    yield _HEADINGS + ("  wide coverage  wide width" if wide else "") + ("  divergence" if diverges else "")
     for b in entry.budgets:
         yield (
             f"  {b.labels:>8,} {b.mse:>10.6f} {b.mse_se:>9.6f} {b.bias:>9.4f} {b.coverage:>9.3f} "
             f"{b.width:>7.3f} {b.undefined:>9.3f}"
             + (f" {b.coverage_wide:>14.3f} {b.width_wide:>11.3f}" if wide else "")
-            + (f" {b.divergence:>11.3f}" if far else "")
+            + (f" {b.divergence:>11.3f}" if diverges else "")
         )
 
 
@@ -77,19 +77,19 @@ def _by_half_width(what: str, result: ReplayResult) -> Iterator[str]:
     entries = [entry for entry in result.methods if entry.of == what]
     oracle = next((entry for entry in result.oracle if name_of(entry.measure, entry.system) == what), None)
     targets = [reached.half_width for reached in entries[0].labels_to]
-    first = max(len(name) for name in ("oracle", *(entry.method for entry in entries)))
+    width = max(len(name) for name in ("oracle", *(entry.method for entry in entries)))
     yield f"{what}, labels to a half-width"
-    yield " " * (first + 4) + "".join(f"{f'±{target:g}':>11}  coverage  x oracle" for target in targets)
+    yield " " * (width + 4) + "".join(f"{f'±{target:g}':>11}  coverage  x oracle" for target in targets)
     for entry in entries:
-        yield _row(entry.method, first, [reached.columns() for reached in entry.labels_to])
+        yield _row(entry.method, width, [reached.columns() for reached in entry.labels_to])
     if oracle is not None:
-        yield _row("oracle", first, [(f"{reached.labels:,}", "", "1.00") for reached in oracle.labels_to])
+        yield _row("oracle", width, [(f"{reached.labels:,}", "", "1.00") for reached in oracle.labels_to])
         yield f"  The oracle knows the true rates of the {_cells(oracle)}."
 
 
-def _row(name: str, first: int, columns: Sequence[tuple[str, str, str]]) -> str:
+def _row(name: str, width: int, columns: Sequence[tuple[str, str, str]]) -> str:
     cells = "".join(f"{labels:>11}{coverage:>10}{times:>10}" for labels, coverage, times in columns)
-    return f"  {name:<{first}}  {cells}"
+    return f"  {name:<{width}}  {cells}"
 
 
 def _cells(oracle: OracleResult) -> str:
@@ -98,13 +98,13 @@ def _cells(oracle: OracleResult) -> str:
 
 def _marked(result: ReplayResult) -> Iterator[str]:
     """What the asterisk means, where there is one."""
-    least = {
+    coverages = {
         entry.method: entry.least_coverage
         for entry in result.methods
         if any(reached.covers is False for reached in entry.labels_to)
     }
-    if least:
-        held = ", ".join(f"{coverage:g} for {name}" for name, coverage in least.items())
+    if coverages:
+        held = ", ".join(f"{coverage:g} for {name}" for name, coverage in coverages.items())
         yield (
             f"* covers too rarely by a binomial test at {FALSE_ALARM:.0%} (held to {held}):\n"
             "not to be compared with intervals that cover."

@@ -21,15 +21,15 @@ from assay.tasks.sources.values import as_text
 MAJORITY = "majority"
 
 
-def columns_of_file(path: str, wanted: Sequence[str]) -> dict[str, pa.Array]:
+def columns_of_file(path: str, columns: Sequence[str]) -> dict[str, pa.Array]:
     """These columns of a file of predictions.  Raises BadInput for a column that it lacks."""
     source = open_source(path)
     present = column_names(source)
-    for name in wanted:
+    for name in columns:
         if name not in present:
             raise BadInput(f"{path}: no column {name!r}; {did_you_mean(name, present)}it has "
                            f"{', '.join(present[:20])}")
-    names = list(dict.fromkeys(wanted))
+    names = list(dict.fromkeys(columns))
     batches = [batch.columns for batch in source.batches(names)]
     return {name: one_array([batch.column(i) for batch in batches]) for i, name in enumerate(names)}
 
@@ -66,13 +66,13 @@ class RecycledColumns:
 
 
 def recycle_columns(
-    columns: Mapping[str, pa.Array], named: RecycledColumns, how: Recycling
+    columns: Mapping[str, pa.Array], roles: RecycledColumns, setup: Recycling
 ) -> list[RecycledSystem]:
     """Samples and precisions.
 
     Raises BadInput for ids that repeat, and for a class that a system or the parent never predicts.
     """
-    item_id, systems, positive, ensemble = named.item_id, named.systems, named.positive, named.ensemble
+    item_id, systems, positive, ensemble = roles.item_id, roles.systems, roles.positive, roles.ensemble
     ids = as_text(columns[item_id]).to_pylist()
     if None in ids or len(set(ids)) < len(ids):
         raise BadInput(f"column {item_id!r} has to name every row, each by another name")
@@ -82,14 +82,14 @@ def recycle_columns(
             raise BadInput(f"system {name!r} predicts {positive!r} nowhere, and has no precision; check the "
                            "class")
     votes = np.sum(list(called.values()), axis=0)
-    whole = 2 * votes > len(called) if ensemble is None else _calls(columns[ensemble], positive)
-    if not whole.any():
+    parent = 2 * votes > len(called) if ensemble is None else _calls(columns[ensemble], positive)
+    if not parent.any():
         raise BadInput("the parent predicts no item positive, and has no sample to recycle; name another one")
     truth: list[bool | None] = [None] * len(ids)
-    if named.label is not None:
-        written = as_text(columns[named.label]).to_pylist()
+    if roles.label is not None:
+        written = as_text(columns[roles.label]).to_pylist()
         truth = [None if text in (None, "") else text == positive for text in written]
-    return recycled_systems(ids, {named.parent: whole, **called}, truth, how)
+    return recycled_systems(ids, {roles.parent: parent, **called}, truth, setup)
 
 
 def _calls(column: pa.Array, positive: str) -> Bools:
@@ -97,17 +97,17 @@ def _calls(column: pa.Array, positive: str) -> Bools:
     return np.array([text == positive for text in as_text(column).to_pylist()], np.bool_)
 
 
-def recycling_in_words(found: Sequence[RecycledSystem]) -> str:
+def recycling_in_words(rows: Sequence[RecycledSystem]) -> str:
     """A table for a terminal, and how many labels there are to buy."""
     lines = [f"{'system':<16} {'positive':>9} {'draws':>6} {'items':>6} {'new':>6} {'saved':>6}  precision"]
-    for one in found:
-        rate = f"{one.precision:.3f} [{one.lower:.3f}, {one.upper:.3f}]" if one.precision is not None else (
-            f"{plural(one.unlabelled, 'label')} missing"
+    for row in rows:
+        rate = f"{row.precision:.3f} [{row.lower:.3f}, {row.upper:.3f}]" if row.precision is not None else (
+            f"{plural(row.unlabelled, 'label')} missing"
         )
         lines.append(
-            f"{one.system:<16} {one.predicted_positive:>9,} {one.sample:>6,} {len(one.items):>6,} "
-            f"{one.new:>6,} {one.saved:>6.0%}  {rate}"
+            f"{row.system:<16} {row.predicted_positive:>9,} {row.sample:>6,} {len(row.items):>6,} "
+            f"{row.new:>6,} {row.saved:>6.0%}  {rate}"
         )
-    labels, apart = sum(one.new for one in found), sum(len(one.items) for one in found)
+    labels, apart = sum(row.new for row in rows), sum(len(row.items) for row in rows)
     lines.append(f"{plural(labels, 'item')} to label in all; {apart:,} if each system had its own")
     return "\n".join(lines)

@@ -203,15 +203,15 @@ def _best(simulation: Any, name: str, parts: Sequence[BlockRun]) -> BestReplay:
     """When a method named the best system; parts: its blocks in order."""
     winner = np.concatenate([np.asarray(part.traces[0].winner) for part in parts])     # (R, budgets)
     request = simulation.request
-    there = winner >= 0
-    ever, first = there.any(axis=1), there.argmax(axis=1)
+    has_winner = winner >= 0
+    ever, first_look = has_winner.any(axis=1), has_winner.argmax(axis=1)
     budgets = np.array(request.budgets)
-    labels = np.where(ever, budgets[first], budgets[-1])
-    chosen = winner[ever, first[ever]]
+    labels = np.where(ever, budgets[first_look], budgets[-1])
+    chosen = winner[ever, first_look[ever]]
     wrong = simulation.winner_is_wrong(chosen)
     return BestReplay(
         method=simulation.named(name), margin=request.best_of,
-        named=tuple((np.cumsum(there, axis=1) > 0).mean(axis=0).tolist()),
+        named=tuple((np.cumsum(has_winner, axis=1) > 0).mean(axis=0).tolist()),
         wrong=float(wrong.sum() / len(winner)), labels_mean=float(labels.mean()),
         labels_median=float(np.median(labels)),
         winners={
@@ -231,8 +231,8 @@ def _summaries(
     """
     request = simulation.request
     seconds = sum(part.seconds for part in parts) / (request.repeats * _rounds(request))
-    least = simulation.find_method(name).least_coverage(request.confidence)
-    traces = [join(several) for several in zip(*(part.traces for part in parts), strict=True)]
+    least_coverage = simulation.find_method(name).least_coverage(request.confidence)
+    traces = [join(pieces) for pieces in zip(*(part.traces for part in parts), strict=True)]
     for number, trace in zip(numbers, traces, strict=True):
         if not np.isfinite(number.truth):
             continue
@@ -242,7 +242,7 @@ def _summaries(
             measure=number.measure,
             budgets=tuple(budgets),
             seconds_per_round=seconds,
-            least_coverage=least,
+            least_coverage=least_coverage,
             labels_to=(),
             system=number.system,
             versus=number.versus,
@@ -251,12 +251,12 @@ def _summaries(
             at=number.at,
             truth=number.truth,
         )
-        reached = _reached(budgets, least, request, number.range_of, oracles.get(entry.of))
+        reached = _reached(budgets, least_coverage, request, number.range_of, oracles.get(entry.of))
         yield replace(entry, labels_to=tuple(reached))
 
 
 def _reached(
-    budgets: Sequence[BudgetSummary], least: float, request: ReplayRequest, range_of: float,
+    budgets: Sequence[BudgetSummary], least_coverage: float, request: ReplayRequest, range_of: float,
     oracle: OracleResult | None,
 ) -> Iterator[LabelsTo]:
     """The labels to each half-width asked for, as a share of the measure's range."""
@@ -268,7 +268,7 @@ def _reached(
             [b.width for b in budgets],
             [b.coverage for b in budgets],
             repeats=[request.repeats] * len(budgets),
-            least_coverage=least,
+            least_coverage=least_coverage,
             oracle=needs.get(half_width),
         )
 

@@ -81,10 +81,10 @@ class ReplayRequest:
         if not 0 < self.confidence < 1:
             raise BadArgument("confidence", f"must lie between 0 and 1, got {self.confidence:g}")
         for argument in ("methods", "measures", "half_widths"):
-            given = getattr(self, argument)
-            if not given:
+            values = getattr(self, argument)
+            if not values:
                 raise BadArgument(argument, "name at least one")
-            if len(set(given)) < len(given):
+            if len(set(values)) < len(values):
                 raise BadArgument(argument, "the same one is named twice")
         if self.best_of is not None and not 0 <= self.best_of < inf:
             raise BadArgument("best_of", f"is a margin of 0 or more, got {self.best_of:g}")
@@ -96,12 +96,12 @@ def measure_of_two_classes(written: str) -> Measure:
     """The measure of two classes that is written as `f1` or `fbeta(2)`. Raises BadArgument for text that is
     no name of a measure, UnknownName for a measure there is not, and BadInput for a setting it does not
     take."""
-    found = _WRITTEN.fullmatch(written)
-    if found is None:
+    match = _WRITTEN.fullmatch(written)
+    if match is None:
         raise BadArgument("measures", f"{written!r} is not the name of a measure; write f1, or fbeta(2)")
-    beta = found["beta"]
+    beta = match["beta"]
     try:
-        return measure(found["name"], None if beta is None else float(beta))
+        return measure(match["name"], None if beta is None else float(beta))
     except ValueError:
         raise BadArgument("measures", f"{written!r}: {beta!r} is not a number; write fbeta(2)") from None
 
@@ -130,9 +130,9 @@ class MethodResult:
     @property
     def of(self) -> str:
         """What is measured: `f1`, `f1(cat) of child`, `recall at 0.5`, `accuracy of child versus adult`."""
-        named = self.measure if self.of_class is None else f"{self.measure}({self.of_class})"
-        named += "" if self.at is None else f" at {self.at:g}"
-        name = name_of(named, self.system or self.question)
+        title = self.measure if self.of_class is None else f"{self.measure}({self.of_class})"
+        title += "" if self.at is None else f" at {self.at:g}"
+        name = name_of(title, self.system or self.question)
         return name if self.versus is None else f"{name} versus {self.versus}"
 
 
@@ -204,11 +204,11 @@ class ReplayResult:
     def to_json(self) -> dict[str, Any]:
         """What `assay replay --json` prints: the result as plain values of JSON, without the key `system`
         where the pool's own prediction alone was judged."""
-        told: dict[str, Any] = printed(self)
+        document: dict[str, Any] = printed(self)
         if not self.of_systems:
-            for entry in (*told["methods"], *told["oracle"]):
+            for entry in (*document["methods"], *document["oracle"]):
                 del entry["system"]
-        return told
+        return document
 
 
 def name_of(measure: str, system: str | None) -> str:
@@ -273,22 +273,22 @@ class _OfTwoClasses(Simulation):
         self.measures: list[Measure] = [measure_of_two_classes(written) for written in request.measures]
         _refuse_idle(pool, request, chosen, self.measures)
         _check_audit(request, chosen)
-        one_system = [one.name for one in chosen if not one.capabilities.judges_systems]
+        one_system = [sampler.name for sampler in chosen if not sampler.capabilities.judges_systems]
         if request.systems and one_system:
             able = " or ".join(map(repr, methods_that("judges_systems")))
             raise BadArgument("systems", f"need the method {able} alone; {one_system[0]!r} judges one system")
 
     @property
     def numbers(self) -> list[Simulated]:
-        found = []
+        results = []
         for s, system in enumerate((None, *self.request.systems)):
             confusion = self._pool.confusion(s)
             for m in self.measures:
                 truth = float(m.of_confusion(confusion))
                 if not np.isfinite(truth):
                     raise _no_value(name_of(m.name, system), m.undefined_when)
-                found.append(Simulated(measure=m.name, system=system, truth=truth))
-        return found
+                results.append(Simulated(measure=m.name, system=system, truth=truth))
+        return results
 
     def find_method(self, name: str) -> CountingMethod:
         request = self.request
@@ -307,9 +307,9 @@ class _OfTwoClasses(Simulation):
 
     def oracles(self) -> dict[str, OracleResult]:
         return {
-            name_of(one.measure.name, system): _figures(one, self.request, system)
+            name_of(oracle.measure.name, system): _figures(oracle, self.request, system)
             for s, system in enumerate((None, *self.request.systems))
-            for one in oracles(self._pool, self.measures, self.request.confidence, s)
+            for oracle in oracles(self._pool, self.measures, self.request.confidence, s)
         }
 
 
@@ -327,14 +327,15 @@ def _refuse_idle(
         raise BadArgument("divergence", "needs one label an item, and the annotators of this pool differ")
     size = np.array([request.batch_size])
     if not any(
-        one.propose(one.start(prepared_cells(one, pool)[0], measures, 1), size).replacement for one in chosen
+        sampler.propose(sampler.start(prepared_cells(sampler, pool)[0], measures, 1), size).replacement
+        for sampler in chosen
     ):
         raise BadArgument("divergence", "is told of methods that draw with replacement, as dirichlet-tree, "
                                         f"and not of {_listed(request)}")
 
 
 def _check_features(features: Floats | None, chosen: Sequence[Method], request: ReplayRequest) -> None:
-    if features is not None and not any(one.feature_tree for one in chosen):
+    if features is not None and not any(sampler.feature_tree for sampler in chosen):
         raise BadArgument("features", f"are looked at by methods that cut the pool by them, as with "
                                       f"partition=kd-tree, and not by {_listed(request)}")
 
@@ -348,19 +349,19 @@ def _check_audit(request: ReplayRequest, chosen: Sequence[CountingMethod]) -> No
         return
     if not request.budgets or not 0 < request.audit <= request.budgets[-1]:
         raise BadArgument("audit", f"is a part of the largest budget, got {request.audit}")
-    unable = [one.name for one in chosen if not one.capabilities.audits]
+    unable = [sampler.name for sampler in chosen if not sampler.capabilities.audits]
     if unable:
         able = " or ".join(methods_that("audits"))
         raise BadArgument("audit", f"is for the method {able}; {unable[0]!r} has none")
 
 
-def _figures(one: Oracle, request: ReplayRequest, system: str | None) -> OracleResult:
+def _figures(oracle: Oracle, request: ReplayRequest, system: str | None) -> OracleResult:
     return OracleResult(
-        measure=one.measure.name,
+        measure=oracle.measure.name,
         cells_of=CELLS_OF,
-        cells=len(one.size),
-        budgets=tuple(OracleBudget(labels=b, width=2 * one.half_width(b)) for b in request.budgets),
-        labels_to=tuple(OracleLabels(half_width=h, labels=one.labels_to(h)) for h in request.half_widths),
+        cells=len(oracle.size),
+        budgets=tuple(OracleBudget(labels=b, width=2 * oracle.half_width(b)) for b in request.budgets),
+        labels_to=tuple(OracleLabels(half_width=h, labels=oracle.labels_to(h)) for h in request.half_widths),
         system=system,
     )
 
@@ -385,12 +386,12 @@ class _OfAnyOutcome(Simulation):
         self._pool, self.request, self.n_items = pool, request, len(pool.items)
         chosen = list(map(self.find_method, request.methods))
         _check_features(pool.items.feature, chosen, request)
-        if request.divergence and not any(has_proposal(one) for one in chosen):
+        if request.divergence and not any(has_proposal(sampler) for sampler in chosen):
             raise BadArgument("divergence", "is told of methods that draw by a proposal, as dirichlet-tree, "
                                             f"and not of {_listed(request)}")
         for name in request.methods:
-            several = bool(pool.contenders) or request.best_of is not None
-            if several and name.partition(":")[0] not in BY_CONTENDER:
+            compares = bool(pool.contenders) or request.best_of is not None
+            if compares and name.partition(":")[0] not in BY_CONTENDER:
                 raise BadArgument("methods", f"{name!r} does not tell systems apart so; use one of "
                                              f"{', '.join(BY_CONTENDER)}")
         if isinstance(pool.kind, SeveralQuestions):
@@ -420,12 +421,13 @@ class _OfAnyOutcome(Simulation):
             raise _no_value(self.request.measures[0], stack.measures[0].undefined_when)
         return [self._number(stack.measures[m], part, truth[q]) for q, (m, part) in enumerate(stack.parts)]
 
-    def _number(self, one: OutcomeMeasure, part: int, truth: Floats) -> Simulated:
-        point = one.points[part] if one.points else None
+    def _number(self, measure: OutcomeMeasure, part: int, truth: Floats) -> Simulated:
+        point = measure.points[part] if measure.points else None
         return Simulated(
-            measure=point.measure if point else one.name, at=point.at if point else None,
-            system=self._name(one.system), versus=self._name(one.versus), of_class=one.parts[part],
-            truth=float(truth), range_of=one.range_of, question=one.question,
+            measure=point.measure if point else measure.name, at=point.at if point else None,
+            system=self._name(measure.system), versus=self._name(measure.versus),
+            of_class=measure.parts[part], truth=float(truth), range_of=measure.range_of,
+            question=measure.question,
         )
 
     def _name(self, system: int | None) -> str | None:
@@ -433,8 +435,8 @@ class _OfAnyOutcome(Simulation):
         return names[system] if system is not None and names else None
 
     def find_method(self, name: str) -> Method:
-        several = isinstance(self._pool.kind, SeveralQuestions)
-        return method_for(method_of_questions(name) if several else name, self._pool.kind)
+        has_questions = isinstance(self._pool.kind, SeveralQuestions)
+        return method_for(method_of_questions(name) if has_questions else name, self._pool.kind)
 
     def named(self, name: str) -> str:
         return self.find_method(name).written
@@ -454,11 +456,11 @@ class _OfAnyOutcome(Simulation):
             pairs_of(every)
         except BadInput as error:
             raise BadArgument("best_of", str(error)) from None
-        others = tuple(m for m in measures if m.name != measures[0].name)
+        other_measures = tuple(m for m in measures if m.name != measures[0].name)
         race = Race(margin=margin, confidence=self.request.confidence, looks=len(self.request.budgets))
         return Stack(
-            kind=pool.kind, measures=(*every, *others), weights=self._weights, race=race,
-            drive=(*leading(every), *[False] * len(others)), contenders=contenders,
+            kind=pool.kind, measures=(*every, *other_measures), weights=self._weights, race=race,
+            drive=(*leading(every), *[False] * len(other_measures)), contenders=contenders,
         )
 
     def winner_is_wrong(self, winner: Ints) -> Bools:
@@ -475,34 +477,34 @@ class _OfAnyOutcome(Simulation):
 
     def _measures(self) -> Iterator[OutcomeMeasure]:
         kind, items = self._pool.kind, self._pool.items
-        named = [named_measure(written) for written in self.request.measures]
-        made = grids(kind, items) if any(needs_grid(kind, name) for name, _ in named) else {}
+        choices = [named_measure(written) for written in self.request.measures]
+        made = grids(kind, items) if any(needs_grid(kind, name) for name, _ in choices) else {}
 
         def measure_of(name: str, options: dict[str, Setting], system: int) -> OutcomeMeasure:
             return outcome_measure(
                 name, kind, len(items), system=system, options=options, grids=made, weights=self._weights
             )
 
-        for name, options in named:
-            first = measure_of(name, options, 0)
+        for name, options in choices:
+            base = measure_of(name, options, 0)
             if self._pool.contenders:
-                yield from of_contenders(first, len(self._pool.contenders))
+                yield from of_contenders(base, len(self._pool.contenders))
                 continue
-            yield first
-            for s in range(1, items.systems if first.system is not None else 1):
-                other = measure_of(name, options, s)
-                yield other
-                yield difference(other, first)
+            yield base
+            for s in range(1, items.systems if base.system is not None else 1):
+                rival = measure_of(name, options, s)
+                yield rival
+                yield difference(rival, base)
 
 
 def of_contenders(measure: OutcomeMeasure, systems: int) -> Iterator[OutcomeMeasure]:
     """The measure of each system's rows, and the difference of each from the first."""
-    first = of_contender(measure, 0)
-    yield first
+    base = of_contender(measure, 0)
+    yield base
     for s in range(1, systems):
-        other = of_contender(measure, s)
-        yield other
-        yield difference(other, first)
+        rival = of_contender(measure, s)
+        yield rival
+        yield difference(rival, base)
 
 
 def _stack_of_questions(kind: SeveralQuestions, request: ReplayRequest, items: Items) -> Stack:

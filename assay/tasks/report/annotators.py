@@ -186,9 +186,9 @@ def _corrected(corrected: Corrected, naive: MeasureEstimate | None) -> Corrected
     )
 
 
-def _ends(found: Agreement | Corrected, places: int | None = None) -> str:
-    known = found.lower is not None
-    return wording.ends_in_words(found.value, found.lower, found.upper, places=places) if known else "–"
+def _ends(figure: Agreement | Corrected, places: int | None = None) -> str:
+    has_ends = figure.lower is not None
+    return wording.ends_in_words(figure.value, figure.lower, figure.upper, places=places) if has_ends else "–"
 
 
 # Names made for the report. A name is a digest of the desk's name of the person and of the evaluation's own

@@ -15,7 +15,7 @@ def best_in_words(best: BestSystem, *, finished: bool) -> str:
     """Which system is the best, or that none is known to be, and how sure that is."""
     measure, margin = wording.measure_name(best.measure), wording.plain_number(best.margin)
     sure = f"with {wording.percent(best.confidence)} confidence over all looks"
-    exact = all(one.value is not None and one.lower == one.value == one.upper for one in best.systems)
+    exact = all(row.value is not None and row.lower == row.value == row.upper for row in best.systems)
     if best.winner is not None and best.better_than_all and exact:
         return f"{best.winner} is the best of {len(best.systems)} systems by {measure}, exactly."
     if best.winner is not None and best.better_than_all:
@@ -30,22 +30,22 @@ def best_in_words(best: BestSystem, *, finished: bool) -> str:
             f"other is better by more, {sure}."
         )
     still = best.contenders
-    named = ", ".join(still[:_MOST_NAMED]) + (f" and {len(still) - _MOST_NAMED} more"
+    names = ", ".join(still[:_MOST_NAMED]) + (f" and {len(still) - _MOST_NAMED} more"
                                               if len(still) > _MOST_NAMED else "")
     within = f" within {margin}" if best.margin else ""
-    if exact and len(still) > 1 and len({one.value for one in best.systems if not one.out}) == 1:
-        return f"No winner: {named} are equally good by {measure}, and all of their labels are known."
+    if exact and len(still) > 1 and len({row.value for row in best.systems if not row.out}) == 1:
+        return f"No winner: {names} are equally good by {measure}, and all of their labels are known."
     if len(still) == 1:      # ahead of all, and not known at a look that counts
-        return f"No winner{within} {'is' if finished else 'is yet'} known: {named} is ahead."
+        return f"No winner{within} {'is' if finished else 'is yet'} known: {names} is ahead."
     ended = "is known" if finished else "is known yet"
     return (f"No winner{within} {ended}: {len(still)} of {len(best.systems)} systems may be the best by "
-            f"{measure} ({named}).")
+            f"{measure} ({names}).")
 
 
-def ranked_line(one: RankedSystem) -> str:
+def ranked_line(row: RankedSystem) -> str:
     """A system, its value, the interval that holds together with those of all, and whether it is out."""
-    value = wording.value_and_interval(one.value, one.lower, one.upper)
-    return f"{one.system}: {value}{', out: another is better' if one.out else ''}"
+    value = wording.value_and_interval(row.value, row.lower, row.upper)
+    return f"{row.system}: {value}{', out: another is better' if row.out else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +91,12 @@ def best_section(
         ),
         lines=[
             BestLine(
-                system=one.system, value=wording.estimate_text(one.value, one.lower, one.upper),
-                together=wording.ends_in_words(one.value, one.lower, one.upper),
-                standing="named" if one.system == best.winner else "out" if one.out else "in",
-                strength="" if one.system not in strengths else f"{strengths[one.system]:+.2f}",
+                system=row.system, value=wording.estimate_text(row.value, row.lower, row.upper),
+                together=wording.ends_in_words(row.value, row.lower, row.upper),
+                standing="named" if row.system == best.winner else "out" if row.out else "in",
+                strength="" if row.system not in strengths else f"{strengths[row.system]:+.2f}",
             )
-            for one in best.systems
+            for row in best.systems
         ],
     )
 
@@ -106,15 +106,15 @@ def _side_by_side(
 ) -> BestSection | None:
     """The first measure of systems whose rows the pool has, the best first."""
     apart = [row for row in rows if row.band is not None and row.curve is None and row.system is not None]
-    first = [row for row in apart if row.measure == apart[0].measure]
-    if not first:
+    shown_rows = [row for row in apart if row.measure == apart[0].measure]
+    if not shown_rows:
         return None
-    sign = 1.0 if wording.is_error(first[0].measure, outcome) else -1.0
-    ordered = sorted(first, key=lambda row: (row.value is None, sign * (row.value or 0.0)))
-    measure = wording.measure_name(first[0].measure)
+    sign = 1.0 if wording.is_error(shown_rows[0].measure, outcome) else -1.0
+    ordered = sorted(shown_rows, key=lambda row: (row.value is None, sign * (row.value or 0.0)))
+    measure = wording.measure_name(shown_rows[0].measure)
     return BestSection(
         title="Systems side by side", said=f"{measure} of each system's rows.", measure=measure,
-        confidence=wording.percent(first[0].confidence), caption="", strengths=bool(strengths),
+        confidence=wording.percent(shown_rows[0].confidence), caption="", strengths=bool(strengths),
         lines=[
             BestLine(
                 system=str(row.system), value=wording.value_or_reason(row), standing="",

@@ -36,37 +36,37 @@ class PairTable:
 
 
 def pair_table(
-    systems: Sequence[str], found: Sequence[tuple[MeasureEstimate, Comparison]]
+    systems: Sequence[str], pairs: Sequence[tuple[MeasureEstimate, Comparison]]
 ) -> PairTable | None:
     """None where the measure has several numbers, which do not fit into one cell."""
-    if any(row.class_name is not None for row, _ in found):
+    if any(row.class_name is not None for row, _ in pairs):
         return None
-    cells = {(row.system, row.versus): _pair_cell(row, c.verdict, 1) for row, c in found}
+    cells = {(row.system, row.versus): _pair_cell(row, c.verdict, 1) for row, c in pairs}
     cells |= {
-        (row.versus, row.system): _pair_cell(row, _MIRRORED.get(c.verdict, c.verdict), -1) for row, c in found
+        (row.versus, row.system): _pair_cell(row, _MIRRORED.get(c.verdict, c.verdict), -1) for row, c in pairs
     }
     return PairTable(
-        systems=systems, rows=[(one, [cells.get((one, other), "") for other in systems]) for one in systems]
+        systems=systems, rows=[(name, [cells.get((name, base), "") for base in systems]) for name in systems]
     )
 
 
-def pairs_in_words(found: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
+def pairs_in_words(pairs: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """`Of 66 pairs compared by F1, 40 are decided and 26 are open. a is better than 9 others, ...`"""
-    open_ones = sum(c.verdict == "open" for _, c in found)
-    decided, name = len(found) - open_ones, wording.measure_name(found[0][0].measure)
-    said = [f"Of {len(found)} pairs compared by {name}, {decided} {'is' if decided == 1 else 'are'} decided "
+    open_ones = sum(c.verdict == "open" for _, c in pairs)
+    decided, name = len(pairs) - open_ones, wording.measure_name(pairs[0][0].measure)
+    parts = [f"Of {len(pairs)} pairs compared by {name}, {decided} {'is' if decided == 1 else 'are'} decided "
             f"and {open_ones} {'is' if open_ones == 1 else 'are'} open."]
     wins: dict[str, int] = {}
-    for row, c in found:
+    for row, c in pairs:
         winner = {"better": row.system, "worse": row.versus}.get(c.verdict)
         if winner is not None:
             wins[winner] = wins.get(winner, 0) + 1
-    most = sorted(wins.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NAMED]
-    if most:
-        told = ", ".join(f"{system} {'is ' if i == 0 else ''}better than {wording.plural(n, 'other')}"
-                         for i, (system, n) in enumerate(most))
-        said.append(told + ".")
-    return " ".join(said)
+    winners = sorted(wins.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NAMED]
+    if winners:
+        text = ", ".join(f"{system} {'is ' if i == 0 else ''}better than {wording.plural(n, 'other')}"
+                         for i, (system, n) in enumerate(winners))
+        parts.append(text + ".")
+    return " ".join(parts)
 
 
 def _pair_cell(row: MeasureEstimate, verdict: str, sign: int) -> str:
@@ -134,8 +134,8 @@ def differences_by_segment(rows: Sequence[MeasureEstimate]) -> list[tuple[Measur
 
 def first_differences(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimate, Comparison]]:
     """The differences of the first measure: what the comparison is judged by."""
-    found = differences_of(rows)
-    return [(row, c) for row, c in found if row.measure == found[0][0].measure]
+    differences = differences_of(rows)
+    return [(row, c) for row, c in differences if row.measure == differences[0][0].measure]
 
 
 def decided(rows: Sequence[MeasureEstimate]) -> bool:
@@ -146,17 +146,17 @@ def decided(rows: Sequence[MeasureEstimate]) -> bool:
 
 def finding(data: "ReportData") -> str:
     """Which systems are better than the baseline, and what is open; from how many labels."""
-    found = first_differences(data.estimates)
-    if len(found) <= _MOST_TOLD:
-        told = [verdict_in_words(row, c) for row, c in found]
+    differences = first_differences(data.estimates)
+    if len(differences) <= _MOST_TOLD:
+        parts = [verdict_in_words(row, c) for row, c in differences]
     else:
-        several = data.systems is not None and data.systems.all_pairs
-        told = [pairs_in_words(found) if several else _in_numbers(found)]
+        all_pairs = data.systems is not None and data.systems.all_pairs
+        parts = [pairs_in_words(differences) if all_pairs else _in_numbers(differences)]
     based = (
         f"From {wording.plural(data.labels, 'label', 'labels')} on a pool of "
         f"{wording.grouped_digits(data.pool.n)} items."
     )
-    return " ".join([*told, based])
+    return " ".join([*parts, based])
 
 
 _SHORT = {
@@ -167,22 +167,22 @@ _SHORT = {
 
 def verdict_of_all(data: "ReportData") -> tuple[str, str] | None:
     """The finding of the first measure in a word or two, and what it rests on; None without systems."""
-    found = first_differences(data.estimates)
-    if not found:
+    differences = first_differences(data.estimates)
+    if not differences:
         return None
-    row, c = found[0]
-    if len(found) > 1:
-        open_ = sum(one.verdict == "open" for _, one in found)
-        word = "All decided" if not open_ else f"{open_} of {len(found)} open"
-        return word, _in_numbers(found) if data.systems is None or not data.systems.all_pairs \
-            else pairs_in_words(found)
+    row, c = differences[0]
+    if len(differences) > 1:
+        open_ = sum(difference.verdict == "open" for _, difference in differences)
+        word = "All decided" if not open_ else f"{open_} of {len(differences)} open"
+        return word, _in_numbers(differences) if data.systems is None or not data.systems.all_pairs \
+            else pairs_in_words(differences)
     alone = wording.percent(row.confidence)
     rests = "the whole interval of the difference lies on one side of 0" if c.verdict in _ONE_SIDE else (
         "no label is left that could change it" if c.verdict == "tie"
         else "the interval of the difference holds 0"
     )
-    said = f"By {wording.measure_name(row.measure)}, at {alone}: {rests}."
-    return _SHORT[c.verdict].format(new=row.system), said
+    ground = f"By {wording.measure_name(row.measure)}, at {alone}: {rests}."
+    return _SHORT[c.verdict].format(new=row.system), ground
 
 
 _ONE_SIDE = ("better", "worse", "different")
@@ -200,12 +200,12 @@ def verdict_in_words(row: MeasureEstimate, c: Comparison) -> str:
     if c.verdict == "tie":
         return f"{row.system} and {row.versus} have the same {name}: no label is left that could change it."
     if c.verdict == "open":
-        more = f" About {wording.plural(c.more_labels, 'more label')} would decide." if c.more_labels else ""
+        hint = f" About {wording.plural(c.more_labels, 'more label')} would decide." if c.more_labels else ""
         chance = "" if c.chance_better is None else \
             f", and {row.system} is better with a chance of {chance_in_words(c)}"
         return (
             f"It is open whether {row.system} or {row.versus} is better: {name} of {row.system} is {than} by "
-            f"{by}{_ends(row, c)}{chance}.{more}"
+            f"{by}{_ends(row, c)}{chance}.{hint}"
         )
     word = "differs from" if c.verdict == "different" else f"is {c.verdict} than"
     return f"{row.system} {word} {row.versus}: {name} is {than} by {by}{_ends(row, c)}."
@@ -225,22 +225,22 @@ def chance_in_words(c: Comparison) -> str:
 
 def comparison_section(data: "ReportData") -> ComparisonSection | None:
     """The section of the page; None where no systems are compared."""
-    found = differences_of(data.estimates)
-    if data.systems is None or not found:
+    differences = differences_of(data.estimates)
+    if data.systems is None or not differences:
         return None
-    first = first_differences(data.estimates)
-    levels = [row for row in levels_of(data.estimates) if row.measure == first[0][0].measure]
-    baseline, others = data.systems.baseline, data.systems.others
-    drawn = [(row, c) for row, c in first if row.versus == baseline]   # every pair would be too many
+    first_rows = first_differences(data.estimates)
+    levels = [row for row in levels_of(data.estimates) if row.measure == first_rows[0][0].measure]
+    baseline, systems = data.systems.baseline, data.systems.others
+    drawn = [(row, c) for row, c in first_rows if row.versus == baseline]   # every pair would be too many
     return ComparisonSection(
         baseline=baseline,
         figure=forest_figure(levels, drawn, baseline),
-        lines=[comparison_line(row, c) for row, c in found],
+        lines=[comparison_line(row, c) for row, c in differences],
         agreeing=agreeing(data.systems, data.pool.n),
-        together=first[0][1].together,
+        together=first_rows[0][1].together,
         positive=data.systems.positive,
         all_pairs=data.systems.all_pairs,
-        pairs=pair_table([baseline, *others], first) if data.systems.all_pairs else None,
+        pairs=pair_table([baseline, *systems], first_rows) if data.systems.all_pairs else None,
         by_segment=[comparison_line(row, c) for row, c in differences_by_segment(data.estimates)],
     )
 
@@ -248,7 +248,7 @@ def comparison_section(data: "ReportData") -> ComparisonSection | None:
 def comparison_line(row: MeasureEstimate, c: Comparison) -> ComparisonLine:
     """One difference between systems as texts for a table. Its verdict says, where known, about how many
     more labels would decide."""
-    more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
+    hint = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),
         of=replace(row, versus=None).of if row.segment is None else row.of,
@@ -258,7 +258,7 @@ def comparison_line(row: MeasureEstimate, c: Comparison) -> ComparisonLine:
         interval=wording.interval(row),
         together=wording.ends_in_words(row.value, c.lower, c.upper),
         chance=chance_in_words(c),
-        verdict=_WORDS[c.verdict] + more,
+        verdict=_WORDS[c.verdict] + hint,
     )
 
 
@@ -326,19 +326,19 @@ def comparison_json(data: "ReportData", systems: "ComparedSystems") -> ComparedJ
     }
 
 
-def _in_numbers(found: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
+def _in_numbers(differences: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """`Of 13 systems, 2 are better than v1 by F1, 3 are worse and 8 are open: a, b are better.`"""
-    row = found[0][0]
-    by_verdict = {word: [r.of for r, c in found if c.verdict == word] for word in _WORDS}
+    row = differences[0][0]
+    by_verdict = {word: [r.of for r, c in differences if c.verdict == word] for word in _WORDS}
     counts = [
         f"{len(names)} {'is' if len(names) == 1 else 'are'} {_WORDS[word]}"
         for word, names in by_verdict.items() if names
     ]
-    better = [r.system or "" for r, c in found if c.verdict == "better"]
-    named = f" Better: {', '.join(better)}." if better else ""
+    better = [r.system or "" for r, c in differences if c.verdict == "better"]
+    better_text = f" Better: {', '.join(better)}." if better else ""
     return (
-        f"Of {len(found)} systems compared with {row.versus} by {wording.measure_name(row.measure)}, "
-        f"{', '.join(counts)}.{named}"
+        f"Of {len(differences)} systems compared with {row.versus} by {wording.measure_name(row.measure)}, "
+        f"{', '.join(counts)}.{better_text}"
     )
 
 
@@ -371,17 +371,17 @@ def _draw_forest(
     levels: Sequence[MeasureEstimate], differences: Sequence[tuple[MeasureEstimate, Comparison]],
     baseline: str, figure: Any,
 ) -> None:
-    left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
+    level_ax, gap_ax = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     name = wording.measure_name(levels[0].measure)
-    _forest_panel(left, levels, [_forest_name(row) for row in levels])
-    left.set_xlabel(name)
+    _forest_panel(level_ax, levels, [_forest_name(row) for row in levels])
+    level_ax.set_xlabel(name)
     rows = [row for row, _ in differences]
     for y, (_, c) in enumerate(differences):
         if c.lower is not None and c.upper is not None:
-            right.plot([c.lower, c.upper], [y, y], color=SOFT, linewidth=1.0, solid_capstyle="butt")
-    _forest_panel(right, rows, [_forest_name(row) for row in rows])
-    right.axvline(0, color=LIMIT, linewidth=1.0, dashes=(3, 2))
-    right.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
+            gap_ax.plot([c.lower, c.upper], [y, y], color=SOFT, linewidth=1.0, solid_capstyle="butt")
+    _forest_panel(gap_ax, rows, [_forest_name(row) for row in rows])
+    gap_ax.axvline(0, color=LIMIT, linewidth=1.0, dashes=(3, 2))
+    gap_ax.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
 
 
 def _forest_panel(ax: Any, rows: Sequence[MeasureEstimate], names: Sequence[str]) -> None:
@@ -405,7 +405,7 @@ def _forest_name(row: MeasureEstimate) -> str:
 
 def _forest_in_words(differences: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """The forest plot in words."""
-    told = "; ".join(
+    text = "; ".join(
         f"{row.of} {wording.row_in_short(row)}" for row, _ in differences
     )
-    return f"Differences of {wording.measure_name(differences[0][0].measure)}: {told}."
+    return f"Differences of {wording.measure_name(differences[0][0].measure)}: {text}."

@@ -35,15 +35,15 @@ def checked(row: MeasureEstimate) -> MeasureEstimate:
     Raises BadReport for a number that is not finite, a value outside its interval, or a missing value
     without a reason: an undefined measure is said to be undefined, never printed as NaN.
     """
-    where = f"estimate of {row.title}"
+    place = f"estimate of {row.title}"
     for name in ("value", "lower", "upper", "confidence"):
         number = getattr(row, name)
         if number is not None and not isfinite(number):
-            raise BadReport(f"{where}: {name} is {number}; what is unknown is passed as None")
+            raise BadReport(f"{place}: {name} is {number}; what is unknown is passed as None")
     if (row.value is None) != bool(row.undefined_reason):
-        raise BadReport(f"{where}: needs a value or an undefined_reason, and not both")
+        raise BadReport(f"{place}: needs a value or an undefined_reason, and not both")
     if row.lower is not None and row.upper is not None and row.lower > row.upper:
-        raise BadReport(f"{where}: its interval ends ({row.upper}) before it begins ({row.lower})")
+        raise BadReport(f"{place}: its interval ends ({row.upper}) before it begins ({row.lower})")
     return row
 
 

@@ -71,8 +71,8 @@ def _plot(ax: Any, data: ReportData, of: MeasureEstimate, *, detailed: bool) -> 
             undefined, [low] * len(undefined), linestyle="none", marker="x", markersize=5, color=LIMIT,
             clip_on=False, label="undefined", zorder=5,
         )
-    last = max((r.labels for r in rows), default=1)
-    ax.set_xlim(0, max(last, 1) * 1.03)
+    most_labels = max((r.labels for r in rows), default=1)
+    ax.set_xlim(0, max(most_labels, 1) * 1.03)
     ax.set_ylim(low, high)
     ax.xaxis.set_major_locator(MaxNLocator(9 if detailed else 4, integer=True, steps=_STEPS))
     ax.yaxis.set_major_locator(MaxNLocator(8 if detailed else 4, steps=_STEPS))
@@ -114,14 +114,14 @@ def _range(data: ReportData, of: MeasureEstimate, rows: Sequence[MeasureEstimate
     lowest, highest = wording.measure_bounds(of.measure, data.outcome, of.question)
     if of.versus:
         lowest, highest = lowest - highest, highest - lowest
-    seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
-    seen += [r.value for r in rows if r.value is not None]
-    seen += _limits(data, of)
+    values = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
+    values += [r.value for r in rows if r.value is not None]
+    values += _limits(data, of)
     if data.truth is not None and of.measure in data.truth:
-        seen.append(data.truth[of.measure])
-    if not seen:
+        values.append(data.truth[of.measure])
+    if not values:
         return lowest, highest
-    low, high = min(seen), max(seen)
+    low, high = min(values), max(values)
     air = 0.06 * (high - low) or 0.05
     # a little beyond the bounds, so that a line on the bound is drawn whole
     beyond = 0.01 * (high - low + 2 * air)
@@ -140,19 +140,19 @@ def _history_of(data: ReportData, of: MeasureEstimate) -> list[MeasureEstimate]:
 
 def _told(data: ReportData, rows: Sequence[MeasureEstimate]) -> str:
     """The figure of estimates against labels in words."""
-    told = [f"Estimate and interval against labels: {'; '.join(_title(row) for row in rows)}."]
+    parts = [f"Estimate and interval against labels: {'; '.join(_title(row) for row in rows)}."]
     for row in rows:
-        known = [r for r in _history_of(data, row) if r.value is not None]
-        if not known:
-            told.append(f"{_title(row)}: undefined at every round.")
+        estimates = [r for r in _history_of(data, row) if r.value is not None]
+        if not estimates:
+            parts.append(f"{_title(row)}: undefined at every round.")
             continue
         ends = ", ".join(
             f"{wording.value_or_reason(r)} (interval {wording.interval(r)}) at "
             f"{wording.plural(r.labels, 'label', 'labels')}"
-            for r in (known[0], known[-1])
+            for r in (estimates[0], estimates[-1])
         )
-        told.append(f"{_title(row)}: {ends}.")
-    return " ".join(told)
+        parts.append(f"{_title(row)}: {ends}.")
+    return " ".join(parts)
 
 
 # The joint region of several measures, as the page shows it: a table of numbers, and an ellipse of two.

@@ -122,11 +122,11 @@ def report_json(data: ReportData) -> bytes:
         "judges": data.judges, "judge_checks": data.judge_checks,
         "errors": data.errors, "score_axis": data.score_axis, "reliability": data.reliability,
     }
-    whole = {**data.contract(), "history": history} | {
+    document = {**data.contract(), "history": history} | {
         name: printed(part) for name, part in beside.items() if part not in (None, (), [])
     }
     with understood(data.evaluation):    # a number that no measure has
-        return json_file(whole)
+        return json_file(document)
 
 
 def report_parquet(data: ReportData) -> bytes:
@@ -134,7 +134,7 @@ def report_parquet(data: ReportData) -> bytes:
     return parquet_of([data])
 
 
-def parquet_of(several: Sequence[ReportData]) -> bytes:
+def parquet_of(reports: Sequence[ReportData]) -> bytes:
     """A Parquet file, in bytes, with a row for each evaluation, round and estimate, evaluation after
     evaluation: the measure, what it is of, its value and interval, and what it rests on."""
     import pyarrow as pa
@@ -167,7 +167,7 @@ def parquet_of(several: Sequence[ReportData]) -> bytes:
         {"evaluation": data.evaluation, "round": past.round}
         | {name: value for name, value in printed(row).items() if name in schema.names}
         | {name: getattr(row.not_excluded, name, None) for name in ("unlabelled_share", "unseen_bound")}
-        for data in several
+        for data in reports
         for past in rounds_and_reissue(data)
         for row in past.rows
     ]

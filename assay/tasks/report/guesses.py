@@ -54,10 +54,10 @@ def judges_in_words(judges: Judges) -> JudgeSection:
 
 
 def _line(judge: str, figure: JudgeFigure) -> JudgeLine:
-    known = (figure.value, figure.lower, figure.upper)
+    ends = (figure.value, figure.lower, figure.upper)
     return JudgeLine(
-        judge=judge, figure=FIGURES[figure.figure], value=wording.estimate_text(*known),
-        interval="exact" if figure.interval == "exact" else wording.ends_in_words(*known),
+        judge=judge, figure=FIGURES[figure.figure], value=wording.estimate_text(*ends),
+        interval="exact" if figure.interval == "exact" else wording.ends_in_words(*ends),
         undefined=figure.undefined_reason,
     )
 
@@ -77,11 +77,11 @@ def _saved(judges: Judges) -> str:
     if judges.random_labels is None or judges.saved is None or judges.saved_at_most is None:
         return f"Whether it saved labels is not known: {judges.reason}."
     needed = wording.plural(two_figures(judges.random_labels), "label")
-    bought = wording.plural(judges.labels, "label")
+    labels = wording.plural(judges.labels, "label")
     if judges.saved <= 0:
-        return (f"It saved nothing: {bought} were bought, and a random sample would have known {name} as "
+        return (f"It saved nothing: {labels} were bought, and a random sample would have known {name} as "
                 f"well from about {needed}.")
-    saved = (f"With the judge, and items chosen by it, {bought} did the work of about {needed} of a random "
+    saved = (f"With the judge, and items chosen by it, {labels} did the work of about {needed} of a random "
              f"sample: {wording.percent(round(judges.saved, 2))} were saved.")
     if judges.labels <= MIN_LABELS:
         return (f"{saved} A judge that never errs would have saved no more, as no evaluation meets its "
@@ -148,7 +148,7 @@ def judge_checks_in_words(checks: JudgeChecks) -> JudgeChecksSection:
     return JudgeChecksSection(
         rows=() if effects is None else tuple(map(_effect_line, effects.effects)),
         lines=() if effects is None else (_found_of(effects.effects), *_sentences(effects.notes)),
-        audited=tuple(_audit_line(audit, one) for audit in checks.audits for one in audit.lines),
+        audited=tuple(_audit_line(audit, line) for audit in checks.audits for line in audit.lines),
         verdicts=tuple(map(audit_of_judge_in_words, checks.audits)), notes=tuple(checks.notes),
     )
 
@@ -157,21 +157,21 @@ def _sentences(notes: tuple[str, ...]) -> list[str]:
     return [f"{note[0].upper()}{note[1:]}." for note in notes]
 
 
-def _effect_line(one: FeatureEffect) -> EffectLine:
-    known = (one.value, one.lower, one.upper)
+def _effect_line(effect: FeatureEffect) -> EffectLine:
+    ends = (effect.value, effect.lower, effect.upper)
     return EffectLine(
-        judge=one.judge, feature=feature_in_words(one), figure=_OF_EFFECTS[one.figure],
-        value=_signed(*known), undefined=one.undefined_reason, beyond_chance=one.beyond_chance,
-        interval="exact" if one.interval == "exact" else wording.ends_in_words(*known),
+        judge=effect.judge, feature=feature_in_words(effect), figure=_OF_EFFECTS[effect.figure],
+        value=_signed(*ends), undefined=effect.undefined_reason, beyond_chance=effect.beyond_chance,
+        interval="exact" if effect.interval == "exact" else wording.ends_in_words(*ends),
     )
 
 
-def feature_in_words(one: FeatureEffect) -> str:
+def feature_in_words(effect: FeatureEffect) -> str:
     """A feature with what is compared: `length(answer), by 412 more` for a number, `format: list, against
     all others` for one level of a text."""
-    if one.level is not None:
-        return f"{one.feature}: {one.level or '(empty)'}, against all others"
-    return one.feature if one.step is None else f"{one.feature}, by {one.step:.3g} more"
+    if effect.level is not None:
+        return f"{effect.feature}: {effect.level or '(empty)'}, against all others"
+    return effect.feature if effect.step is None else f"{effect.feature}, by {effect.step:.3g} more"
 
 
 def _signed(value: float | None, lower: float | None, upper: float | None) -> str:
@@ -180,30 +180,30 @@ def _signed(value: float | None, lower: float | None, upper: float | None) -> st
 
 
 def _found_of(effects: tuple[FeatureEffect, ...]) -> str:
-    told = [one for one in effects if one.value is not None]
-    found = dict.fromkeys(
-        f"{one.judge} by {one.feature}" for one in told if one.beyond_chance
+    known_effects = [effect for effect in effects if effect.value is not None]
+    findings = dict.fromkeys(
+        f"{effect.judge} by {effect.feature}" for effect in known_effects if effect.beyond_chance
     )
-    if not told:
+    if not known_effects:
         return "The labels carry too little to say what moves a judge."
-    if not found:
+    if not findings:
         return "No interval leaves out 0: these labels show nothing that moves a judge."
-    return f"Beyond chance: {'; '.join(found)}."
+    return f"Beyond chance: {'; '.join(findings)}."
 
 
-def _audit_line(audit: JudgeAudit, one: AuditedLine) -> AuditLine:
-    known = (one.value, one.lower, one.upper)
+def _audit_line(audit: JudgeAudit, line: AuditedLine) -> AuditLine:
+    ends = (line.value, line.lower, line.upper)
     return AuditLine(
-        judge=audit.judge, part="the value" if one.part is None else f"share of {one.part}",
-        value=_signed(*known), verdict=one.verdict, undefined=one.undefined_reason,
-        interval="exact" if one.interval == "exact" else wording.ends_in_words(*known),
+        judge=audit.judge, part="the value" if line.part is None else f"share of {line.part}",
+        value=_signed(*ends), verdict=line.verdict, undefined=line.undefined_reason,
+        interval="exact" if line.interval == "exact" else wording.ends_in_words(*ends),
     )
 
 
 def audit_of_judge_in_words(audit: JudgeAudit) -> str:
     """The verdict on a judge's calibration, and how many labels would decide."""
-    more = audit.more_labels
-    hint = f"; about {wording.plural(two_figures(more), 'more label')} would decide" if more else ""
+    extra = audit.more_labels
+    hint = f"; about {wording.plural(two_figures(extra), 'more label')} would decide" if extra else ""
     return (
         f"{audit.judge}, calibrated by {wording.plural(audit.calibration_labels, 'label')} of "
         f"{audit.calibrated_by}, margin {audit.margin:g}, {wording.plural(audit.labels, 'new label')}: "
@@ -259,11 +259,11 @@ def errors_in_words(
     texts = texts or {}
     return ErrorSection(
         caption=_caption(errors, baseline),
-        rows=tuple(_error_line(one, texts.get(one.item_id, "")) for one in errors.items),
-        texts=any(one.item_id in texts for one in errors.items),
-        scores=any(one.score is not None for one in errors.items),
-        probabilities=any(one.probability is not None for one in errors.items),
-        weights=any(one.weight is not None for one in errors.items),
+        rows=tuple(_error_line(item, texts.get(item.item_id, "")) for item in errors.items),
+        texts=any(item.item_id in texts for item in errors.items),
+        scores=any(item.score is not None for item in errors.items),
+        probabilities=any(item.probability is not None for item in errors.items),
+        weights=any(item.weight is not None for item in errors.items),
     )
 
 
@@ -272,10 +272,10 @@ def _caption(errors: WrongPredictions, baseline: str | None) -> str:
     labelled = wording.plural(errors.labelled, "labelled item")
     if not errors.count:
         return f"None: {labelled}, all with the label that {whose if baseline else 'was predicted'}."
-    said = [f"{wording.grouped_digits(errors.count)} of {labelled} "
+    bits = [f"{wording.grouped_digits(errors.count)} of {labelled} "
             f"{'is' if errors.count == 1 else 'are'} labelled otherwise than {whose}"]
     if errors.weight is not None:
-        said.append("by their weights they stand for about "
+        bits.append("by their weights they stand for about "
                     f"{wording.grouped_digits(round(errors.weight))} items of the pool")
     listed = len(errors.items)
     order = "the largest errors first" if errors.by_size else (
@@ -283,24 +283,24 @@ def _caption(errors: WrongPredictions, baseline: str | None) -> str:
         else "those first that were least likely to be asked"
     )
     shown = f"The first {listed} are listed" if listed < errors.count else "All are listed"
-    return (f"{'; '.join(said)}. {shown}, {order}. Items were not drawn evenly, so the list is no picture of "
+    return (f"{'; '.join(bits)}. {shown}, {order}. Items were not drawn evenly, so the list is no picture of "
             "the pool's errors; the estimates weigh each item by what it stands for.")
 
 
-def _error_line(one: LabelledItem, text: str) -> ErrorLine:
+def _error_line(item: LabelledItem, text: str) -> ErrorLine:
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 4].rpartition(" ")[0] + " ..."
     return ErrorLine(
-        item=one.item_id, text=text, predicted=one.predicted_text, label=one.label_text,
-        score=_number(one.score), probability=_number(one.probability),
-        round=wording.grouped_digits(one.round), why=_why(one), weight=_weight(one.weight),
+        item=item.item_id, text=text, predicted=item.predicted_text, label=item.label_text,
+        score=_number(item.score), probability=_number(item.probability),
+        round=wording.grouped_digits(item.round), why=_why(item), weight=_weight(item.weight),
     )
 
 
-def _why(one: LabelledItem) -> str:
-    if not one.asked:
+def _why(item: LabelledItem) -> str:
+    if not item.asked:
         return "its label was known beforehand"
-    return _WHY[one.chance_kind].format(_number(one.chance))
+    return _WHY[item.chance_kind].format(_number(item.chance))
 
 
 def _number(x: float | None) -> str:

@@ -145,13 +145,13 @@ def _bibtex(data: ReportData, keys: Sequence[str]) -> str:
     return "\n".join([_written("misc", SOFTWARE, software), *entries])
 
 
-def _entry(key: str, one: CitedWork) -> str:
-    inside = {"article": "journal", "book": "publisher", "misc": "howpublished"}.get(one.form, "booktitle")
-    return _written(one.form, key, [
-        ("title", f"{{{escaped(one.title)}}}"), ("author", " and ".join(map(escaped, one.authors))),
-        ("key", "" if one.authors else escaped(one.title)), (inside, escaped(one.within)),
-        ("year", str(one.year)), ("volume", one.volume), ("pages", one.pages), ("doi", one.doi),
-        ("eprint", one.arxiv), ("archiveprefix", "arXiv" if one.arxiv else ""),
+def _entry(key: str, work: CitedWork) -> str:
+    inside = {"article": "journal", "book": "publisher", "misc": "howpublished"}.get(work.form, "booktitle")
+    return _written(work.form, key, [
+        ("title", f"{{{escaped(work.title)}}}"), ("author", " and ".join(map(escaped, work.authors))),
+        ("key", "" if work.authors else escaped(work.title)), (inside, escaped(work.within)),
+        ("year", str(work.year)), ("volume", work.volume), ("pages", work.pages), ("doi", work.doi),
+        ("eprint", work.arxiv), ("archiveprefix", "arXiv" if work.arxiv else ""),
     ])
 
 

@@ -66,7 +66,7 @@ def _tags(data: ReportData) -> OutcomeSection | None:
         if row.class_name is not None and row.segment is None and data.systems is None
     ]
     measures = list(dict.fromkeys(row.measure for row in of_tag))
-    found = {(row.measure, row.class_name): row for row in of_tag}
+    cells = {(row.measure, row.class_name): row for row in of_tag}
     tags = list(dict.fromkeys(row.class_name for row in of_tag if row.class_name))
     if not tags:
         return None
@@ -76,7 +76,7 @@ def _tags(data: ReportData) -> OutcomeSection | None:
                 "side, some miss the truth by chance alone.",
         of="Tag",
         heads=[wording.measure_name(name) for name in measures],
-        rows=[(tag, [_cell(found.get((name, tag))) for name in measures]) for tag in tags],
+        rows=[(tag, [_cell(cells.get((name, tag))) for name in measures]) for tag in tags],
     )
 
 
@@ -119,33 +119,33 @@ def label_against_prediction(pairs: Sequence[tuple[float, float]]) -> Picture:
 
 
 def _draw_points(pairs: Sequence[tuple[float, float]], figure: Any) -> None:
-    left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
+    fit_ax, gap_ax = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     f, y = np.array(pairs).T
     ends = [float(min(f.min(), y.min())), float(max(f.max(), y.max()))]
-    left.plot(ends, ends, color=SOFT, linewidth=1, dashes=(4, 3))
+    fit_ax.plot(ends, ends, color=SOFT, linewidth=1, dashes=(4, 3))
     dots: Any = {"linestyle": "none", "marker": "o", "markersize": 3.2, "color": LINE, "alpha": 0.7,
                  "markeredgewidth": 0}
-    left.plot(f, y, **dots)
-    left.set_xlabel("prediction")
-    left.set_ylabel("label")
-    right.axhline(0, color=SOFT, linewidth=1, dashes=(4, 3))
-    right.plot(f, f - y, **dots)
+    fit_ax.plot(f, y, **dots)
+    fit_ax.set_xlabel("prediction")
+    fit_ax.set_ylabel("label")
+    gap_ax.axhline(0, color=SOFT, linewidth=1, dashes=(4, 3))
+    gap_ax.plot(f, f - y, **dots)
     worst = int(np.abs(f - y).argmax())
-    right.plot(f[worst], (f - y)[worst], linestyle="none", marker="o", markersize=7, markerfacecolor="none",
+    gap_ax.plot(f[worst], (f - y)[worst], linestyle="none", marker="o", markersize=7, markerfacecolor="none",
                markeredgecolor=LIMIT)
-    right.set_xlabel("prediction")
-    right.set_ylabel("prediction minus label")
-    for ax in (left, right):
+    gap_ax.set_xlabel("prediction")
+    gap_ax.set_ylabel("prediction minus label")
+    for ax in (fit_ax, gap_ax):
         ax.grid(axis="y")
 
 
 def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
     f, y = np.array(pairs).T
     worst = int(np.abs(f - y).argmax())
-    error, predicted, said = (wording.limit_number(float(x[worst])) for x in (f - y, f, y))
+    error, predicted, label = (wording.limit_number(float(x[worst])) for x in (f - y, f, y))
     return (
         f"Prediction and label of {wording.plural(len(f), 'labelled item')}. The largest error is {error}, "
-        f"where {predicted} was predicted and the label is {said}."
+        f"where {predicted} was predicted and the label is {label}."
     )
 
 
@@ -153,10 +153,10 @@ def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
 
 def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
     """A figure with a bar and an interval for each outcome's share of the pool."""
-    told = "; ".join(
+    text = "; ".join(
         f"{row.class_name}: {wording.row_in_short(row)}" for row in rows
     )
-    return picture(partial(_draw_shares, rows), (6.4, 0.6 + 0.5 * len(rows)), f"Shares of the pool. {told}.")
+    return picture(partial(_draw_shares, rows), (6.4, 0.6 + 0.5 * len(rows)), f"Shares of the pool. {text}.")
 
 
 def _draw_shares(rows: Sequence[MeasureEstimate], figure: Any) -> None:
@@ -191,14 +191,14 @@ class ConfusionMatrix:
 
 def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
     """The matrix, where it was asked for: K² estimates, by predicted class and then by label."""
-    found = [row for row in data.estimates if row.measure == MATRIX and row.segment is None]
+    cells = [row for row in data.estimates if row.measure == MATRIX and row.segment is None]
     k = len(data.classes)
-    if not found or len(found) != k * k:
+    if not cells or len(cells) != k * k:
         return None
-    share = np.array([np.nan if row.value is None else row.value for row in found]).reshape(k, k)
+    share = np.array([np.nan if row.value is None else row.value for row in cells]).reshape(k, k)
     few = k <= MOST_NUMBERS
     rows = [
-        (name, [_number(row) for row in found[k * f : k * (f + 1)]]) for f, name in enumerate(data.classes)
+        (name, [_number(row) for row in cells[k * f : k * (f + 1)]]) for f, name in enumerate(data.classes)
     ]
     side = min(2.2 + 0.42 * k, 9.0)
     return ConfusionMatrix(
@@ -242,8 +242,8 @@ def _told(share: Floats, classes: Sequence[str]) -> str:
     """The figure in words: the most frequent confusions."""
     wrong = np.where(np.eye(len(classes)) > 0, -1.0, np.nan_to_num(share))
     worst = [divmod(int(at), len(classes)) for at in np.argsort(-wrong, axis=None)[:3]]
-    told = "; ".join(
+    text = "; ".join(
         f"{wording.percent(round(float(share[f, y]), 4))} of the items are predicted {classes[f]} and "
         f"labelled {classes[y]}" for f, y in worst if wrong[f, y] > 0
     )
-    return f"Confusion matrix of {len(classes)} classes. " + (f"{told}." if told else "No confusions.")
+    return f"Confusion matrix of {len(classes)} classes. " + (f"{text}." if text else "No confusions.")

@@ -72,14 +72,14 @@ def interval_bar(
 
 
 def plain_bar(
-    known: tuple[float | None, float | None, float | None], scale: tuple[float, float],
+    ends: tuple[float | None, float | None, float | None], scale: tuple[float, float],
     limits: Sequence[float | None] = (),
 ) -> IntervalBar:
     """A value, its lower and its upper end on a scale, with its limits."""
-    value, lower, upper = (_place(x, scale) for x in known)
+    value, lower, upper = (_place(x, scale) for x in ends)
     return IntervalBar(
         width=_WIDTH, height=_HEIGHT, value=value, lower=lower, upper=upper, wide_lower=None,
-        wide_upper=None, limits=tuple(x for one in limits if (x := _place(one, scale)) is not None),
+        wide_upper=None, limits=tuple(x for limit in limits if (x := _place(limit, scale)) is not None),
         truth=None, reference=None, scale_from=wording.plain_number(scale[0]),
         scale_to=wording.plain_number(scale[1]),
     )
@@ -100,24 +100,24 @@ def scale_of_bars(rows: Iterable[MeasureEstimate], outcome: OutcomeKind | None) 
     """
     drawn = list(rows)
     wide = [_wide(row) for row in drawn]
-    seen = [x for row, ends in zip(drawn, wide, strict=True) for x in (row.value, row.lower, row.upper, *ends)
+    nums = [x for row, ends in zip(drawn, wide, strict=True) for x in (row.value, row.lower, row.upper, *ends)
             if x is not None]
     if drawn and any(row.versus is not None for row in drawn):
-        far = _round_number(max([abs(x) for x in seen], default=0.0))
-        return -far, far
+        reach = _round_number(max([abs(x) for x in nums], default=0.0))
+        return -reach, reach
     low, high = _bounds(drawn, outcome)
-    least, most = min(seen, default=0.0), max(seen, default=1.0)
+    smallest, largest = min(nums, default=0.0), max(nums, default=1.0)
     if not isfinite(low):
-        low = 0.0 if least >= 0 else float(min(floor(least), -1))
-    elif low == -1 and least >= 0:
+        low = 0.0 if smallest >= 0 else float(min(floor(smallest), -1))
+    elif low == -1 and smallest >= 0:
         low = 0.0
-    return low, high if isfinite(high) else float(max(ceil(most), 1))
+    return low, high if isfinite(high) else float(max(ceil(largest), 1))
 
 
-def _round_number(most: float) -> float:
+def _round_number(largest: float) -> float:
     """The next of 0.1, 0.2, 0.5, 1 ... beyond it; from 0.01 on."""
-    power = 10.0 ** floor(log10(max(most * 1.1, 0.01)))
-    return next(float(f"{step * power:.6g}") for step in (1, 2, 5, 10) if step * power >= most * 1.1)
+    power = 10.0 ** floor(log10(max(largest * 1.1, 0.01)))
+    return next(float(f"{step * power:.6g}") for step in (1, 2, 5, 10) if step * power >= largest * 1.1)
 
 
 def _bounds(rows: Sequence[MeasureEstimate], outcome: OutcomeKind | None) -> tuple[float, float]:
@@ -251,19 +251,19 @@ def table_line(
 
 def segment_tables(data: ReportData) -> list[ForestTable]:
     """The segments, a table for each thing that is measured; the whole pool is the first line of each."""
-    found: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
+    groups: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
     for row in data.estimates:
         if row.segment is not None:
-            found.setdefault((row.what, row.curve), []).append(row)
-    return [_segments(data, rows) for rows in found.values()]
+            groups.setdefault((row.what, row.curve), []).append(row)
+    return [_segments(data, rows) for rows in groups.values()]
 
 
 def _segments(data: ReportData, rows: Sequence[MeasureEstimate]) -> ForestTable:
-    told = rows[0].what, rows[0].curve
-    whole = next(
-        (row for row in data.estimates if row.segment is None and (row.what, row.curve) == told), None
+    key = rows[0].what, rows[0].curve
+    pool_row = next(
+        (row for row in data.estimates if row.segment is None and (row.what, row.curve) == key), None
     )
-    shown = [*([whole] if whole else []), *rows]
+    shown = [*([pool_row] if pool_row else []), *rows]
     lowest, highest = scale_of_bars(shown, data.outcome)
     return ForestTable(
         name=sentences.named_row(rows[0]),
@@ -272,7 +272,7 @@ def _segments(data: ReportData, rows: Sequence[MeasureEstimate]) -> ForestTable:
         scale_to=wording.plain_number(highest),
         rows=[
             (row.segment or "the whole pool",
-             table_line(data, row, lowest, highest, whole.value if whole else None))
+             table_line(data, row, lowest, highest, pool_row.value if pool_row else None))
             for row in shown
         ],
         worst=sentences.likely_worst_segment(rows),
@@ -314,11 +314,11 @@ def truth_lines(data: ReportData) -> list[TruthLine]:
 
 def random_sampling_line(data: ReportData, sample: RandomSampling) -> RandomSamplingLine:
     """What a random sample would have given, beside what this evaluation did."""
-    mine = next((row for row in whole_pool_rows(data) if row.measure == sample.measure), None)
+    estimate = next((row for row in whole_pool_rows(data) if row.measure == sample.measure), None)
     return RandomSamplingLine(
         name=wording.measure_name(sample.measure),
         labels=sample.labels,
-        mine="–" if mine is None else wording.half_width(mine),
+        mine="–" if estimate is None else wording.half_width(estimate),
         half_width=f"{sample.half_width:.2g}",
         positives=f"{sample.expected_positives:.2g}",
         undefined=wording.percent(round(sample.chance_undefined, 3)),
@@ -351,11 +351,11 @@ def _leader_first(data: ReportData, rows: Sequence[MeasureEstimate]) -> list[Mea
 def report_values(data: ReportData) -> dict[str, Any]:
     """What the template of the page's body is filled in with."""
 
-    first, *others = _leader_first(data, whole_pool_rows(data) or list(data.estimates[:1]))
+    lead, *other_rows = _leader_first(data, whole_pool_rows(data) or list(data.estimates[:1]))
     beside = [row for row in data.estimates if row.comparison is None]
     lowest, highest = scale_of_bars(beside, data.outcome)
     line = partial(table_line, data, lowest=lowest, highest=highest)
-    drawn = others[:_MOST_MULTIPLES]
+    drawn = other_rows[:_MOST_MULTIPLES]
     return {
         "data": data,
         "waiting_for": printed(data.waiting_for),
@@ -364,9 +364,9 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "sentences": sentences,
         "headline": sentences.headline(data),
         "verdict": sentences.verdict_and_ground(data),
-        "first": table_line(data, first, *scale_of_bars([first], data.outcome), reference=_zero(first)),
-        "wide": price.wide_in_words(first, data.positive),
-        "figure": estimate_against_labels(data, first),
+        "first": table_line(data, lead, *scale_of_bars([lead], data.outcome), reference=_zero(lead)),
+        "wide": price.wide_in_words(lead, data.positive),
+        "figure": estimate_against_labels(data, lead),
         "best": best_section(
             data.best, whole_pool_rows(data), data.strengths, finished=data.state == "finished",
             outcome=data.outcome,
@@ -375,7 +375,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "ranks": ranks_section(data.ranks),
         "joint": joint_section(data.joint, data.outcome) if data.joint else None,
         "multiples": small_multiples(data, drawn) if drawn else None,
-        "undrawn": len(others) - len(drawn),
+        "undrawn": len(other_rows) - len(drawn),
         "matrix": confusion_matrix(data),
         "outcome": outcome_section(data),
         "one_scale": scales_alike(data),
@@ -386,7 +386,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "scale_to": wording.plain_number(highest),
         "several": any(row.system or row.class_name or row.question for row in data.estimates),
         "rounds": [
-            (past, next((line(r) for r in past.rows if r.same(first)), None))
+            (past, next((line(r) for r in past.rows if r.same(lead)), None))
             for past in rounds_and_reissue(data)
         ],
         "judges": None if data.judges is None else judges_in_words(data.judges),

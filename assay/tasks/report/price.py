@@ -104,11 +104,11 @@ def model_check(row: MeasureEstimate) -> str | None:
     check = row.price.model_check
     if check is None:
         return None
-    said = _REGIMES[check.regime]
+    text = _REGIMES[check.regime]
     if check.regime != BROKEN_SCORE:
-        return said
+        return text
     chance = check.broken_chance or 0.0
-    return f"{said} (chance {wording.percent(min(round(chance, 2), 0.99))})"
+    return f"{text} (chance {wording.percent(min(round(chance, 2), 0.99))})"
 
 
 def two_figures(n: int) -> int:
@@ -118,38 +118,38 @@ def two_figures(n: int) -> int:
 
 def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
     """For a terminal: what random sampling would have needed, then what the first estimate leaves open."""
-    told = [row for row in rows if row.segment is None and row.price_tag]
-    if not told:
+    priced_rows = [row for row in rows if row.segment is None and row.price_tag]
+    if not priced_rows:
         return []
-    said: dict[str, list[str]] = {}          # an answer: of what; each reason stands once
-    for row in told:
+    answers: dict[str, list[str]] = {}          # an answer: of what; each reason stands once
+    for row in priced_rows:
         of = f"{row.measure}{f' of {row.of}' if row.class_name or row.question else ''}"
-        names = said.setdefault(random_labels_in_words(row), [])
+        names = answers.setdefault(random_labels_in_words(row), [])
         if of not in names:
             names.append(of)
-    needed = "; ".join(f"{', '.join(names)} {answer}" for answer, names in said.items())
+    needed = "; ".join(f"{', '.join(names)} {answer}" for answer, names in answers.items())
     return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]
 
 
 def open_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
     """What the first estimate leaves open: what rests on the model alone, and what the labels cannot tell."""
-    first = next((row for row in rows if row.segment is None and row.price_tag), None)
-    if first is None or first.not_excluded is None or first.interval == "exact":
+    lead = next((row for row in rows if row.segment is None and row.price_tag), None)
+    if lead is None or lead.not_excluded is None or lead.interval == "exact":
         return []
-    tag, told = first.not_excluded, []
+    tag, notes = lead.not_excluded, []
     if round(tag.unlabelled_share, 3):
-        told.append(f"{rests_on_model(first)} of the items have scores near which nobody labelled any: there "
-                    f"{first.measure} rests on the model alone")
+        notes.append(f"{rests_on_model(lead)} of the items have scores near which nobody labelled any: there "
+                    f"{lead.measure} rests on the model alone")
     if tag.unseen_bound is not None:
-        told.append(f"“{positive}” items not found yet: {unseen(first)}")
-    lines = ["; ".join(told)] if told else []
+        notes.append(f"“{positive}” items not found yet: {unseen(lead)}")
+    lines = ["; ".join(notes)] if notes else []
     if tag.wide_announced:
         lines.append(
-            f"if some “{positive}” items have scores like all others, {first.measure} may lie anywhere "
-            f"from {wide(first)}: the labels cannot tell"
+            f"if some “{positive}” items have scores like all others, {lead.measure} may lie anywhere "
+            f"from {wide(lead)}: the labels cannot tell"
         )
-    if check := model_check(first):
-        lines.append(f"check of the model behind {first.measure}: {check}")
+    if check := model_check(lead):
+        lines.append(f"check of the model behind {lead.measure}: {check}")
     return lines
 
 
@@ -211,51 +211,51 @@ def outlook_json(ahead: Outlook) -> OutlookJson:
 def outlook_lines(ahead: Outlook) -> list[str]:
     """The forecast in lines for a terminal: one for the target, one for the verdict and one for an audit, as
     far as each is known."""
-    told = [found for found in (ahead.target, ahead.verdict) if found is not None]
-    lines = [f"forecast: {forecast_in_words(found, ahead.budget)}" for found in told]
+    forecasts = [forecast for forecast in (ahead.target, ahead.verdict) if forecast is not None]
+    lines = [f"forecast: {forecast_in_words(forecast, ahead.budget)}" for forecast in forecasts]
     return lines + ([f"audit: {audit_in_words(ahead.audit)}"] if ahead.audit else [])
 
 
-def forecast_json(found: Forecast) -> ForecastJson:
+def forecast_json(forecast: Forecast) -> ForecastJson:
     """Plain values; "labels", "low" and "high" are null where they lie beyond the horizon."""
-    goal = found.goal
+    goal = forecast.goal
     return {
         "half_width": goal.half_width,
         "variance": goal.variance,
         "threshold": None if goal.threshold is None else {"min": goal.threshold[0], "max": goal.threshold[1]},
-        "labels": found.labels,
-        "low": found.low,
-        "high": found.high,
-        "more": found.more,
-        "horizon": found.horizon,
-        "share_of_worlds": found.share,
-        "worlds": found.worlds,
-        "simulation_error": None if found.share_error is None else {
-            "least": found.least, "most": found.most, "share_of_worlds": found.share_error,
+        "labels": forecast.labels,
+        "low": forecast.low,
+        "high": forecast.high,
+        "more": forecast.more,
+        "horizon": forecast.horizon,
+        "share_of_worlds": forecast.share,
+        "worlds": forecast.worlds,
+        "simulation_error": None if forecast.share_error is None else {
+            "least": forecast.least, "most": forecast.most, "share_of_worlds": forecast.share_error,
         },
     }
 
 
-def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
+def forecast_in_words(forecast: Forecast, budget: int | None = None) -> str:
     """`± 0.05 takes about 420 labels, with 80% chance 300 to 610`; or that it takes more than the budget, and
     the chance of less; or that no target can be met within it."""
-    what, targets = _goal(found.goal), found.goal.threshold is None
-    labels = plural(found.horizon, "label")
-    most = f"the budget of {labels}" if found.horizon == budget else f"the {labels} that were simulated"
-    least, looks = found.goal.least_labels, found.goal.looks
-    if found.labels is None and targets and found.horizon < least_budget(1, least, looks):
-        more = " and one round more" if looks > 1 else ""
+    what, targets = _goal(forecast.goal), forecast.goal.threshold is None
+    labels = plural(forecast.horizon, "label")
+    limit = f"the budget of {labels}" if forecast.horizon == budget else f"the {labels} that were simulated"
+    fewest, looks = forecast.goal.least_labels, forecast.goal.looks
+    if forecast.labels is None and targets and forecast.horizon < least_budget(1, fewest, looks):
+        extra_round = " and one round more" if looks > 1 else ""
         return (
-            f"{what} cannot be met within {most}: {rule_in_words(least, looks)}; give a budget of at least "
-            f"{least}{more}"
+            f"{what} cannot be met within {limit}: {rule_in_words(fewest, looks)}; give a budget of at least "
+            f"{fewest}{extra_round}"
         )
-    if found.labels is None:
-        return f"{what} probably takes more than {most}; the chance to get there is {found.share:.0%}"
-    again = f", {found.more:,} more than now" if found.labels_now else ""
-    sure = words_of_range(found.low, found.high, found.horizon)
-    early = targets and found.labels_now < least
-    floor = f"; no target is met with fewer than {least}" if early else ""
-    return f"{what} takes about {plural(found.labels, 'label')}{again}, with 80% chance {sure}{floor}"
+    if forecast.labels is None:
+        return f"{what} probably takes more than {limit}; the chance to get there is {forecast.share:.0%}"
+    increase = f", {forecast.more:,} more than now" if forecast.labels_now else ""
+    sure = words_of_range(forecast.low, forecast.high, forecast.horizon)
+    early = targets and forecast.labels_now < fewest
+    floor = f"; no target is met with fewer than {fewest}" if early else ""
+    return f"{what} takes about {plural(forecast.labels, 'label')}{increase}, with 80% chance {sure}{floor}"
 
 
 def audit_json(price: AuditPrice) -> Any:
@@ -265,17 +265,17 @@ def audit_json(price: AuditPrice) -> Any:
 
 def audit_in_words(price: AuditPrice) -> str:
     """`50 more labels, spread evenly, would bring the wide interval ... to 0.61 to 0.83 ...`."""
-    first = price.steps[0]
-    chance = "under 1%" if first.chance_found < 0.01 else f"{min(first.chance_found, 0.99):.0%}"
+    step = price.steps[0]
+    chance = "under 1%" if step.chance_found < 0.01 else f"{min(step.chance_found, 0.99):.0%}"
     if price.settled_by is None:
         settled = f"only labels of all {price.items:,} items there would bring it down to the interval itself"
-    elif price.settled_by == first.labels:
+    elif price.settled_by == step.labels:
         settled = "that is the interval itself"
     else:
         settled = f"about {two_figures(price.settled_by):,} would bring it down to the interval itself"
     return (
-        f"{first.labels:,} more labels, spread evenly, would bring the wide interval of {price.measure} from "
-        f"[{_interval(price.lower, price.upper)}] to [{_interval(first.lower, first.upper)}], if no hidden "
+        f"{step.labels:,} more labels, spread evenly, would bring the wide interval of {price.measure} from "
+        f"[{_interval(price.lower, price.upper)}] to [{_interval(step.lower, step.upper)}], if no hidden "
         f"positive turns up among them (chance of one: {chance}); {settled}"
     )
 

@@ -88,7 +88,7 @@ class Picture:
 
 
 def picture(
-    draw: Callable[[Any], None], size: tuple[float, float], told: str,
+    draw: Callable[[Any], None], size: tuple[float, float], text: str,
     style: Mapping[str, Any] | None = None, narrow: float | None = None,
 ) -> Picture:
     """The figure that `draw` puts on a matplotlib Figure of this size in inches.
@@ -100,7 +100,7 @@ def picture(
 
     with rc_context(_STYLE | dict(style or {})):
         wide = _drawn(draw, size)
-        return Picture(source=wide, narrow=wide if of_phone == size else _drawn(draw, of_phone), told=told)
+        return Picture(source=wide, narrow=wide if of_phone == size else _drawn(draw, of_phone), told=text)
 
 
 def is_narrow(figure: Any) -> bool:
@@ -108,9 +108,9 @@ def is_narrow(figure: Any) -> bool:
     return bool(figure.get_figwidth() <= PHONE)
 
 
-def shortened_name(name: str, most: int) -> str:
+def shortened_name(name: str, length: int) -> str:
     """A name of at most so many characters; what is cut off is marked."""
-    return name if len(name) <= most else name[: most - 1] + "…"
+    return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:

@@ -37,11 +37,11 @@ class CurveSection:
 def curves(data: ReportData) -> list[CurveSection]:
     """A section for every curve of the whole pool that was asked for, such as ROC or precision and recall;
     of each class where it is asked of several."""
-    found: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
+    groups: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
     for row in data.estimates:
         if row.curve is not None and row.segment is None:
-            found.setdefault((row.curve, row.class_name), []).append(row)
-    return [_curve(name, of or "", rows) for (name, of), rows in found.items()]
+            groups.setdefault((row.curve, row.class_name), []).append(row)
+    return [_curve(name, of or "", rows) for (name, of), rows in groups.items()]
 
 
 def _curve(name: str, of: str, rows: Sequence[MeasureEstimate]) -> CurveSection:
@@ -82,14 +82,14 @@ def _draw_curves(by_measure: dict[str, list[MeasureEstimate]], across: str, figu
         ax.set_ylabel(wording.measure_name(measure))
         ax.set_ylim(-0.02, 1.02)
         ax.grid()
-    [other] = [measure for measure in by_measure if measure != across]
-    x, y = by_measure[across], by_measure[other]
+    [other_measure] = [measure for measure in by_measure if measure != across]
+    x, y = by_measure[across], by_measure[other_measure]
     axes[2].errorbar(
         _values(x), _values(y), xerr=_reach(x), yerr=_reach(y), color=LINE, ecolor=SOFT, elinewidth=0.7,
         marker="o", markersize=3, linewidth=1.2,
     )
     axes[2].set_xlabel(wording.measure_name(across))
-    axes[2].set_ylabel(wording.measure_name(other))
+    axes[2].set_ylabel(wording.measure_name(other_measure))
     axes[2].set_xlim(-0.02, 1.02)
     axes[2].set_ylim(-0.02, 1.02)
     axes[2].grid()
@@ -122,13 +122,13 @@ def _reach(rows: Sequence[MeasureEstimate]) -> Floats:
 
 def _curves_in_words(names: Sequence[str], points: Sequence[Sequence[MeasureEstimate]]) -> str:
     """The figure of curves in words."""
-    told = "; ".join(
+    text = "; ".join(
         f"at {_threshold(point[0])} " + " and ".join(
             f"{name} {wording.value_and_interval(row.value, row.lower, row.upper)}"
             for name, row in zip(names, point, strict=True)
         ) for point in points
     )
-    return f"{' and '.join(names)} by threshold: {told}."
+    return f"{' and '.join(names)} by threshold: {text}."
 
 
 # Bins of a score or of a probability, as the next two sections draw them.
@@ -183,13 +183,13 @@ def _axis_figure(bins: Sequence[ScoreBin], axis: str) -> Picture:
     items, labelled, positives = (
         sum(getattr(b, name) for b in bins) for name in ("items", "labelled", "positives")
     )
-    most = max(bins, key=lambda b: b.labelled)
-    told = (
+    top_bin = max(bins, key=lambda b: b.labelled)
+    text = (
         f"{wording.plural(items, 'item')} of the pool, {wording.grouped_digits(labelled)} labelled and "
         f"{wording.grouped_digits(positives)} of these positive, by {axis}. Most labels, "
-        f"{wording.grouped_digits(most.labelled)}, went to {bin_label(most.lower, most.upper)}."
+        f"{wording.grouped_digits(top_bin.labelled)}, went to {bin_label(top_bin.lower, top_bin.upper)}."
     )
-    return picture(partial(_draw_axis, bins, axis), (7.2, 3.2), told)
+    return picture(partial(_draw_axis, bins, axis), (7.2, 3.2), text)
 
 
 def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
@@ -247,25 +247,25 @@ def _share(b: ReliabilityBin) -> str:
 
 
 def _reliability_figure(bins: Sequence[ReliabilityBin], what: str) -> Picture:
-    known = [b for b in bins if b.share is not None]
-    told = "; ".join(
+    known_bins = [b for b in bins if b.share is not None]
+    text = "; ".join(
         f"at {wording.number(b.predicted)} "
         + wording.value_and_interval(b.share, b.share_lower, b.share_upper)
-        for b in known
+        for b in known_bins
     )
     return picture(
-        partial(_draw_reliability, known, what), (7.2, 3.8),
-        f"Estimated share {what} by mean probability: {told or 'no bin has enough labels'}.",
+        partial(_draw_reliability, known_bins, what), (7.2, 3.8),
+        f"Estimated share {what} by mean probability: {text or 'no bin has enough labels'}.",
     )
 
 
-def _draw_reliability(known: Sequence[ReliabilityBin], what: str, figure: Any) -> None:
+def _draw_reliability(bins: Sequence[ReliabilityBin], what: str, figure: Any) -> None:
     ax = figure.subplots()
     ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, dashes=(4, 3))
-    for b in known:
+    for b in bins:
         ax.plot([b.predicted] * 2, [b.share_lower, b.share_upper], color=BAND, linewidth=6,
                 solid_capstyle="butt", zorder=1)
-    ax.plot([b.predicted for b in known], [b.share for b in known], color=LINE, marker="o", markersize=4,
+    ax.plot([b.predicted for b in bins], [b.share for b in bins], color=LINE, marker="o", markersize=4,
             linewidth=1.2, zorder=3)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)

@@ -74,28 +74,28 @@ def target(data: "ReportData") -> str | None:
 def _several_targets(data: "ReportData") -> str:
     """`half-widths of at most 0.05 (F1) and 0.1 (recall)`, or of variances."""
     if TRACE in data.targets:
-        whole = wording.plain_number(data.targets[TRACE])
-        return f"variances of all measures that add up to at most {whole}"
-    each = [
+        total = wording.plain_number(data.targets[TRACE])
+        return f"variances of all measures that add up to at most {total}"
+    bounds = [
         f"{wording.plain_number(bound)} ({wording.measure_name(name)})"
         for name, bound in data.targets.items()
     ]
-    *most, last = each
+    *other_bounds, last_bound = bounds
     what = "variances" if data.targets_are_variances else "half-widths"
-    return f"{what} of at most {', '.join(most)}{' and ' if most else ''}{last}"
+    return f"{what} of at most {', '.join(other_bounds)}{' and ' if other_bounds else ''}{last_bound}"
 
 
-def labels(total: int, budget: int, known_before: int, *, named: bool = False) -> str:
+def labels(total: int, budget: int, known_before: int, *, with_word: bool = False) -> str:
     """`150 of a budget of 500`; `200 bought of a budget of 200, and 10 known before`.
 
-    named   say "labels" after the number
+    with_word   say "labels" after the number
     """
-    bought = total - known_before
-    many = wording.plural(bought, "label", "labels") if named else wording.grouped_digits(bought)
+    new_labels = total - known_before
+    many = wording.plural(new_labels, "label", "labels") if with_word else wording.grouped_digits(new_labels)
     if not known_before:
         return f"{many} of a budget of {wording.grouped_digits(budget)}"
-    known = wording.grouped_digits(known_before)
-    return f"{many} bought of a budget of {wording.grouped_digits(budget)}, and {known} known before"
+    known_labels = wording.grouped_digits(known_before)
+    return f"{many} bought of a budget of {wording.grouped_digits(budget)}, and {known_labels} known before"
 
 
 def stopped(data: "ReportData") -> str:
@@ -110,7 +110,7 @@ def stopped(data: "ReportData") -> str:
             return f"The budget of {wording.plural(data.budget, 'label')} was spent without a winner."
         case "budget":
             spent = f"The budget of {wording.plural(data.budget, 'label', 'labels')} was spent"
-            unmet = None if any(one.beyond_target for one in data.extensions) else target(data)
+            unmet = None if any(row.beyond_target for row in data.extensions) else target(data)
             return spent + (f" before the target was met at two looks in a row ({unmet})." if unmet else ".")
         case "pool":
             return "Nothing was left whose label could change the measure."
@@ -119,25 +119,25 @@ def stopped(data: "ReportData") -> str:
     return str(data.stopped_by)
 
 
-def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
-    """Each extension in a sentence, then what it does to the intervals; asked: the confidence of the spec."""
+def extended(extensions: Sequence[ExtensionRow], level: float) -> list[str]:
+    """Each extension in a sentence, then what it does to the intervals; level: the confidence of the spec."""
     lines = []
-    for one in extensions:
-        who = f", by {one.by}" if one.by else ""
-        why = f" ({one.reason})" if one.reason else ""
+    for row in extensions:
+        who = f", by {row.by}" if row.by else ""
+        note = f" ({row.reason})" if row.reason else ""
         # one that met its target may have spent less than its budget, and be extended to less than that
-        now = wording.plural(one.labels, "label")
+        total = wording.plural(row.labels, "label")
         lines.append(
-            f"After round {one.rounds} had met the target, it was extended to {now} in all{who}{why}; the "
-            "target no longer stops it." if one.beyond_target else
-            f"After round {one.rounds} had given a result, it was extended from a budget of "
-            f"{wording.grouped_digits(one.labels_before)} to {now}{who}{why}."
+            f"After round {row.rounds} had met the target, it was extended to {total} in all{who}{note}; the "
+            "target no longer stops it." if row.beyond_target else
+            f"After round {row.rounds} had given a result, it was extended from a budget of "
+            f"{wording.grouped_digits(row.labels_before)} to {total}{who}{note}."
         )
     if extensions and extensions[-1].corrected:
-        last = extensions[-1]
+        newest = extensions[-1]
         lines.append(
-            f"Intervals after round {last.rounds} are computed at {wording.percent(last.confidence)}, so "
-            f"that all that are shown after extensions hold together at {wording.percent(asked)}. Those of "
+            f"Intervals after round {newest.rounds} are computed at {wording.percent(newest.confidence)}, so "
+            f"that all that are shown after extensions hold together at {wording.percent(level)}. Those of "
             "rounds before an extension are as they were."
         )
     elif extensions:
@@ -158,29 +158,29 @@ def trusted(standing: "Standing") -> str:
 
 def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
     """The verdict in a word, and what it rests on; None without limit or comparison."""
-    allowed, first = demanded(data), data.estimates[0]
+    allowed, row = demanded(data), data.estimates[0]
     if allowed is None and data.best is not None:
-        named = data.best.winner or "No winner"
-        return named, best_in_words(data.best, finished=data.state == "finished")
+        winner = data.best.winner or "No winner"
+        return winner, best_in_words(data.best, finished=data.state == "finished")
     if allowed is None:
         return comparison.verdict_of_all(data)
-    name = named_row(first)
+    name = named_row(row)
     match data.verdict:
         case "ok":
-            why = f"The whole interval for {name} meets the limit: {allowed}."
-            return "OK", f"{why} {trusted(data)}".rstrip()
+            ground = f"The whole interval for {name} meets the limit: {allowed}."
+            return "OK", f"{ground} {trusted(data)}".rstrip()
         case "breach":
             return "Breach", f"The whole interval for {name} lies outside the limit: {allowed}."
         case "inconclusive":
-            if first.value is None:
-                why = f"{name} is undefined, so nothing can be said about the limit: {allowed}."
+            if row.value is None:
+                ground = f"{name} is undefined, so nothing can be said about the limit: {allowed}."
             else:
-                why = f"The interval for {name} reaches across the limit ({allowed})."
+                ground = f"The interval for {name} reaches across the limit ({allowed})."
             if data.labels_to_decide:
-                more = wording.plural(data.labels_to_decide, "more label", "more labels")
-                how = f": {data.extend_command}" if data.extend_command else "."
-                why += f" About {more} would decide{how}"
-            return "Inconclusive", why
+                more_labels = wording.plural(data.labels_to_decide, "more label", "more labels")
+                ending = f": {data.extend_command}" if data.extend_command else "."
+                ground += f" About {more_labels} would decide{ending}"
+            return "Inconclusive", ground
     return "Not yet decided", f"The limit is judged when the evaluation finishes: {allowed}."
 
 
@@ -211,19 +211,19 @@ def headline(data: "ReportData") -> str:
         return f"{name} is undefined ({row.undefined_reason}), {based}."
     so_far = "" if data.state == "finished" else ", so far"
     if data.verdict is not None and allowed is not None:
-        said = f"{name} {AGAINST_LIMIT[data.verdict]}, {allowed}{so_far}: it is"
+        opening = f"{name} {AGAINST_LIMIT[data.verdict]}, {allowed}{so_far}: it is"
     else:
-        said = f"{name} is{so_far}{',' if so_far else ''}"
+        opening = f"{name} is{so_far}{',' if so_far else ''}"
     also = wording.also_in_words(row)
     also = f" {also[0].upper()}{also[1:]}." if also else ""
     if row.interval == "exact":
-        how = "exactly" if row.undecided is None else wording.exact_in_words(row)
-        return f"{said} {wording.value_or_reason(row)} {how}, {based}.{also}"
+        manner = "exactly" if row.undecided is None else wording.exact_in_words(row)
+        return f"{opening} {wording.value_or_reason(row)} {manner}, {based}.{also}"
     if row.lower is None or row.upper is None:
-        return f"{said} estimated at {wording.value_or_reason(row)}, with no interval, {based}."
+        return f"{opening} estimated at {wording.value_or_reason(row)}, with no interval, {based}."
     about = " for the population" if row.about == "population" else ""
     return (
-        f"{said} estimated at {wording.value_or_reason(row)}, with a {wording.percent(row.confidence)} "
+        f"{opening} estimated at {wording.value_or_reason(row)}, with a {wording.percent(row.confidence)} "
         f"interval of {wording.interval(row)}{about}, {based}.{also} {trusted(data)}"
     ).rstrip()
 
@@ -266,13 +266,13 @@ def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:
         for row in rows if row.warning is not None
     ]
     few = [row for row in rows if _rests_on_few(row)]
-    told = [_few_labels(few)] if few else []
+    lines = [_few_labels(few)] if few else []
     endless = [row for row in rows if row.unseen_share is not None]
-    told += [_beyond_what_was_seen(endless)] if endless else []
+    lines += [_beyond_what_was_seen(endless)] if endless else []
     if not heavy:
-        return told
+        return lines
     return [
-        *told,
+        *lines,
         f"One label alone makes more than half of the variance of {', '.join(heavy)}: its error is far "
         "larger than the others', and items that nobody labelled may hold more such errors. Look at that "
         "label first; it may be a slip. If it is right, buy more labels, give the labels a min and a max if "
@@ -300,14 +300,14 @@ def _rests_on_few(row: MeasureEstimate) -> bool:
 def _few_labels(rows: Sequence[MeasureEstimate]) -> str:
     """What was measured: docs/explanation/concepts.md."""
     labels = wording.plural(min(row.labels for row in rows), "label", "labels")
-    named = wording.percent(rows[0].confidence)
-    said = f"With {labels}, intervals are less sure than the {named} they are named for"
+    level = wording.percent(rows[0].confidence)
+    text = f"With {labels}, intervals are less sure than the {level} they are named for"
     if any(row.versus for row in rows):
-        said += (
+        text += (
             "; nominal 95% intervals of a difference held it in 78% of trials at 25 labels, in 90% at 50, "
             "and in fewer where random sampling meets systems that differ on few items"
         )
-    return f"{said}. Buy {MIN_LABELS} or more before you rely on one."
+    return f"{text}. Buy {MIN_LABELS} or more before you rely on one."
 
 
 def people_in_words(
@@ -317,23 +317,23 @@ def people_in_words(
     estimates; empty where none did."""
     lines = []
     if revision:
-        changes = "; ".join(_moved(one) for one in moved)
-        one, many = "label differs from when its round was", "labels differ from when their rounds were"
-        differ = wording.plural(items, one, many)
+        changes = "; ".join(_moved(move) for move in moved)
+        singular, many = "label differs from when its round was", "labels differ from when their rounds were"
+        differ = wording.plural(items, singular, many)
         lines.append(f"Revision {revision}: {differ} closed{': ' if changes else ''}{changes}.")
-    whole = [row for row in rows if row.segment is None]
-    bounds = [(row, row.undecided) for row in whole if row.undecided]
+    pool_rows = [row for row in rows if row.segment is None]
+    bounds = [(row, row.undecided) for row in pool_rows if row.undecided]
     if bounds:
         cannot = wording.plural(bounds[0][1].items, "item has", "items have")
         alike = "negative, or all positive" if bounds[0][1].all_negative else "decided alike"
         lines.append(
             f"{cannot} no label: whoever was asked gave none, and the estimates leave such items out. If all "
             f"of them were {alike}: "
-            f"{'; '.join(_if_decided(row, given) for row, given in bounds)}."
+            f"{'; '.join(_if_decided(row, cases) for row, cases in bounds)}."
         )
-    by_question = {row.question: row.nonresponse for row in whole if row.question and row.nonresponse}
+    by_question = {row.question: row.nonresponse for row in pool_rows if row.question and row.nonresponse}
     lines += [_question_unanswered(str(name), gaps) for name, gaps in by_question.items() if gaps]
-    gaps = next((row.nonresponse for row in whole if row.nonresponse and not row.question), None)
+    gaps = next((row.nonresponse for row in pool_rows if row.nonresponse and not row.question), None)
     if gaps:
         lines.append(
             f"{wording.plural(gaps.rounds, 'round was', 'rounds were')} closed early: "
@@ -355,29 +355,29 @@ def _question_unanswered(question: str, gaps: ResponseRate) -> str:
     )
 
 
-def _moved(one: Moved) -> str:
-    before, now = (wording.in_short(*ends) for ends in (
-        (one.value_before, one.lower_before, one.upper_before), (one.value, one.lower, one.upper)
+def _moved(move: Moved) -> str:
+    before, after = (wording.in_short(*ends) for ends in (
+        (move.value_before, move.lower_before, move.upper_before), (move.value, move.lower, move.upper)
     ))
-    of = f" of {one.of}" if one.of else ""
-    return f"{wording.measure_name(one.measure)}{of} from {before} to {now}"
+    of = f" of {move.of}" if move.of else ""
+    return f"{wording.measure_name(move.measure)}{of} from {before} to {after}"
 
 
-def _if_decided(row: MeasureEstimate, given: Undecided) -> str:
+def _if_decided(row: MeasureEstimate, cases: Undecided) -> str:
     name = wording.measure_name(row.measure)
-    if given.all_negative and given.all_positive:
-        return f"{name} {_in_short(given.all_negative)}, or {_in_short(given.all_positive)}"
+    if cases.all_negative and cases.all_positive:
+        return f"{name} {_in_short(cases.all_negative)}, or {_in_short(cases.all_positive)}"
     of_class = f" of {row.class_name}" if row.class_name else ""
-    known = [(one.value, way) for way, one in given.if_all.items() if one.value is not None]
-    if not known:
+    values = [(ends.value, way) for way, ends in cases.if_all.items() if ends.value is not None]
+    if not values:
         return f"{name}{of_class} has no value"
-    (_, low), (_, high) = min(known), max(known)
-    said = [f"{_in_short(given.if_all[way])} (all {way})" for way in dict.fromkeys((low, high))]
-    return f"{name}{of_class} {' to '.join(said)}"
+    (_, low), (_, high) = min(values), max(values)
+    texts = [f"{_in_short(cases.if_all[way])} (all {way})" for way in dict.fromkeys((low, high))]
+    return f"{name}{of_class} {' to '.join(texts)}"
 
 
-def _in_short(one: Ends) -> str:
-    return wording.in_short(one.value, one.lower, one.upper)
+def _in_short(ends: Ends) -> str:
+    return wording.in_short(ends.value, ends.lower, ends.upper)
 
 
 def served_in_words(data: "ReportData") -> str:

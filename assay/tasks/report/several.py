@@ -43,9 +43,9 @@ class EvaluationLine:
     date: str
 
 
-def at_a_glance(several: Sequence[ReportData]) -> list[EvaluationLine]:
+def at_a_glance(reports: Sequence[ReportData]) -> list[EvaluationLine]:
     """The table at the top of the page: a line for each evaluation."""
-    return [_line(data, part_of(i)) for i, data in enumerate(several)]
+    return [_line(data, part_of(i)) for i, data in enumerate(reports)]
 
 
 def part_of(i: int) -> str:
@@ -53,17 +53,17 @@ def part_of(i: int) -> str:
     return f"evaluation-{i + 1}"
 
 
-def by_measure(several: Sequence[ReportData]) -> list[ForestTable]:
+def by_measure(reports: Sequence[ReportData]) -> list[ForestTable]:
     """A table for each measure of each kind of labels, with the evaluations that have it.
 
     Of measures that only one evaluation has, only its first is among them.
     """
-    found: dict[Hashable, list[tuple[ReportData, MeasureEstimate]]] = {}
-    for data in several:
+    groups: dict[Hashable, list[tuple[ReportData, MeasureEstimate]]] = {}
+    for data in reports:
         for row in whole_pool_rows(data):
-            found.setdefault((row.what, _labels(data)), []).append((data, row))
+            groups.setdefault((row.what, _labels(data)), []).append((data, row))
     return [
-        _table(pairs) for pairs in found.values()
+        _table(pairs) for pairs in groups.values()
         if len(pairs) > 1 or pairs[0][1].same(pairs[0][0].estimates[0])
     ]
 
@@ -95,8 +95,8 @@ def _of_labels(data: ReportData) -> str:
     names = list(data.outcome.parts)
     if not names:
         return ""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f", of {', '.join(names[:_MOST_NAMED])}{more}"
+    tail = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f", of {', '.join(names[:_MOST_NAMED])}{tail}"
 
 
 def _line(data: ReportData, at: str) -> EvaluationLine:
@@ -117,22 +117,22 @@ def _line(data: ReportData, at: str) -> EvaluationLine:
     )
 
 
-def comparing(several: Sequence[ReportData]) -> list[str]:
+def comparing(reports: Sequence[ReportData]) -> list[str]:
     """What may be read from evaluations side by side, and what may not."""
     pools: dict[str, list[str]] = {}
-    for data in several:
+    for data in reports:
         pools.setdefault(data.pool.digest, []).append(f"“{data.evaluation}”")
     same = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in pools.values() if len(names) > 1]
-    said = [
+    parts = [
         "Each evaluation has labels and an interval of its own. That two intervals overlap does not show "
         "that the values are the same, and that they do not is no test at the stated confidence.",
     ]
-    said += [f"{names} judge the same predictions." for names in same]
+    parts += [f"{names} judge the same predictions." for names in same]
     if len(pools) > 1:
-        said.append("Where the pools differ, values differ with the items as well as with the model.")
-    said.append("To find out which of two systems is better on the same items, name both under pool.systems "
+        parts.append("Where the pools differ, values differ with the items as well as with the model.")
+    parts.append("To find out which of two systems is better on the same items, name both under pool.systems "
                 "of one spec and run assay compare: it gives the difference an interval.")
-    return said
+    return parts
 
 
 # The page: self-contained, no scripts, nothing fetched.
@@ -154,26 +154,26 @@ class ReportPart:
     facts: Sequence[tuple[str, str]]
 
 
-def several_html(several: Sequence[ReportData], linked: bool = False) -> bytes:
+def several_html(reports: Sequence[ReportData], linked: bool = False) -> bytes:
     """The page, as UTF-8.
 
     linked   whether the full report of each stands at NAME/report.html beside the page
     """
-    links = [f"{data.evaluation}/report.html" if linked else "" for data in several]
-    return render("several.html.j2", **several_values(several, links))
+    links = [f"{data.evaluation}/report.html" if linked else "" for data in reports]
+    return render("several.html.j2", **several_values(reports, links))
 
 
-def several_values(several: Sequence[ReportData], links: Sequence[str]) -> dict[str, Any]:
+def several_values(reports: Sequence[ReportData], links: Sequence[str]) -> dict[str, Any]:
     """What the template of the page's body is filled in with; links: where the report of each is, or ""."""
-    finished = sum(data.state == "finished" for data in several)
+    finished = sum(data.state == "finished" for data in reports)
     return {
         "w": wording,
-        "lines": at_a_glance(several),
+        "lines": at_a_glance(reports),
         "finished": finished,
-        "comparing": comparing(several),
-        "tables": by_measure(several),
+        "comparing": comparing(reports),
+        "tables": by_measure(reports),
         "parts": [
-            _part(data, part_of(i), link) for i, (data, link) in enumerate(zip(several, links, strict=True))
+            _part(data, part_of(i), link) for i, (data, link) in enumerate(zip(reports, links, strict=True))
         ],
     }
 
@@ -205,16 +205,16 @@ def _part(data: ReportData, at: str, link: str) -> ReportPart:
 _LONGEST = 100   # characters of a folder's name
 
 
-def several_files(several: Sequence[ReportData]) -> Mapping[str, bytes]:
+def several_files(reports: Sequence[ReportData]) -> Mapping[str, bytes]:
     """File name -> bytes: `reports.*` of all, and `NAME/report.*` of each."""
     of_each = {
-        f"{data.evaluation}/{name}": blob for data in several for name, blob in render_report(data).items()
+        f"{data.evaluation}/{name}": blob for data in reports for name, blob in render_report(data).items()
     }
     return {
         **of_each,
-        "reports.json": json_file(several_json(several)),
-        "reports.parquet": parquet_of(several),
-        "reports.html": several_html(several, linked=True),
+        "reports.json": json_file(several_json(reports)),
+        "reports.parquet": parquet_of(reports),
+        "reports.html": several_html(reports, linked=True),
     }
 
 
@@ -241,7 +241,7 @@ class SeveralJson(TypedDict):
     evaluations: list[ReportedJson]
 
 
-def several_json(several: Sequence[ReportData]) -> SeveralJson:
+def several_json(reports: Sequence[ReportData]) -> SeveralJson:
     """{"evaluations": [...]}: of each what `assay report NAME --json` prints, its pool and its dates."""
     return {"evaluations": [
         {
@@ -249,7 +249,7 @@ def several_json(several: Sequence[ReportData]) -> SeveralJson:
             "pool": {"items": data.pool.n, "digest": data.pool.digest},
             "began": data.began, "finished": data.finished,
         }
-        for data in several
+        for data in reports
     ]}
 
 

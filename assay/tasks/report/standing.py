@@ -48,7 +48,7 @@ class WaitingFor:
         """`2 items wait for a second person, 1 item waits for a third person`; nothing where none does."""
         listed = [
             f"{plural(count, 'item waits', 'items wait')} for a {ordinal(int(person))} person"
-            for person, count in sorted(self.waiting_for_person.items(), key=lambda one: int(one[0]))
+            for person, count in sorted(self.waiting_for_person.items(), key=lambda pair: int(pair[0]))
         ]
         return ", ".join(listed)
 
@@ -192,7 +192,7 @@ class Standing:
 
     def contract(self) -> EvaluationJson:
         """What the JSON of every evaluation has. What is unusual is there only where there is any."""
-        told: EvaluationJson = {
+        fields: EvaluationJson = {
             "evaluation": self.evaluation,
             "state": self.state,
             "waiting_for": printed(self.waiting_for),
@@ -204,22 +204,22 @@ class Standing:
             "estimates": printed(self.estimates),
         }
         owned: Any = ownership_json(self.ownership)
-        told.update(owned)
+        fields.update(owned)
         if self.known_before:
-            told["labels_known_before"] = self.known_before
+            fields["labels_known_before"] = self.known_before
         if self.outcomes is not None:
-            told["outcomes"] = {"known": self.outcomes}
+            fields["outcomes"] = {"known": self.outcomes}
         if self.best is not None:
-            told["best"] = printed(self.best)
+            fields["best"] = printed(self.best)
         if self.ranks is not None:
-            told["ranks"] = printed(self.ranks)
+            fields["ranks"] = printed(self.ranks)
         if self.joint is not None:
-            told["joint_region"] = printed(self.joint)
+            fields["joint_region"] = printed(self.joint)
         if self.revision:
-            told["revised"] = {"items": self.revised_items, "moved": printed(self.moved)}
+            fields["revised"] = {"items": self.revised_items, "moved": printed(self.moved)}
         if self.extensions:
-            told["extensions"] = printed(self.extensions)
-        return told
+            fields["extensions"] = printed(self.extensions)
+        return fields
 
     def to_json(self) -> StandingJson:
         """The object that `run`, `advance`, `status` and `report` print with `--json`: what every evaluation

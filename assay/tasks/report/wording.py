@@ -61,8 +61,8 @@ def _made(name: str, outcome: OutcomeKind) -> OutcomeMeasure:
     """The measure, of any class: what is asked of it is the same for every one."""
     family, _ = _family(name, outcome)
     # some measures are of one class alone
-    one = {"class": outcome.parts[0]} if "class" in family.options and outcome.parts else {}
-    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one))
+    options = {"class": outcome.parts[0]} if "class" in family.options and outcome.parts else {}
+    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=options))
 
 
 def _asked(outcome: OutcomeKind, question: str | None) -> OutcomeKind:
@@ -136,8 +136,8 @@ def in_short(value: float | None, lower: float | None, upper: float | None) -> s
 def row_in_short(row: MeasureEstimate) -> str:
     """`0.891 [0.842, 0.932]`; `0.6667 exactly`, of which no end is rounded outwards."""
     if row.value is not None and row.lower is not None and row.upper is not None and row.interval == "exact":
-        how = "exactly" if row.undecided is None else _LABELLED
-        return f"{estimate_text(row.value, row.lower, row.upper)} {how}"
+        manner = "exactly" if row.undecided is None else _LABELLED
+        return f"{estimate_text(row.value, row.lower, row.upper)} {manner}"
     return in_short(row.value, row.lower, row.upper)
 
 
@@ -241,8 +241,8 @@ def shown_text(value: Any) -> Any:
     return value.translate(_TURNS) if type(value) is str else value
 
 
-def cost_in_words(bought: int, ownership: Ownership) -> str:
+def cost_in_words(labels: int, ownership: Ownership) -> str:
     """What these labels cost and the price of each, `37.50 at 0.25 a label`; the empty text where no price
     is known."""
     price = ownership.price_per_label
-    return "" if price is None else f"{bought * price:,.2f} at {price:g} a label"
+    return "" if price is None else f"{labels * price:,.2f} at {price:g} a label"

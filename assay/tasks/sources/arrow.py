@@ -34,20 +34,20 @@ def batch_rows(file: SourceFile) -> list[int]:
 
 
 def arrow_batches(
-    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
+    file: SourceFile, columns: Sequence[str], numbers: Sequence[int] | None = None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """(number of its first row, batch of these columns); with `wanted` rows (sorted), only around those."""
+    """(number of its first row, batch of these columns); with `numbers` rows (sorted), only around those."""
     schema = arrow_schema(file)
     check_columns(file.path, columns, every_name(schema))
     needed = {column_with_field(name, schema.names) for name in columns}
-    rows_of_batches, start = [] if wanted is None else batch_rows(file), 0
+    rows_of_batches, start = [] if numbers is None else batch_rows(file), 0
     with _opened(file, [schema.get_field_index(name) for name in needed]) as (_, batches):
         for number, read in enumerate(batches):
-            if wanted is not None:
+            if numbers is not None:
                 end = start + rows_of_batches[number]
-                if start > wanted[-1]:
+                if start > numbers[-1]:
                     return
-                if bisect_left(wanted, start) == bisect_left(wanted, end):
+                if bisect_left(numbers, start) == bisect_left(numbers, end):
                     start = end
                     continue
             batch = picked(read(), columns)

@@ -68,14 +68,14 @@ class Dialect:
     @property
     def in_words(self) -> str | None:
         """What was recognised, in a sentence; None for UTF-8 with commas."""
-        told = [] if self.delimiter == "," else [f"values separated by {_WORDS[self.delimiter]}"]
+        parts = [] if self.delimiter == "," else [f"values separated by {_WORDS[self.delimiter]}"]
         if self.encoding == "cp1252":
             as_in = f", as in {self.word!r}" if self.word else ""
-            told.append(f"text taken for Windows-1252 (Latin-1), since it is not UTF-8{as_in}; if that is "
+            parts.append(f"text taken for Windows-1252 (Latin-1), since it is not UTF-8{as_in}; if that is "
                         "wrong, save the file as UTF-8")
         elif self.transcoded:
-            told.append(f"text in {_NAMES[self.encoding]}")
-        return f"read with {', '.join(told)}" if told else None
+            parts.append(f"text in {_NAMES[self.encoding]}")
+        return f"read with {', '.join(parts)}" if parts else None
 
 
 def dialect_of(path: str, start: bytes) -> Dialect:
@@ -107,8 +107,8 @@ def _encoding(path: str, start: bytes) -> str:
     if start.isascii() and b"\0" not in start[:_HEAD]:
         return "utf-8"
     for place, name in ((0, "utf-16-be"), (1, "utf-16-le")):
-        some = start[: 1 << 12]
-        if len(some) > 3 and some[place::2].count(0) > 0.4 * len(some) and not some[1 - place :: 2].count(0):
+        head = start[: 1 << 12]
+        if len(head) > 3 and head[place::2].count(0) > 0.4 * len(head) and not head[1 - place :: 2].count(0):
             return name
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start, final=len(start) < LOOK)
@@ -126,7 +126,7 @@ def _western(path: str, start: bytes, wrong: int) -> str:
     stray = sum("\udc80" <= sign <= "\udcff" for sign in high)
     if 10 * (len(high) - stray) > stray:
         raise BadInput(f"{what}, though other parts are: two encodings are mixed; save the file as UTF-8")
-    unusual = sum(len(found[0]) for found in _UNUSUAL.finditer(start))
+    unusual = sum(len(match[0]) for match in _UNUSUAL.finditer(start))
     try:
         start.decode("cp1252")
         if 10 * unusual > len(high):
@@ -146,18 +146,18 @@ def _decoded(start: bytes, encoding: str) -> str:
 
 def _delimiter(text: str, usual: str) -> str:
     """What the header has; of several, one by which every row has as many values as the header."""
-    several = [one for one in _WORDS if len(next(_records(text, one), [])) > 1]
-    if len(several) < 2:
-        return several[0] if several else usual
-    even = [one for one in several if _is_even(text, one)]
+    candidates = [sign for sign in _WORDS if len(next(_records(text, sign), [])) > 1]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else usual
+    even = [sign for sign in candidates if _is_even(text, sign)]
     return usual if usual in even or not even else even[0]
 
 
 def _is_even(text: str, delimiter: str) -> bool:
     # the last record may have been cut off
     rows = [len(row) for row, _ in zip(_records(text, delimiter), range(_RECORDS + 1), strict=False)]
-    whole = rows if len(rows) < 3 or len(rows) > _RECORDS else rows[:-1]
-    return len(set(whole)) == 1
+    lengths = rows if len(rows) < 3 or len(rows) > _RECORDS else rows[:-1]
+    return len(set(lengths)) == 1
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -194,9 +194,9 @@ class Transcoded(io.RawIOBase):
                 ) from None
             if not block:
                 break
-        some, self._left = self._left[: len(into)], self._left[len(into) :]
-        into[: len(some)] = some
-        return len(some)
+        piece, self._left = self._left[: len(into)], self._left[len(into) :]
+        into[: len(piece)] = piece
+        return len(piece)
 
 
 # The rows.
@@ -258,13 +258,13 @@ class BoundedLines(io.RawIOBase):
     def _count(self, block: bytes) -> None:
         if self._open + len(block) > self._longest:
             ends = [place for end in (b"\n", b"\r") if (place := block.find(end)) >= 0]
-            first = min(ends, default=len(block))
-            if self._open + first > self._longest:
+            line_end = min(ends, default=len(block))
+            if self._open + line_end > self._longest:
                 raise line_too_long(self._file.path, self._lines + 1, self._longest)
-        last = block.rfind(b"\n")
-        if last < 0:
-            last = block.rfind(b"\r")
-        self._open = self._open + len(block) if last < 0 else len(block) - 1 - last
+        last_break = block.rfind(b"\n")
+        if last_break < 0:
+            last_break = block.rfind(b"\r")
+        self._open = self._open + len(block) if last_break < 0 else len(block) - 1 - last_break
         self._lines += block.count(b"\n") or block.count(b"\r")
 
 
@@ -307,11 +307,11 @@ class _Asked:
 def csv_batches(
     file: SourceFile,
     columns: Sequence[str],
-    wanted: Sequence[int] | None = None,
+    numbers: Sequence[int] | None = None,
     mark: Mark | None = None,
     marks: CsvMarks | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last.
+    """(number of its first row, batch of these columns as text); with `numbers` rows, up to the last.
 
     It begins at a mark, if one is given: such a file was looked through when its marks were found. `marks`
     sees all bytes that are read.
@@ -319,14 +319,14 @@ def csv_batches(
     with _explained(file), closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
         begins = _beginning(file, text.read(LOOK))
         check_columns(file.path, columns, _named(begins.names))
-        asked = _Asked(begins.names, columns, wanted, begins.dialect.delimiter, mark.row if mark else 0)
+        request = _Asked(begins.names, columns, numbers, begins.dialect.delimiter, mark.row if mark else 0)
         if mark is not None:
             raw.seek(mark.byte)
             with _bounded(file, raw, mark.line) as lines:
-                yield from _batches(file, _buffered(lines), lines, asked)
+                yield from _batches(file, _buffered(lines), lines, request)
             return
         values = QuotedValues(
-            asked.delimiter, lambda: begins.text, lambda found: _refuse(file, begins, found)
+            request.delimiter, lambda: begins.text, lambda value: _refuse(file, begins, value)
         )
 
         def see(block: bytes) -> None:
@@ -338,7 +338,7 @@ def csv_batches(
             stream = _buffered(lines)
             stream.read(begins.taken)
             if stream.peek(1):
-                yield from _batches(file, stream, lines, asked)
+                yield from _batches(file, stream, lines, request)
             lines.raise_refusal()
 
 
@@ -347,43 +347,43 @@ def _buffered(lines: BoundedLines) -> io.BufferedReader:
 
 
 def _batches(
-    file: SourceFile, stream: io.BufferedReader, lines: BoundedLines, asked: _Asked
+    file: SourceFile, stream: io.BufferedReader, lines: BoundedLines, request: _Asked
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    first, path = asked.first, file.path
-    there = [asked.names[_named(asked.names).index(column)] for column in asked.columns]
+    start, path = request.first, file.path
+    names = [request.names[_named(request.names).index(column)] for column in request.columns]
     try:
         rows = pacsv.open_csv(
             stream,
-            read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=list(asked.names)),
-            parse_options=pacsv.ParseOptions(newlines_in_values=True, delimiter=asked.delimiter),
+            read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=list(request.names)),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True, delimiter=request.delimiter),
             convert_options=pacsv.ConvertOptions(
-                include_columns=there, column_types=dict.fromkeys(there, pa.string())
+                include_columns=names, column_types=dict.fromkeys(names, pa.string())
             ),
         )
         with rows:
             for batch in rows:
-                _refuse_header_again(path, asked, first, batch)
-                if asked.wanted is not None and (not asked.wanted or first > asked.wanted[-1]):
+                _refuse_header_again(path, request, start, batch)
+                if request.wanted is not None and (not request.wanted or start > request.wanted[-1]):
                     return
-                yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(asked.columns))
-                first += batch.num_rows
+                yield start, pa.RecordBatch.from_arrays(batch.columns, names=list(request.columns))
+                start += batch.num_rows
             lines.raise_refusal()
     except pa.ArrowInvalid as error:
         lines.raise_refusal()
         if "straddling" in str(error):
             raise BadInput(
-                f"{file.path}: a row after row {first:,} is longer than {_BLOCK >> 20} MB, or a quotation "
+                f"{file.path}: a row after row {start:,} is longer than {_BLOCK >> 20} MB, or a quotation "
                 "mark is not closed; shorten its texts, or correct the quotation marks"
             ) from None
         if "invalid UTF8" in str(error):
             raise BadInput(
-                f"{file.path}: after row {first:,} there are bytes that are not UTF-8, as which it begins; "
+                f"{file.path}: after row {start:,} there are bytes that are not UTF-8, as which it begins; "
                 "save the file as UTF-8"
             ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
 
 
-def _refuse_header_again(path: str, asked: _Asked, first: int, batch: pa.RecordBatch) -> None:
+def _refuse_header_again(path: str, request: _Asked, start: int, batch: pa.RecordBatch) -> None:
     """Raises BadInput where a row repeats the line of column names, as in files that were joined."""
     if batch.num_columns < _ENOUGH:
         return
@@ -396,7 +396,7 @@ def _refuse_header_again(path: str, asked: _Asked, first: int, batch: pa.RecordB
     rows = pc.indices_nonzero(same)
     if len(rows):
         raise BadInput(
-            f"{path}: row {first + rows[0].as_py() + 1:,} repeats the line of column names, as where files "
+            f"{path}: row {start + rows[0].as_py() + 1:,} repeats the line of column names, as where files "
             "were joined; remove that line"
         )
 
@@ -464,35 +464,35 @@ def _bounded(
 class _Again(io.RawIOBase):
     """What was read already, and then the rest."""
 
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self._start, self._rest = memoryview(start), rest
+    def __init__(self, start: bytes, stream: BinaryIO) -> None:
+        self._start, self._rest = memoryview(start), stream
 
     def read(self, size: int = -1) -> bytes:
         """At most so many bytes; none at the end."""
         if not self._start:
             return self._rest.read(size)
-        some, self._start = self._start[:size], self._start[size:]
-        return bytes(some)
+        piece, self._start = self._start[:size], self._start[size:]
+        return bytes(piece)
 
 
-def _whole(file: SourceFile, start: bytes, dialect: Dialect, rest: BinaryIO) -> BinaryIO:
+def _whole(file: SourceFile, start: bytes, dialect: Dialect, stream: BinaryIO) -> BinaryIO:
     """A file as UTF-8, of which the start was read."""
-    again = cast("BinaryIO", _Again(without_mark(start, dialect.encoding), rest))
+    whole_file = cast("BinaryIO", _Again(without_mark(start, dialect.encoding), stream))
     if not dialect.transcoded:
-        return again
-    return cast("BinaryIO", Transcoded(file.path, again, dialect.encoding))
+        return whole_file
+    return cast("BinaryIO", Transcoded(file.path, whole_file, dialect.encoding))
 
 
-def _refuse(file: SourceFile, begins: _Beginning, found: Misquoted) -> NoReturn:
+def _refuse(file: SourceFile, begins: _Beginning, value: Misquoted) -> NoReturn:
     """Raises BadInput that names the value by row and column, as far as the file is read again for it."""
     with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
-        whole = _whole(file, text.read(LOOK), begins.dialect, text)
-        bounded = BoundedLines(file, whole, _LONGEST_LINE)
+        whole_file = _whole(file, text.read(LOOK), begins.dialect, text)
+        bounded = BoundedLines(file, whole_file, _LONGEST_LINE)
         with io.TextIOWrapper(io.BufferedReader(bounded), "utf-8", errors="replace", newline="") as lines:
-            records = csv.reader(islice(lines, found.line), delimiter=begins.dialect.delimiter)
+            records = csv.reader(islice(lines, value.line), delimiter=begins.dialect.delimiter)
             row = sum(1 for record in records if record) - 1
             bounded.raise_refusal()
-    raise BadInput(f"{file.path}: {found.in_words(row, _named(begins.names))}")
+    raise BadInput(f"{file.path}: {value.in_words(row, _named(begins.names))}")
 
 
 def _named(names: Sequence[str]) -> list[str]:

@@ -28,14 +28,14 @@ _LONGEST_LINE = 16 << 20
 
 
 def jsonl_batches(
-    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None, mark: Mark | None = None
+    file: SourceFile, columns: Sequence[str], numbers: Sequence[int] | None = None, mark: Mark | None = None
 ) -> Generator[tuple[int, pa.RecordBatch]]:
-    """(number of its first row, batch of these columns); with `wanted` rows, up to the last of them.
+    """(number of its first row, batch of these columns); with `numbers` rows, up to the last of them.
 
     It begins at a mark, if one is given: a batch begins there, so all batches are those of the whole file.
     A key that a row lacks is a missing value; one that no row of the first batch has is a missing column.
     """
-    return record_batches(file, _batches(file, mark), columns, wanted, mark.row if mark else 0)
+    return record_batches(file, _batches(file, mark), columns, numbers, mark.row if mark else 0)
 
 
 def record_batches(
@@ -74,14 +74,14 @@ def first_keys(file: SourceFile) -> list[str]:
 
 def count_jsonl_rows(file: SourceFile) -> CountedRows:
     """How many rows the file has, and marks where batches begin; the objects themselves are not looked at."""
-    rows = here = held = 0      # of the file, of the batch; bytes of its lines
+    rows = in_batch = held = 0      # of the file, of the batch; bytes of its lines
     marks = []
     with closing(_lines(file)) as lines:
         for number, byte, line in lines:
-            if is_full_batch(here, held):
-                here = held = 0
+            if is_full_batch(in_batch, held):
+                in_batch = held = 0
                 marks.append(Mark(row=rows, byte=byte, line=number - 1))
-            rows, here, held = rows + 1, here + 1, held + len(line)
+            rows, in_batch, held = rows + 1, in_batch + 1, held + len(line)
     return CountedRows(rows=rows, marks=() if is_compressed(file.path) else tuple(marks))
 
 
@@ -154,12 +154,12 @@ def _an_array(file: SourceFile) -> BadInput:
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    row = dict(pairs)
+    if len(row) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
         raise ValueError(f"the key {twice!r} is there twice; keep one")
-    return found
+    return row
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_each_key_once)

@@ -25,24 +25,24 @@ _MOST_LISTED = 20   # classes, in a message
 
 
 def labelled_rows(
-    given: str, id_column: str, label_column: str, answers: AnswerKind, *, key: str, more: Sequence[str] = (),
+    path: str, id_column: str, label_column: str, answers: AnswerKind, *, key: str, extra: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """The file's rows as (id, label in its fixed spelling or null, `more` columns), all text.
+    """The file's rows as (id, label in its fixed spelling or null, `extra` columns), all text.
 
     answers     what a label may be
     key         of the spec, named in errors
 
     Raises BadInput naming the file, the column and the first value that is no label.
     """
-    source = open_source(given)
-    columns = list(dict.fromkeys([id_column, label_column, *more]))
+    source = open_source(path)
+    columns = list(dict.fromkeys([id_column, label_column, *extra]))
     for batch in source.batches(columns):
         text = {name: as_text(batch.columns.column(i)) for i, name in enumerate(columns)}
         labels = _with_meant_blanks(text[label_column], answers.empty)
         encoded = labels.dictionary_encode()
         means = [answers.spelled(written) for written in encoded.dictionary.to_pylist()]
-        meant = texts_of(means).take(encoded.indices)
-        strange = pc.and_(pc.is_null(meant), pc.invert(without_value(labels)))
+        spellings = texts_of(means).take(encoded.indices)
+        strange = pc.and_(pc.is_null(spellings), pc.invert(without_value(labels)))
         if pc.any(strange).as_py():
             row = pc.index(strange, True).as_py()
             raise BadInput(
@@ -50,39 +50,39 @@ def labelled_rows(
                 f"{batch.first_row + row + 1}: {labels[row].as_py()!r} is {no_answer(answers)}; correct the "
                 "file or `labels`"
             )
-        arrays = [text[id_column], meant, *(text[name] for name in more)]
-        yield pa.RecordBatch.from_arrays(arrays, names=["id", "label", *(f"shown_{name}" for name in more)])
+        arrays = [text[id_column], spellings, *(text[name] for name in extra)]
+        yield pa.RecordBatch.from_arrays(arrays, names=["id", "label", *(f"shown_{name}" for name in extra)])
 
 
 def rows_of_questions(
-    given: str, id_column: str, answers: QuestionAnswers, *, key: str
+    path: str, id_column: str, answers: QuestionAnswers, *, key: str
 ) -> Iterator[pa.RecordBatch]:
     """The file's rows as (id, answers in their fixed spelling or null), all text; the answers to each
     question are in a column of its name.
 
     Raises BadInput as `labelled_rows`.
     """
-    source, names = open_source(given), list(answers.questions)
+    source, names = open_source(path), list(answers.questions)
     for batch in source.batches(list(dict.fromkeys([id_column, *names]))):
         columns = dict(zip(dict.fromkeys([id_column, *names]), batch.columns.columns, strict=True))
         text = {name: as_text(column) for name, column in columns.items()}
-        there = {name: pc.invert(without_value(text[name])).to_pylist() for name in names}
-        told = {name: text[name].to_pylist() for name in names}
-        meant: list[str | None] = []
+        filled = {name: pc.invert(without_value(text[name])).to_pylist() for name in names}
+        cells = {name: text[name].to_pylist() for name in names}
+        labels: list[str | None] = []
         for row in range(batch.columns.num_rows):
-            said = {
-                name: told[name][row] for name in names
-                if there[name][row] or (told[name][row] == "" and answers.questions[name].empty is not None)
+            replies = {
+                name: cells[name][row] for name in names
+                if filled[name][row] or (cells[name][row] == "" and answers.questions[name].empty is not None)
             }
-            for name, written in said.items():
+            for name, written in replies.items():
                 if answers.of({name: written}, spelled=True) is None:
                     raise BadInput(
                         f"{key}: {source.files[batch.file].path}: column {name!r}, row "
                         f"{batch.first_row + row + 1}: {written!r} is {no_answer(answers.questions[name])}; "
                         "correct the file or `labels`"
                     )
-            meant.append(answers.of(said, spelled=True) if said else None)
-        yield pa.RecordBatch.from_arrays([text[id_column], texts_of(meant)], names=["id", "label"])
+            labels.append(answers.of(replies, spelled=True) if replies else None)
+        yield pa.RecordBatch.from_arrays([text[id_column], texts_of(labels)], names=["id", "label"])
 
 
 def _with_meant_blanks(labels: pa.StringArray, empty: str | None) -> pa.StringArray:
@@ -128,22 +128,22 @@ def exported_labels(path: str, field: str, answers: AnswerKind, *, key: str) -> 
     """
     votes: dict[str, dict[str, int]] = {}
     for number, task in enumerate(_tasks(path, key), start=1):
-        where = f"{key}: {path}: task {task.get('id', number)}"
+        place = f"{key}: {path}: task {task.get('id', number)}"
         data = task.get("data")
         if not isinstance(data, Mapping) or data.get(field) is None:
-            there = ", ".join(sorted(data)) if isinstance(data, Mapping) else "no data"
+            fields = ", ".join(sorted(data)) if isinstance(data, Mapping) else "no data"
             raise BadInput(
-                f"{where}: has no {field!r}, only {there}; name the field that holds the item's id as "
+                f"{place}: has no {field!r}, only {fields}; name the field that holds the item's id as "
                 "warm_start.id"
             )
-        several = votes.setdefault(str(data[field]), {})
-        for written in _answers(task, where):
+        counts = votes.setdefault(str(data[field]), {})
+        for written in _answers(task, place):
             label = answers.spelled(written)
             if label is None:
-                raise BadInput(f"{where}: {written!r} is {no_answer(answers)}; correct the file or `labels`")
-            several[label] = several.get(label, 0) + 1
-    found = {item_id: plurality(several) for item_id, several in votes.items() if several}
-    return {item_id: label for item_id, label in found.items() if label is not None}
+                raise BadInput(f"{place}: {written!r} is {no_answer(answers)}; correct the file or `labels`")
+            counts[label] = counts.get(label, 0) + 1
+    labels = {item_id: plurality(counts) for item_id, counts in votes.items() if counts}
+    return {item_id: label for item_id, label in labels.items() if label is not None}
 
 
 def _tasks(path: str, key: str) -> list[Mapping[str, Any]]:
@@ -155,26 +155,26 @@ def _tasks(path: str, key: str) -> list[Mapping[str, Any]]:
             tasks = json.loads(opened.read())
     except (ValueError, RecursionError, OSError) as error:
         raise unreadable(path, f"it is not JSON ({error})") from None
-    if not (isinstance(tasks, list) and all(isinstance(one, dict) and "annotations" in one for one in tasks)):
+    if not (isinstance(tasks, list) and all(isinstance(t, dict) and "annotations" in t for t in tasks)):
         raise BadInput(f"{key}: {path}: is not a list of tasks with annotations; {_HOW}")
     return tasks
 
 
-def _answers(task: Mapping[str, Any], where: str) -> Iterator[str]:
+def _answers(task: Mapping[str, Any], place: str) -> Iterator[str]:
     """What each person chose last, in Label Studio's words."""
     by_person: dict[Any, Mapping[str, Any]] = {}
-    given = [one for one in task["annotations"] or () if isinstance(one, dict)]
-    for one in sorted(given, key=lambda one: str(one.get("updated_at") or "")):
-        person = one.get("completed_by")
-        by_person[person.get("id") if isinstance(person, dict) else person] = one
-    for last in by_person.values():
-        if last.get("was_cancelled"):
+    annotations = [annotation for annotation in task["annotations"] or () if isinstance(annotation, dict)]
+    for annotation in sorted(annotations, key=lambda annotation: str(annotation.get("updated_at") or "")):
+        person = annotation.get("completed_by")
+        by_person[person.get("id") if isinstance(person, dict) else person] = annotation
+    for newest in by_person.values():
+        if newest.get("was_cancelled"):
             continue
         chosen = {
-            choice for part in last.get("result") or () if isinstance(part, dict)
+            choice for part in newest.get("result") or () if isinstance(part, dict)
             for choice in (part.get("value") or {}).get("choices") or ()
         }
         if len(chosen) > 1:
             listed = ", ".join(sorted(map(str, chosen)))
-            raise BadInput(f"{where}: one annotation has several choices ({listed}); keep one of them")
+            raise BadInput(f"{place}: one annotation has several choices ({listed}); keep one of them")
         yield from map(str, chosen)

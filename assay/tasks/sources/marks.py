@@ -93,9 +93,9 @@ class CsvMarks:
                 self._first = int(data[0])
             return
         starts = np.concatenate([[self._start - self._bytes], ends[:-1] + 1])
-        first = np.concatenate([[self._first if starts[0] < 0 else int(data[0])], data[starts[1:]]])
+        first_bytes = np.concatenate([[self._first if starts[0] < 0 else int(data[0])], data[starts[1:]]])
         length = ends - starts
-        full = (length > 1) | ((length == 1) & (first != _RETURN))
+        full = (length > 1) | ((length == 1) & (first_bytes != _RETURN))
         done = self._begun + np.cumsum(full)
         for place in np.flatnonzero(full & (done % _EVERY == 1) & (done > 1)).tolist():
             end = int(ends[place])

@@ -30,8 +30,8 @@ def every_name(schema: pa.Schema) -> list[str]:
     """The names of all columns, structures among them, then of those fields of structures whose name no
     column has."""
     names = schema.names
-    known = set(names)
-    return [*names, *(name for name in leaf_columns(schema) if name not in known)]
+    top_names = set(names)
+    return [*names, *(name for name in leaf_columns(schema) if name not in top_names)]
 
 
 def picked(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
@@ -56,7 +56,7 @@ def _leaves(field: pa.Field, before: str) -> list[str]:
     name = before + field.name
     if not pa.types.is_struct(field.type):
         return [name]
-    return [found for inner in field.type.fields for found in _leaves(inner, f"{name}.")]
+    return [leaf for inner in field.type.fields for leaf in _leaves(inner, f"{name}.")]
 
 
 def _column(batch: pa.RecordBatch, places: Mapping[str, int], name: str) -> pa.Array:
@@ -64,8 +64,8 @@ def _column(batch: pa.RecordBatch, places: Mapping[str, int], name: str) -> pa.A
         return batch.column(places[name])
     structure, _, fields = name.partition(".")
     while structure not in places:      # a column may have a dot in its own name
-        more, _, fields = fields.partition(".")
-        structure = f"{structure}.{more}"
+        part, _, fields = fields.partition(".")
+        structure = f"{structure}.{part}"
     return pc.struct_field(batch.column(places[structure]), fields.split("."))
 
 
@@ -81,25 +81,25 @@ _LITTLE = 1 << 16        # the same, where only a dictionary is looked at
 
 
 def parquet_batches(
-    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
+    file: SourceFile, columns: Sequence[str], numbers: Sequence[int] | None = None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """(number of its first row, batch of these columns); with `wanted` rows (sorted), only around those."""
+    """(number of its first row, batch of these columns); with `numbers` rows (sorted), only around those."""
     try:
         with closing(file.open(1 << 16)) as stream:
             reader = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
             check_columns(file.path, columns, every_name(reader.schema_arrow))
-            first = 0
+            offset = 0
             for group in range(reader.num_row_groups):
                 rows = reader.metadata.row_group(group).num_rows
-                if wanted is None or bisect_left(wanted, first) < bisect_left(wanted, first + rows):
-                    start = first
-                    most = _rows_at_once(file, stream, reader, group, columns)
-                    for batch in _batches(reader, group, columns, most):
-                        if wanted is not None and start > wanted[-1]:
+                if numbers is None or bisect_left(numbers, offset) < bisect_left(numbers, offset + rows):
+                    start = offset
+                    limit = _rows_at_once(file, stream, reader, group, columns)
+                    for batch in _batches(reader, group, columns, limit):
+                        if numbers is not None and start > numbers[-1]:
                             return
                         yield start, picked(batch, columns)
                         start += batch.num_rows
-                first += rows
+                offset += rows
     except (pa.ArrowException, OSError) as error:
         raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
 
@@ -144,28 +144,28 @@ def _rows_at_once(
 ) -> int:
     """How many rows of a row group can be decoded in bounded memory. Raises BadInput for rows too long."""
     about = reader.metadata.row_group(group)
-    most, longest_row, asked = _BATCH_ROWS, 0, frozenset(columns)
+    limit, longest_row, names = _BATCH_ROWS, 0, frozenset(columns)
     for i in range(about.num_columns):
         chunk = about.column(i)
         name = chunk.path_in_schema
-        if not is_within(name, asked):
+        if not is_within(name, names):
             continue
         longest = _bytes_a_row(chunk, about.num_rows)
         if chunk.physical_type == "BYTE_ARRAY":
-            size, told = chunk.total_uncompressed_size, 0
+            size, length = chunk.total_uncompressed_size, 0
             if chunk.has_dictionary_page and size * _BATCH_ROWS > _BATCH_BYTES:
-                told = _longest_in_dictionary(stream, reader, group, name)
-                longest = max(longest, told)
+                length = _longest_in_dictionary(stream, reader, group, name)
+                longest = max(longest, length)
             # what a dictionary does not repeat is no more than the pages hold
-            if size > _BATCH_BYTES or (size * _BATCH_ROWS > _BATCH_BYTES and not told):
-                most = _FEW_ROWS
+            if size > _BATCH_BYTES or (size * _BATCH_ROWS > _BATCH_BYTES and not length):
+                limit = _FEW_ROWS
         if longest > _LONGEST_ROW:
             raise BadInput(
                 f"{file.path}: column {name!r} has values of {longest >> 20:,} MB, more than the "
                 f"{_LONGEST_ROW >> 20} MB that a row may have; shorten them, or store the address of a file"
             )
         longest_row += longest
-    return max(1, min(most, _DECODED // max(longest_row, 1)))
+    return max(1, min(limit, _DECODED // max(longest_row, 1)))
 
 
 def _bytes_a_row(chunk: pq.ColumnChunkMetaData, rows: int) -> int:
@@ -176,13 +176,13 @@ def _bytes_a_row(chunk: pq.ColumnChunkMetaData, rows: int) -> int:
 
 def _longest_in_dictionary(stream: BinaryIO, reader: pq.ParquetFile, group: int, name: str) -> int:
     """Bytes of the longest value that the dictionary of a column holds; 0 for values inside lists."""
-    kept = pq.ParquetFile(
+    dict_reader = pq.ParquetFile(
         stream, metadata=reader.metadata, read_dictionary=[name], pre_buffer=False, buffer_size=_LITTLE
     )
-    field = kept.schema_arrow.get_field_index(name)
-    if field < 0 or not pa.types.is_dictionary(kept.schema_arrow.field(field).type):
+    field = dict_reader.schema_arrow.get_field_index(name)
+    if field < 0 or not pa.types.is_dictionary(dict_reader.schema_arrow.field(field).type):
         return 0
-    for batch in kept.iter_batches(1, row_groups=[group], columns=[name]):
+    for batch in dict_reader.iter_batches(1, row_groups=[group], columns=[name]):
         return pc.max(pc.binary_length(batch.column(0).dictionary)).as_py() or 0
     return 0
 

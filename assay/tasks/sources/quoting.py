@@ -114,10 +114,10 @@ class QuotedValues:
 
     def _opening(self, data: bytes, place: int) -> int:
         """Where the next value in quotation marks opens; -1 where none does. Others are plain signs."""
-        found = data.find(b'"', place)
-        while found > 0 and data[found - 1] not in self._first:
-            found = data.find(b'"', found + 1)
-        return found
+        opening = data.find(b'"', place)
+        while opening > 0 and data[opening - 1] not in self._first:
+            opening = data.find(b'"', opening + 1)
+        return opening
 
     def _check(self, data: bytes, record: int, opens: int, end: int) -> None:
         if data[end + 1 : end + 2] not in self._ends:
@@ -129,8 +129,8 @@ class QuotedValues:
                 )))
         # of most texts, the separators of their first and last lines alone say that they are no rows
         sign = b"\n" if data.find(b"\n", opens, end) >= 0 else b"\r"
-        some = data.count(self._delimiter, opens, data.find(sign, opens, end))
-        if some + data.count(self._delimiter, data.rfind(sign, opens, end), end) != self._columns_there - 1:
+        count = data.count(self._delimiter, opens, data.find(sign, opens, end))
+        if count + data.count(self._delimiter, data.rfind(sign, opens, end), end) != self._columns_there - 1:
             return
         pieces = _BREAKS.split(data[opens + 1 : end])
         column = self._column(data, record, opens)
@@ -165,25 +165,25 @@ class QuotedValues:
 
 def first_misquoted(text: str, delimiter: str) -> Misquoted | None:
     """The first value of a whole file that is not sound; None where all are."""
-    found: list[Misquoted] = []
+    misquotes: list[Misquoted] = []
 
-    def refuse(one: Misquoted) -> NoReturn:
-        found.append(one)
-        raise BadInput(one.what)
+    def refuse(misquote: Misquoted) -> NoReturn:
+        misquotes.append(misquote)
+        raise BadInput(misquote.what)
 
     values = QuotedValues(delimiter, lambda: text, refuse)
     try:
         values.see(text.encode())
         values.see(b"")
     except BadInput:
-        return found[0]
+        return misquotes[0]
     return None
 
 
 def _after_a_break(data: bytes, start: int, end: int, otherwise: int) -> int:
     """Where the last line begins that begins in data[start:end + 1]."""
-    last = max(data.rfind(b"\n", start, end + 1), data.rfind(b"\r", start, end))
-    return last + 1 if last >= 0 else otherwise
+    last_break = max(data.rfind(b"\n", start, end + 1), data.rfind(b"\r", start, end))
+    return last_break + 1 if last_break >= 0 else otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,18 +221,18 @@ class _Columns:
 
     def are_rows(self, pieces: Sequence[Sequence[str]], column: int) -> bool:
         """Whether the lines of a value of this column, cut at separators, are parts of rows."""
-        first, *between, last = pieces
+        head, *between, tail = pieces
         columns = self.by_place
-        if (len(first), len(last)) != (len(columns) - column, column + 1):
+        if (len(head), len(tail)) != (len(columns) - column, column + 1):
             return False
-        if any(len(one) != len(columns) for one in between):
+        if any(len(line) != len(columns) for line in between):
             return False
         cells = [
-            *zip(columns[column:], first, strict=True), *zip(columns[: column + 1], last, strict=True),
-            *(cell for one in between for cell in zip(columns, one, strict=True)),
+            *zip(columns[column:], head, strict=True), *zip(columns[: column + 1], tail, strict=True),
+            *(cell for line in between for cell in zip(columns, line, strict=True)),
         ]
-        known = [kind.knows(value.strip()) for kind, value in cells]
-        return False not in known and known.count(True) >= _TWICE
+        verdicts = [kind.knows(value.strip()) for kind, value in cells]
+        return False not in verdicts and verdicts.count(True) >= _TWICE
 
 
 def _plain_records(start: str, delimiter: str) -> Iterator[list[str]]:
@@ -246,9 +246,9 @@ def _plain_records(start: str, delimiter: str) -> Iterator[list[str]]:
         return
 
 
-def _few(found: Sequence[str], most: int) -> frozenset[str] | None:
-    different = frozenset(found)
-    return different if found and len(different) <= min(most, max(1, len(found) // _ALIKE)) else None
+def _few(values: Sequence[str], limit: int) -> frozenset[str] | None:
+    different = frozenset(values)
+    return different if values and len(different) <= min(limit, max(1, len(values) // _ALIKE)) else None
 
 
 def _shape(value: str) -> str:

@@ -165,10 +165,10 @@ def list_files(source: str) -> list[SourceFile]:
     Raises NoFile when nothing matches, BadInput when a single file has no known suffix, or when formats are
     mixed.
     """
-    found = list(_place(source).listed(source))
-    if not found:
+    files = list(_place(source).listed(source))
+    if not files:
         raise NoFile(f"pool.source: no file matches {source!r}; {supported_formats()}")
-    by_format = {format_of(file.path): file.path for file in reversed(found)}
+    by_format = {format_of(file.path): file.path for file in reversed(files)}
     if None in by_format:
         unknown = no_predictions(by_format[None])
         raise BadInput(
@@ -179,7 +179,7 @@ def list_files(source: str) -> list[SourceFile]:
             f"pool.source: {source!r} mixes formats: {', '.join(by_format.values())}; "
             "narrow the source down to files of one format"
         )
-    return found
+    return files
 
 
 def is_there(source: str) -> bool:
@@ -200,8 +200,8 @@ def _place(path: str) -> _Place:
 
 
 def _scheme(path: str) -> str:
-    found = _SCHEME.match(path)
-    return found[1] if found else ""
+    match = _SCHEME.match(path)
+    return match[1] if match else ""
 
 
 # The columns that a file itself has, without reading it all.
@@ -287,17 +287,17 @@ class Source:
 
     def slices(self, slices: Sequence[Slice], columns: Sequence[str]) -> Iterator[SourceBatch]:
         """The rows of these slices, in order. Raises BadInput as `batches`."""
-        for one in slices:
-            file, found = self.files[one.file], 0
+        for piece in slices:
+            file, count = self.files[piece.file], 0
             try:
-                for batch in self._slice(one, columns):
-                    found += batch.columns.num_rows
+                for batch in self._slice(piece, columns):
+                    count += batch.columns.num_rows
                     yield batch
             except BadInput:
                 file.check_unchanged()      # a file that was written to may look corrupt
                 raise
             file.check_unchanged()
-            if found != (found if one.rows is None else one.rows):
+            if count != (count if piece.rows is None else piece.rows):
                 raise changed_while_read(file.path)
 
     def dialects(self) -> list[str]:
@@ -307,34 +307,34 @@ class Source:
         """
         if self.format != "csv":
             return []
-        first: dict[str, str] = {}
+        paths: dict[str, str] = {}
         for file in self.files[:_MOST_TOLD]:
-            if (said := dialect(file).in_words) is not None:
-                first.setdefault(said, file.path)
-        return [f"{path}: {said}" for said, path in first.items()]
+            if (sentence := dialect(file).in_words) is not None:
+                paths.setdefault(sentence, file.path)
+        return [f"{path}: {sentence}" for sentence, path in paths.items()]
 
-    def _slice(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
-        end = None if one.rows is None else one.first + one.rows
-        wanted = None if end is None else range(one.first, end)
-        readers = _READERS if one.mark is None else _from(one.mark)
-        for first, batch in _rows(self.files[one.file], self.format, readers, columns, wanted):
-            before = max(one.first - first, 0)
-            rows = batch.slice(before, None if end is None else max(end - first - before, 0))
+    def _slice(self, piece: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
+        end = None if piece.rows is None else piece.first + piece.rows
+        numbers = None if end is None else range(piece.first, end)
+        readers = _READERS if piece.mark is None else _from(piece.mark)
+        for first_row, batch in _rows(self.files[piece.file], self.format, readers, columns, numbers):
+            before = max(piece.first - first_row, 0)
+            rows = batch.slice(before, None if end is None else max(end - first_row - before, 0))
             if rows.num_rows:
-                yield SourceBatch(file=one.file, first_row=first + before, columns=rows)
+                yield SourceBatch(file=piece.file, first_row=first_row + before, columns=rows)
 
 
-def open_source(given: str, id: str | None = None) -> Source:
+def open_source(address: str, id: str | None = None) -> Source:
     """Find the files of a source. Raises BadInput when there are none or they cannot be one source.
 
     id   the column that names its rows, which gives the result of a query an order
     """
-    refuse_secrets(given, "the address of the predictions")
-    files = list_files(_in_order(given, id))
+    refuse_secrets(address, "the address of the predictions")
+    files = list_files(_in_order(address, id))
     format = format_of(files[0].path)
     if format is None:
         raise BadInput(f"{files[0].path}: unknown kind of file")
-    return Source(given=given, files=tuple(files), format=format)
+    return Source(given=address, files=tuple(files), format=format)
 
 
 def _in_order(given: str, id: str | None) -> str:
@@ -361,20 +361,20 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
     format = format_of(path)
     if format is None:
         raise BadInput(f"{path}: unknown kind of file")
-    wanted = sorted(set(rows))
-    found: list[pa.RecordBatch] = []
+    sorted_rows = sorted(set(rows))
+    batches: list[pa.RecordBatch] = []
     numbers: list[int] = []
-    for first, batch in _rows(file_at(path), format, _READERS, columns, wanted):
-        here = [row for row in wanted if first <= row < first + batch.num_rows]
-        if here:
-            found.append(batch.take(column_of(np.array(here, np.int64) - first, pa.int64())))
-            numbers.extend(here)
-    gone = sorted(set(wanted) - set(numbers))
+    for first_row, batch in _rows(file_at(path), format, _READERS, columns, sorted_rows):
+        batch_rows = [row for row in sorted_rows if first_row <= row < first_row + batch.num_rows]
+        if batch_rows:
+            batches.append(batch.take(column_of(np.array(batch_rows, np.int64) - first_row, pa.int64())))
+            numbers.extend(batch_rows)
+    gone = sorted(set(sorted_rows) - set(numbers))
     if gone:
         raise BadInput(f"{path}: has no row {gone[0] + 1} any more; restore the file as it was")
     place = {row: i for i, row in enumerate(numbers)}
     order = column_of(np.array([place[row] for row in rows], np.int64), pa.int64())
-    arrays = [_one_type([batch.column(i) for batch in found]).take(order) for i in range(len(columns))]
+    arrays = [_one_type([batch.column(i) for batch in batches]).take(order) for i in range(len(columns))]
     return pa.Table.from_arrays(arrays, names=list(columns))
 
 
@@ -383,29 +383,29 @@ def _rows(
     format: Format,
     readers: Mapping[Format, _Batches],
     columns: Sequence[str],
-    wanted: Sequence[int] | None,
+    numbers: Sequence[int] | None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch): columns of the file, or else of the names of its folders."""
-    told = {ROW_NUMBER: None, **partition_columns(file.path)}
-    own = file_columns(file, format) if not told.keys().isdisjoint(columns) else []
-    told = {name: value for name, value in told.items() if name in columns and name not in own}
-    if not told:
-        yield from readers[format](file, columns, wanted)
+    constants = {ROW_NUMBER: None, **partition_columns(file.path)}
+    stored = file_columns(file, format) if not constants.keys().isdisjoint(columns) else []
+    constants = {name: value for name, value in constants.items() if name in columns and name not in stored}
+    if not constants:
+        yield from readers[format](file, columns, numbers)
         return
-    read = [name for name in columns if name not in told] or own[:1]
-    for first, batch in readers[format](file, read, wanted):
+    read = [name for name in columns if name not in constants] or stored[:1]
+    for first_row, batch in readers[format](file, read, numbers):
         rows = batch.num_rows
         arrays = [
-            batch.column(name) if name not in told
-            else _row_numbers(first, rows) if name == ROW_NUMBER
-            else pa.repeat(texts_of([told[name]])[0], rows)
+            batch.column(name) if name not in constants
+            else _row_numbers(first_row, rows) if name == ROW_NUMBER
+            else pa.repeat(texts_of([constants[name]])[0], rows)
             for name in columns
         ]
-        yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))
+        yield first_row, pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def _row_numbers(first: int, rows: int) -> pa.StringArray:
-    return column_of(np.arange(first + 1, first + 1 + rows), pa.int64()).cast(pa.string())
+def _row_numbers(first_row: int, rows: int) -> pa.StringArray:
+    return column_of(np.arange(first_row + 1, first_row + 1 + rows), pa.int64()).cast(pa.string())
 
 
 def _from(mark: Mark) -> dict[Format, _Batches]:
@@ -446,5 +446,5 @@ def column_kinds(source: Source) -> dict[str, Kind]:
         return dict.fromkeys(names, "text")
     read = json_batches if source.format == "json" else jsonl_batches
     with closing(read(file, names)) as batches:
-        first = next(batches, None)
-    return {} if first is None else {field.name: kind(field.type) for field in first[1].schema}
+        first_batch = next(batches, None)
+    return {} if first_batch is None else {field.name: kind(field.type) for field in first_batch[1].schema}

@@ -153,11 +153,11 @@ def _float_texts(values: pa.FloatingPointArray) -> pa.StringArray:
     texts = values.cast(pa.string())
     size = np.abs(numbers)
     with np.errstate(invalid="ignore"):       # of what is not a number
-        whole = (size < 10.0**_LARGE) & (numbers == np.floor(numbers))
+        is_whole = (size < 10.0**_LARGE) & (numbers == np.floor(numbers))
     large = (size >= 10.0**_LARGE) & (size < 10.0**_HUGE)
     small = (size > 0) & (size < _SMALL)
-    if whole.any():
-        texts = _put(texts, whole, _joined(texts.filter(mask_of(whole)), _ONE_DIGIT))
+    if is_whole.any():
+        texts = _put(texts, is_whole, _joined(texts.filter(mask_of(is_whole)), _ONE_DIGIT))
     if large.any():
         texts = _put(texts, large, _without_exponent(texts.filter(mask_of(large))))
     if small.any():
@@ -168,15 +168,15 @@ def _float_texts(values: pa.FloatingPointArray) -> pa.StringArray:
 def _without_exponent(texts: pa.StringArray) -> pa.StringArray:
     """1.5e+10 as 15000000000.0."""
     for exponent in range(_LARGE, _HUGE):
-        here = pc.ends_with(texts, f"e+{exponent}")
-        if not here.true_count:
+        mask = pc.ends_with(texts, f"e+{exponent}")
+        if not mask.true_count:
             continue
-        digits = pc.replace_substring_regex(texts.filter(here), r"\.|e\+[0-9]+$", "")
+        digits = pc.replace_substring_regex(texts.filter(mask), r"\.|e\+[0-9]+$", "")
         signed = pc.starts_with(digits, "-")
         digits = pc.utf8_rpad(pc.utf8_ltrim(digits, "-"), exponent + 2, "0")
-        whole, rest = (pc.utf8_slice_codeunits(digits, *cut) for cut in ((0, exponent + 1), (exponent + 1,)))
+        front, tail = (pc.utf8_slice_codeunits(digits, *cut) for cut in ((0, exponent + 1), (exponent + 1,)))
         sign = pc.if_else(signed, _MINUS, _EMPTY)
-        texts = pc.replace_with_mask(texts, here, _joined(sign, whole, _POINT, rest))
+        texts = pc.replace_with_mask(texts, mask, _joined(sign, front, _POINT, tail))
     return texts
 
 
@@ -193,8 +193,8 @@ def _joined(*texts: pa.StringArray | pa.StringScalar) -> pa.StringArray:
     return pc.binary_join_element_wise(*texts, _EMPTY)
 
 
-def _put(texts: pa.StringArray, where: Bools, those: pa.StringArray) -> pa.StringArray:
-    return pc.replace_with_mask(texts, mask_of(where), those)
+def _put(texts: pa.StringArray, mask: Bools, those: pa.StringArray) -> pa.StringArray:
+    return pc.replace_with_mask(texts, mask_of(mask), those)
 
 
 # What Arrow reads as a number; not float(), which takes 1_000.

@@ -139,13 +139,13 @@ class Maintenance(Part):
     def covers(self, moment: datetime) -> bool:
         """Whether a moment lies in this span, by the clock of its own time zone. One that began the day
         before counts while it lasts."""
-        there = moment.astimezone(ZoneInfo(self.timezone))
+        local_time = moment.astimezone(ZoneInfo(self.timezone))
         hour, minute = map(int, self.begins.split(":"))
         for back in (0, 1):     # it may have begun the day before
-            day = there.date() - timedelta(days=back)
-            begin = datetime(day.year, day.month, day.day, hour, minute, tzinfo=there.tzinfo)
+            day = local_time.date() - timedelta(days=back)
+            begin = datetime(day.year, day.month, day.day, hour, minute, tzinfo=local_time.tzinfo)
             right_day = self.every == "day" or _DAYS[day.weekday()] == self.every
-            if right_day and begin <= there < begin + timedelta(hours=self.hours):
+            if right_day and begin <= local_time < begin + timedelta(hours=self.hours):
                 return True
         return False
 
@@ -181,7 +181,7 @@ class Alerts(GrownPart):
 
     def in_maintenance(self, moment: datetime) -> bool:
         """Whether a moment lies in any of the spans of maintenance, so that nobody is told of anything."""
-        return any(one.covers(moment) for one in self.maintenance)
+        return any(period.covers(moment) for period in self.maintenance)
 
     @field_validator("channels")
     @classmethod

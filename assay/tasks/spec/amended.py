@@ -41,10 +41,11 @@ def changed_keys(before: MonitorSpec, after: MonitorSpec) -> tuple[str, ...]:
 
 def _by_name(data: dict[str, Any]) -> dict[str, Any]:
     """Several questions under their names, with their order beside them."""
-    asked = data["labels"].get("questions")
-    if asked is None:
+    questions = data["labels"].get("questions")
+    if questions is None:
         return data
-    return data | {"labels": {"order": [one["name"] for one in asked], **{one["name"]: one for one in asked}}}
+    by_name = {question["name"]: question for question in questions}
+    return data | {"labels": {"order": [question["name"] for question in questions], **by_name}}
 
 
 def is_new_model(before: MonitorSpec, after: MonitorSpec) -> bool:
@@ -61,13 +62,13 @@ def check_amendment(before: MonitorSpec, after: MonitorSpec) -> None:
 
 def _problems(before: MonitorSpec, after: MonitorSpec) -> Iterator[str]:
     changed = changed_keys(before, after)
-    if [one.question for one in before.watched] != [one.question for one in after.watched]:
+    if [entry.question for entry in before.watched] != [entry.question for entry in after.watched]:
         yield ("$.labels: other questions are watched, and those that are share the error rate; give the "
                "spec another name to begin another monitor")
         return
-    meant = tuple(key for key in changed if not _OF_A_LIMIT.fullmatch(key))
+    keys = tuple(key for key in changed if not _OF_A_LIMIT.fullmatch(key))
     for fixed, reason in _NEVER.items():
-        if _touches(meant, fixed):
+        if _touches(keys, fixed):
             yield f"$.{fixed} {reason}; give the spec another name to begin another monitor"
     if after.kind != before.kind:
         yield (
@@ -86,7 +87,7 @@ def _problems(before: MonitorSpec, after: MonitorSpec) -> Iterator[str]:
 
 
 def _touches(changed: tuple[str, ...], key: str) -> bool:
-    return any(one == key or one.startswith(f"{key}.") for one in changed)
+    return any(name == key or name.startswith(f"{key}.") for name in changed)
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

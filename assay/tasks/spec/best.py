@@ -83,10 +83,10 @@ def _of_best(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
         yield "about", "is 'population', and the best is named of the pool's items; leave one of the two out"
     if spec.drive is not None:
         yield "drive", "is for estimates; where the best of several systems is asked for, their race drives"
-    first = spec.measure[0]
+    lead = spec.measure[0]
     try:
         by_system = [
-            first.of(kind, 1, s) if rows is None else of_contender(first.of(kind, 1), s)
+            lead.of(kind, 1, s) if rows is None else of_contender(lead.of(kind, 1), s)
             for s in range(len(names))
         ]
     except BadInput as error:

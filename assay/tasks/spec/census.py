@@ -43,8 +43,8 @@ def _range_of(spec: Spec) -> float | None:
 
 
 def _bounds_of(spec: Spec) -> tuple[float, float]:
-    kind, first = spec.labels.outcome, spec.measure[0]
-    return (first.of_two_classes(spec.labels.one_class) if kind is None else first.of(kind, 1)).bounds
+    kind, lead = spec.labels.outcome, spec.measure[0]
+    return (lead.of_two_classes(spec.labels.one_class) if kind is None else lead.of(kind, 1)).bounds
 
 
 def _told_as(spec: Spec, share: float) -> str:
@@ -63,13 +63,13 @@ def never_met_by_all(spec: Spec, rows: int) -> str | None:
     span = _range_of(spec)
     if span is None or spec.first_half_width is None:
         return None
-    least = span * census_half_width(rows, spec.target.confidence, 1.0)
-    if spec.first_half_width >= least / 2:
+    width = span * census_half_width(rows, spec.target.confidence, 1.0)
+    if spec.first_half_width >= width / 2:
         return None
     return (
         f"is {spec.first_half_width:g} about the population, which cannot be met: with all {rows:,} items "
-        f"labelled, and every one right, the interval is ± {least:.2g}. Give a pool of "
-        f"{_rows(rows, least, spec, 1):,} items or more, a wider target, or `about: pool`"
+        f"labelled, and every one right, the interval is ± {width:.2g}. Give a pool of "
+        f"{_rows(rows, width, spec, 1):,} items or more, a wider target, or `about: pool`"
     )
 
 
@@ -110,15 +110,15 @@ def refuse_known_answers(spec: Spec, predicted: Sequence[int]) -> None:
     """
     if not spec.labels.by_cell or spec.pool.systems or all(predicted):
         return
-    known = [(measure, where_alike(measure, int(predicted[1] > 0))) for measure in spec.measures]
-    if any(one.exists and one.value is None for _, one in known):
+    results = [(measure, where_alike(measure, int(predicted[1] > 0))) for measure in spec.measures]
+    if any(result.exists and result.value is None for _, result in results):
         return
-    said = ", ".join(
-        f"{measure.name} is {one.value:g} wherever it exists" if one.value is not None
-        else f"{measure.name} does not exist" for measure, one in known
+    text = ", ".join(
+        f"{measure.name} is {result.value:g} wherever it exists" if result.value is not None
+        else f"{measure.name} does not exist" for measure, result in results
     )
     name = spec.labels.offered[0 if predicted[1] else 1]
     raise BadInput(
-        f"pool: every item is predicted {name!r}, so no label is needed: {said}; check the predictions "
+        f"pool: every item is predicted {name!r}, so no label is needed: {text}; check the predictions "
         "and the threshold, or ask for another measure, such as accuracy"
     )

@@ -61,40 +61,41 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if isinstance(labels, QuestionList):
-        found = contradictions_of_questions(spec, labels)
+        problems = contradictions_of_questions(spec, labels)
     elif labels.outcome is not None:
-        found = [*contradictions_of_outcome(spec, labels.outcome), *_of_answers_as_draws(spec)]
+        problems = [*contradictions_of_outcome(spec, labels.outcome), *_of_answers_as_draws(spec)]
         if spec.warm_start is not None:
-            why = why_cold(labels.outcome, pool, measures, method_name)
-            alone = () if why else that_draw_alone(labels.outcome, method_name)
-            found += problems_of_start(spec.name, spec.warm_start, why, alone)
+            reason = why_cold(labels.outcome, pool, measures, method_name)
+            alone = () if reason else that_draw_alone(labels.outcome, method_name)
+            problems += problems_of_start(spec.name, spec.warm_start, reason, alone)
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]
     else:
-        found = [*problems_of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
-        found += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
-        found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
-        found += _of_answers_as_draws(spec)
+        problems = [*problems_of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
+        problems += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
+        problems += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
+        problems += _of_answers_as_draws(spec)
         if drive is not None and not method(method_name).capabilities.serves_several:
             able = " or ".join(methods_that("serves_several"))
-            found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
-                                   f"sampling; use {able}, or leave it out"))
-    found += [*_of_guarantee(spec), *_of_population(spec), *contradictions_of_judges(spec)]
+            problems.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives "
+                                      f"the sampling; use {able}, or leave it out"))
+    problems += [*_of_guarantee(spec), *_of_population(spec), *contradictions_of_judges(spec)]
     listed = [choice.name for choice in measures]
-    found += [("drive", f"names {one!r}, which is not listed under `measure`; {did_you_mean(one, listed)}it "
-                        f"lists {', '.join(listed)}")
-              for one in drive or () if one not in listed and not isinstance(labels, QuestionList)]
+    problems += [("drive", f"names {name!r}, which is not listed under `measure`; "
+                           f"{did_you_mean(name, listed)}it lists {', '.join(listed)}")
+                 for name in drive or () if name not in listed and not isinstance(labels, QuestionList)]
     if desk.needs_display and not pool.display:
-        found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
-                                      "list the columns they need to see"))
+        problems.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
+                                         "list the columns they need to see"))
     if rule not in labels.answers.rules:
-        found.append(("adjudication.rule", f"is {rule!r}; these labels are made by "
-                                           f"{' or '.join(labels.answers.rules)}"))
+        problems.append(("adjudication.rule", f"is {rule!r}; these labels are made by "
+                                              f"{' or '.join(labels.answers.rules)}"))
     if rule == "dawid-skene" and desk.annotators_per_item < 2:
-        found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
-                                           "desk.annotators_per_item to 2 or more, or the rule to majority"))
-    return found
+        problems.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
+                                              "desk.annotators_per_item to 2 or more, or the rule to "
+                                              "majority"))
+    return problems
 
 
 def out_of_range(
@@ -103,26 +104,26 @@ def out_of_range(
     """(key, what is wrong with it) of a limit that the first measure can never pass, or never miss."""
     if limit is None or pool.compares:
         return []
-    first = measures[0]
+    lead = measures[0]
     try:
         bounds = (
-            first.of_two_classes(labels.one_class) if labels.outcome is None else first.of(labels.outcome, 1)
+            lead.of_two_classes(labels.one_class) if labels.outcome is None else lead.of(labels.outcome, 1)
         ).bounds
     except BadInput:
         return []      # said already
-    return list(out_of(limit, bounds, first.name))
+    return list(out_of(limit, bounds, lead.name))
 
 
 def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of a target that every interval meets."""
-    given: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     for key in ("half_width", "variance"):
         value = getattr(target, key)
-        given |= {f"{key}.{name}": own for name, own in value.items() if name != TRACE} \
+        values |= {f"{key}.{name}": number for name, number in value.items() if name != TRACE} \
             if isinstance(value, dict) else {key: value}
     return [
         (f"target.{key}", f"is {value:g}, which every interval of such measures meets; give less than 1")
-        for key, value in given.items() if value is not None and value >= 1 and labels.shares
+        for key, value in values.items() if value is not None and value >= 1 and labels.shares
     ]
 
 
@@ -138,16 +139,16 @@ def of_no_measure(target: Target, names: Collection[str]) -> list[tuple[str, str
 
 
 def never_met(
-    target: Target, budget: Budget, batch_size: int, method: Method, *, known: bool = False
+    target: Target, budget: Budget, batch_size: int, method: Method, *, has_labels: bool = False
 ) -> str | None:
     """What is wrong with a budget that is too small for any target, and what would do; None where nothing is.
 
-    known: it may begin with labels that are known already, which count.
+    has_labels: it may begin with labels that are known already, which count.
 
     Asked of what a person writes, not of what is in a ledger: an evaluation that has begun so goes on.
     """
     rule = target.when_met(method)
-    if not target.given or known or budget.labels >= least_budget(batch_size, *rule):
+    if not target.given or has_labels or budget.labels >= least_budget(batch_size, *rule):
         return None
     return (
         f"is {budget.labels:,}, with which no target can be met: {rule_in_words(*rule)}. Give "
@@ -195,20 +196,20 @@ def contradictions_of_outcomes(
     """(key, what is wrong with it) of outcomes that do not fit the labels."""
     if outcomes is None:
         return []
-    found, answers = [], labels.answers
+    problems, answers = [], labels.answers
     if outcomes.otherwise is not None and answers.spelled(str(outcomes.otherwise)) is None:
         names = ", ".join(answers.choices)
-        wanted = f"name tags joined by bars, or none ({names})" if answers.several else \
+        remedy = f"name tags joined by bars, or none ({names})" if answers.several else \
             f"name one of the classes ({names})" if names else f"give {answers.wanted}"
-        found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; {wanted}"))
+        problems.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; {remedy}"))
     days = outcomes.complete_after_days
     if days is not None and not of_monitor:
-        found.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
-                                                      "evaluation takes what is there when it begins"))
+        problems.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
+                                                         "evaluation takes what is there when it begins"))
     if of_monitor and outcomes.otherwise is not None and days is None:
-        found.append(("outcomes.otherwise", "needs `complete_after_days`: before that an item without an "
-                                            "outcome may still get one"))
-    return found
+        problems.append(("outcomes.otherwise", "needs `complete_after_days`: before that an item without an "
+                                               "outcome may still get one"))
+    return problems
 
 
 def joined_by_row(
@@ -244,28 +245,29 @@ def _of_method(
     name: str, pool: Pool, method_name: str, warm_start: WarmStart | None, budget: Budget
 ) -> list[tuple[str, str]]:
     chosen = method(method_name)
-    found = _of_audit(method_name, pool, budget)
+    problems = _of_audit(method_name, pool, budget)
     if warm_start is not None:
-        why = None if chosen.capabilities.starts_warm else (
+        reason = None if chosen.capabilities.starts_warm else (
             f"cannot be used by method {method_name!r}: its label model takes no earlier labels; use "
             f"{' or '.join(methods_that('starts_warm'))}, or leave it out"
         )
         alone = chosen.capabilities.draws_alone
-        found += problems_of_start(name, warm_start, why, () if alone else methods_that("draws_alone"))
-    found += lacking_features(chosen, method_name, pool)
+        problems += problems_of_start(name, warm_start, reason, () if alone else methods_that("draws_alone"))
+    problems += lacking_features(chosen, method_name, pool)
     if pool.segments and chosen.capabilities.whole_pool_only:
         able = ", ".join(name for name in METHODS if name not in methods_that("whole_pool_only"))
-        found.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of a "
-                                       "segment do not say what the segment's other items are; use one of "
-                                       f"{able}, or leave the segments out"))
+        problems.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of "
+                                          "a segment do not say what the segment's other items are; use one "
+                                          f"of {able}, or leave the segments out"))
     if pool.systems and len(pool.systems) > MOST_SYSTEMS:
-        found.append(("pool.systems", f"has {len(pool.systems)}; at most {MOST_SYSTEMS} can share labels so"))
+        problems.append(("pool.systems", f"has {len(pool.systems)}; at most {MOST_SYSTEMS} can share labels "
+                                         "so"))
     if pool.systems and not chosen.capabilities.judges_systems:
         able = " or ".join(map(repr, methods_that("judges_systems")))
-        found.append(("pool.systems", "beside a prediction of the pool's own are judged by the method "
-                                      f"{able}, and this spec says {method_name!r}; use {able}, or, to "
-                                      "compare systems, name the pool's own under `systems` too"))
-    return found
+        problems.append(("pool.systems", "beside a prediction of the pool's own are judged by the method "
+                                         f"{able}, and this spec says {method_name!r}; use {able}, or, to "
+                                         "compare systems, name the pool's own under `systems` too"))
+    return problems
 
 
 def _of_answers_as_draws(spec: WholeSpec) -> Iterator[tuple[str, str]]:
@@ -282,8 +284,8 @@ def _of_answers_as_draws(spec: WholeSpec) -> Iterator[tuple[str, str]]:
             f"is {name!r}, which may ask about an item several times in a round; only a replay does: use "
             "requery=rounds, which asks about an item again in later rounds"
         )
-    why = f"and method {name!r}, which takes every answer for another draw: "
-    given = (
+    reason = f"and method {name!r}, which takes every answer for another draw: "
+    conflicts = (
         ("desk.annotators_per_item", desk.annotators_per_item > 1, "one person answers a draw; leave it out"),
         ("desk.ask_again", desk.ask_again is not None and desk.ask_again.when != "never",
          "an answer that surprises is a draw too; leave it out"),
@@ -291,7 +293,7 @@ def _of_answers_as_draws(spec: WholeSpec) -> Iterator[tuple[str, str]]:
          "labels bought before would answer every draw; leave it out"),
         ("outcomes", spec.outcomes is not None, "known outcomes would answer every draw; leave it out"),
     )
-    yield from ((key, f"{why}{remedy}") for key, there, remedy in given if there)
+    yield from ((key, f"{reason}{remedy}") for key, is_set, remedy in conflicts if is_set)
 
 
 def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
@@ -313,10 +315,10 @@ def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
         else:
             from assay.evalcore.methods.any_outcome.guaranteed import refuse_without_margin
 
-            asked = [choice.of(kind, 1) for choice in spec.measure]
-            compared = [difference(one, one) for one in asked if one.system is not None] \
+            measures = [choice.of(kind, 1) for choice in spec.measure]
+            compared = [difference(measure, measure) for measure in measures if measure.system is not None] \
                 if spec.pool.compares else []
-            refuse_without_margin([*asked, *compared])
+            refuse_without_margin([*measures, *compared])
     except BadInput as error:
         yield "interval", f"cannot be {GUARANTEED}: {error}"
 
@@ -384,7 +386,7 @@ def why_cold(
     if kind.name == "questions":
         return "teaches a model of one question, and several are asked; leave it out"
     try:
-        chosen, asked = outcome_method(method_name, kind), [choice.of(kind, 1) for choice in measures]
+        chosen, estimands = outcome_method(method_name, kind), [choice.of(kind, 1) for choice in measures]
     except BadInput:
         return None   # said already
     if not kind.one_of_parts:
@@ -407,32 +409,33 @@ def why_cold(
     from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 
     along_a_score = isinstance(chosen, RecalibratedSample)
-    if along_a_score and class_asked_of(kind, asked) is None and not _along_several(kind, pool, asked):
-        others = [name for name in _that_start_warm(kind) if name != chosen.name]
+    if along_a_score and class_asked_of(kind, estimands) is None \
+            and not _along_several(kind, pool, estimands):
+        alternatives = [name for name in _that_start_warm(kind) if name != chosen.name]
         return (
             "teaches 'recalibrated' how labels of one class follow its score, or of a few that have a "
             "probability each, and these measures are of no such classes: other guesses it weighs by its own "
             "draws, of which labels of another pool are none. Name the class, as in {name: f1, class: ...}, "
             "or leave it out"
-            + (f"; or use {' or '.join(others)}" if others else "")
+            + (f"; or use {' or '.join(alternatives)}" if alternatives else "")
         )
     if pool.compares:
         return "teaches how labels follow what one system says, and several are compared; leave it out"
-    said = pool.prediction or pool.probability or pool.score
-    if not said and (along_a_score or not pool.judges):
+    column = pool.prediction or pool.probability or pool.score
+    if not column and (along_a_score or not pool.judges):
         return "teaches how labels follow predictions or probabilities, and the pool has neither"
     if len(kind.parts) > MOST_INHERITED:
         return f"takes labels of at most {MOST_INHERITED} classes; leave it out"
     return None
 
 
-def _along_several(kind: OutcomeKind, pool: Pool, asked: Sequence[OutcomeMeasure]) -> bool:
+def _along_several(kind: OutcomeKind, pool: Pool, measures: Sequence[OutcomeMeasure]) -> bool:
     """Whether each of the classes that measures name has a score model of its own."""
     from assay.evalcore.methods.any_outcome.several_classes import named_classes
 
     along = pool.prediction is not None and pool.probability is not None
     beside = pool.cluster is not None or pool.judges or pool.covariates is not None
-    return along and not beside and bool(named_classes(kind, asked))
+    return along and not beside and bool(named_classes(kind, measures))
 
 
 def that_draw_alone(kind: OutcomeKind, method_name: str) -> list[str]:
@@ -448,15 +451,15 @@ def _that_start_warm(kind: OutcomeKind) -> list[str]:
 
 
 def problems_of_start(
-    name: str, start: WarmStart, why: str | None, alone: Sequence[str]
+    name: str, start: WarmStart, reason: str | None, alone: Sequence[str]
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of a `warm_start`; name: of the evaluation.
 
-    why: it cannot be, if it cannot; alone: the methods whose estimates rest on their own draws alone, where
-    the spec's is none of them
+    reason: why it cannot be, if it cannot; alone: the methods whose estimates rest on their own draws alone,
+    where the spec's is none of them
     """
-    if why is not None:
-        return [("warm_start", why)]
+    if reason is not None:
+        return [("warm_start", reason)]
     if start.evaluation == name:
         return [("warm_start", "names the evaluation itself; name an earlier one")]
     if start.file and alone:

@@ -50,38 +50,38 @@ def refusal(error: ValidationError, root: type[BaseModel], origin: str) -> BadIn
 
 def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
     loc = _without_tags(details["loc"])
-    where, got = path(loc), details.get("input")
+    place, got = path(loc), details.get("input")
     match details["type"]:
         case "keys":
             for key, text in details["ctx"]["problems"]:
                 yield f"{path([*loc, key])} {text}"
         case "assay":
-            yield f"{where} {details['msg']}"
+            yield f"{place} {details['msg']}"
         case "missing":
             meaning = _description(details["loc"], root)
-            yield f"{where} is missing" + (f"; add it: {meaning}" if meaning else "; add it")
+            yield f"{place} is missing" + (f"; add it: {meaning}" if meaning else "; add it")
         case "union_tag_not_found":
-            yield f"{where}.kind is missing; add one of: {', '.join(DESK_KINDS)}"
+            yield f"{place}.kind is missing; add one of: {', '.join(DESK_KINDS)}"
         case "union_tag_invalid":
-            meant = did_you_mean(str(details["ctx"]["tag"]), DESK_KINDS)
-            yield (f"{where}.kind must be one of {', '.join(DESK_KINDS)}, not {_show(details['ctx']['tag'])}"
-                   + f"; {meant}".rstrip("; "))
+            hint = did_you_mean(str(details["ctx"]["tag"]), DESK_KINDS)
+            yield (f"{place}.kind must be one of {', '.join(DESK_KINDS)}, not {_show(details['ctx']['tag'])}"
+                   + f"; {hint}".rstrip("; "))
         case "literal_error":
-            yield f"{where} must be {details['ctx']['expected']}, not {_show(got)}"
+            yield f"{place} must be {details['ctx']['expected']}, not {_show(got)}"
         case "too_short" if isinstance(got, list | tuple) and len(got) >= details["ctx"]["min_length"]:
             pass      # of its entries too few are what they should be, which is said of each
         case "too_short" if got:
-            yield f"{where} has {len(got)}; give at least {details['ctx']['min_length']}"
+            yield f"{place} has {len(got)}; give at least {details['ctx']['min_length']}"
         case "string_type" if isinstance(got, int | float):
-            yield f"{where} must be text, not {_show(got)}; put it in quotes"
+            yield f"{place} must be text, not {_show(got)}; put it in quotes"
         case kind if kind in _EXPECTED:
             meaning = _description(details["loc"], root)
             empty = kind in ("string_too_short", "too_short")      # which says what it is
-            said = f"{where} {_EXPECTED[kind]}" + ("" if empty else f", not {_show(got)}")
-            yield said + (f" ({meaning})" if meaning else "")
+            sentence = f"{place} {_EXPECTED[kind]}" + ("" if empty else f", not {_show(got)}")
+            yield sentence + (f" ({meaning})" if meaning else "")
         case _:
             text = details["msg"].removeprefix("Input should be ").removeprefix("String should ")
-            yield f"{where} must be {text}, not {_show(got)}"
+            yield f"{place} must be {text}, not {_show(got)}"
 
 
 def path(loc: Sequence[int | str]) -> str:
@@ -122,4 +122,4 @@ def _model_of(annotation: Any) -> Any:
     """The Part inside `Part | None` or `tuple[Part, ...]`; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for inner in get_args(annotation) if (found := _model_of(inner))), None)
+    return next((model for inner in get_args(annotation) if (model := _model_of(inner))), None)

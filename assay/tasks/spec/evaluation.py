@@ -137,20 +137,20 @@ def _guessed_beside(pool: Mapping[str, Any]) -> bool:
 
 def with_limit(data: Mapping[str, Any]) -> dict[str, Any]:
     """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same."""
-    said = dict(data)
-    if "threshold" not in said:
-        return said
-    if said.get("limit") is not None:
+    spec = dict(data)
+    if "threshold" not in spec:
+        return spec
+    if spec.get("limit") is not None:
         raise wrong("`limit` and `threshold` are the same key; keep `limit`")
-    return said | {"limit": said.pop("threshold")}
+    return spec | {"limit": spec.pop("threshold")}
 
 
 def with_guarantee_in_method(data: Mapping[str, Any]) -> dict[str, Any]:
     """A spec as it is written, `interval: guaranteed` as the setting of the method that it is."""
-    said, name = dict(data), data.get("method")
-    if said.get("interval") != GUARANTEED or not isinstance(name, str) or _SETTING in name:
-        return said
-    return said | {"method": name + _SETTING} if name.partition(":")[0] in WITH_GUARANTEE else said
+    spec, name = dict(data), data.get("method")
+    if spec.get("interval") != GUARANTEED or not isinstance(name, str) or _SETTING in name:
+        return spec
+    return spec | {"method": name + _SETTING} if name.partition(":")[0] in WITH_GUARANTEE else spec
 
 
 _SETTING = ":guaranteed=true"
@@ -300,8 +300,8 @@ class Spec(Part):
     def choice_of(self, predicted: tuple[int, ...]) -> Choice:
         """The method by name, and why; predicted: items predicted negative, and positive, once counted."""
         if not self.labels.by_cell:
-            several = isinstance(self.labels, QuestionList)
-            chosen = outcome_method(method_of_questions(self.method) if several else self.method)
+            has_questions = isinstance(self.labels, QuestionList)
+            chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
             return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
@@ -339,34 +339,34 @@ class Spec(Part):
     @property
     def leading_measure(self) -> str:
         """The name of the first measure, with the class or the difference of two systems that it is of."""
-        kind, one = self.labels.outcome, self.labels.one_class
+        kind, one_class = self.labels.outcome, self.labels.one_class
         name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
-        name = name if one is None else f"{name}({one})"
-        baseline, *others = self.pool.system_names or (None,)
-        return f"{name} of {others[0]} minus {baseline}" if len(others) == 1 else name
+        name = name if one_class is None else f"{name}({one_class})"
+        baseline, *other_systems = self.pool.system_names or (None,)
+        return f"{name} of {other_systems[0]} minus {baseline}" if len(other_systems) == 1 else name
 
     @property
     def measures_in_full(self) -> list[str]:
         """The names of the measures, with the class or setting that each is of."""
-        kind, one = self.labels.outcome, self.labels.one_class
+        kind, one_class = self.labels.outcome, self.labels.one_class
         if kind is not None:
             return [measure.of(kind, 1).full_name for measure in self.measure]
-        return [measure.of_two_classes(one).name for measure in self.measure]
+        return [measure.of_two_classes(one_class).name for measure in self.measure]
 
     @property
     def first_half_width(self) -> float | None:
         """The half-width asked of the first measure's interval, in the unit of the measure; None where none
         is asked of it."""
-        asked = self.target.half_width
+        width = self.target.half_width
         return (
-            own_target(asked, self.measures_in_full[0], of_driving=True) if isinstance(asked, dict) else asked
+            own_target(width, self.measures_in_full[0], of_driving=True) if isinstance(width, dict) else width
         )
 
     @property
     def watches_an_error(self) -> bool:
         """Whether the first measure is the better the smaller it is."""
-        kind, first = self.labels.outcome, self.measure[0]
-        measure = first.of_two_classes(self.labels.one_class) if kind is None else first.of(kind, 1)
+        kind, lead = self.labels.outcome, self.measure[0]
+        measure = lead.of_two_classes(self.labels.one_class) if kind is None else lead.of(kind, 1)
         return measure.is_error
 
     @property
@@ -393,17 +393,17 @@ class Spec(Part):
     def __getstate__(self) -> dict[Any, Any]:
         """Its keys alone: what was made of them meanwhile, a measure's functions say, cannot travel."""
         state, keys = super().__getstate__(), type(self).model_fields
-        return state | {"__dict__": {key: given for key, given in state["__dict__"].items() if key in keys}}
+        return state | {"__dict__": {key: value for key, value in state["__dict__"].items() if key in keys}}
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """The measures of two classes asked for, in order; `drive` or the method says which drive."""
-        found = tuple(choice.of_two_classes(self.labels.one_class) for choice in self.measure)
+        measures = tuple(choice.of_two_classes(self.labels.one_class) for choice in self.measure)
         if self.drive is None:
-            return found
+            return measures
         return tuple(
-            replace(one, drives=choice.name in self.drive)
-            for one, choice in zip(found, self.measure, strict=True)
+            replace(measure, drives=choice.name in self.drive)
+            for measure, choice in zip(measures, self.measure, strict=True)
         )
 
     def to_json(self) -> JsonObject:
@@ -454,8 +454,8 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
 def written_spec(data: Any, origin: str, name: str | None = None) -> Spec:
     """The spec that somebody wrote, of an evaluation and not of a monitor. BadInput names `origin`."""
     if not isinstance(data, Mapping):
-        found = "empty" if data is None else f"a {type(data).__name__}"
-        raise BadInput(f"{origin}: a spec is a mapping of keys, this is {found}; `assay init` writes one")
+        content = "empty" if data is None else f"a {type(data).__name__}"
+        raise BadInput(f"{origin}: a spec is a mapping of keys, this is {content}; `assay init` writes one")
     if "monitor" in data:
         raise Remediable(
             f"{origin}: this is the spec of a monitor, which watches a stream",
@@ -469,7 +469,9 @@ def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
     """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met, and for
     keys that would change nothing."""
     spec = Spec.from_json(data, origin)
-    never = never_met(spec.target, spec.budget, spec.batch_size, spec.chosen_method, known=spec.knows_labels)
+    never = never_met(
+        spec.target, spec.budget, spec.batch_size, spec.chosen_method, has_labels=spec.knows_labels
+    )
     if never:
         raise BadInput(f"{origin}: $.budget.labels {never}")
     refuse_idle_keys(spec, origin)

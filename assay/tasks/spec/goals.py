@@ -97,12 +97,12 @@ class MeasureChoice(Part):
         if is_of_user(name):
             register_user_measure(name)
             return
-        known = sorted({*names(), *(one for _, one in MEASURES_BY_KIND)})
+        known_names = sorted({*names(), *(measure for _, measure in MEASURES_BY_KIND)})
         usual = usual_name(name)
-        if name not in known and usual is not None:
+        if name not in known_names and usual is not None:
             raise UnknownName(f"unknown measure {name!r}; did you mean {usual!r}?")
-        if name not in known:
-            raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
+        if name not in known_names:
+            raise UnknownName(f"unknown measure {name!r}; {nearest(name, known_names, 'measures')}")
 
     def _why_not(self, kind: OutcomeKind) -> str | None:
         """Why there is no such measure of this kind of outcome; None where there is."""
@@ -116,11 +116,11 @@ class MeasureChoice(Part):
     def settings(self) -> dict[str, Setting]:
         """Setting -> its value, of those that are given beside the measure's name, such as beta, class and
         k; empty for a measure as it is."""
-        given = {
+        settings = {
             "beta": self.beta, "class": self.class_, "k": self.k, "tolerance": self.tolerance,
             "weights": self.weights, "at": self.at,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in settings.items() if value is not None}
 
     def of_two_classes(self, one_class: str | None = None) -> Measure:
         """The measure of a positive and a negative class; one_class: the one of several that it may name.
@@ -148,9 +148,9 @@ class MeasureChoice(Part):
             if self.question is None:
                 raise BadInput(f"measure {self.name!r} is of one of the questions {', '.join(kind.names)}: "
                                f"write it beside the question, or {{name: {self.name}, question: ...}}")
-            one = kind.question(self.question)
+            question = kind.question(self.question)
             return replace(
-                outcome_measure(self.name, one.kind, pool_size, options=self.settings, weights=weights),
+                outcome_measure(self.name, question.kind, pool_size, options=self.settings, weights=weights),
                 question=self.question,
             )
         if self.question is not None:
@@ -163,7 +163,7 @@ class MeasureChoice(Part):
 
 def _as_list(value: Any) -> Any:
     listed = value if isinstance(value, list | tuple) else [value]
-    return [{"name": one} if isinstance(one, str) else one for one in listed]
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
 
 
 def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
@@ -207,7 +207,7 @@ Drive = Annotated[
 def asks_for_scores(measure: Any) -> bool:
     """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
-    names = [one.get("name") if isinstance(one, dict) else one for one in listed]
+    names = [entry.get("name") if isinstance(entry, dict) else entry for entry in listed]
     return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
@@ -223,10 +223,10 @@ _CURVES = ("pr_curve", "roc_curve")   # written with their thresholds
 
 def named_measure(written: str) -> tuple[str, dict[str, Setting]]:
     """The name of a measure and its settings. Raises BadInput for what is not written so."""
-    found = _WRITTEN.fullmatch(written)
-    if found is None:
+    match = _WRITTEN.fullmatch(written)
+    if match is None:
         raise BadInput(f"{written!r} is not the name of a measure; write macro_f1, f1(cat) or fbeta(2)")
-    name, setting = found["name"], found["setting"]
+    name, setting = match["name"], match["setting"]
     if setting is None:
         return name, {}
     if name in _CURVES:
@@ -238,13 +238,13 @@ def named_measure(written: str) -> tuple[str, dict[str, Setting]]:
 
 def _thresholds(setting: str) -> dict[str, Setting]:
     """Thresholds, joined by semicolons; before them the class, where it is named."""
-    first, *rest = (part.strip() for part in setting.split(";"))
-    named = _as_number(first) is None
-    at = [_as_number(part) for part in (rest if named else [first, *rest])]
+    first_part, *parts = (part.strip() for part in setting.split(";"))
+    has_class = _as_number(first_part) is None
+    at = [_as_number(part) for part in (parts if has_class else [first_part, *parts])]
     if None in at:
         raise BadInput(f"({setting}): thresholds are numbers, joined by semicolons: pr_curve(0.2;0.5)")
-    options: dict[str, Setting] = {"at": tuple(one for one in at if one is not None)}
-    return options | {"class": first} if named else options
+    options: dict[str, Setting] = {"at": tuple(number for number in at if number is not None)}
+    return options | {"class": first_part} if has_class else options
 
 
 def _as_number(text: str) -> float | None:
@@ -261,9 +261,9 @@ def written_measure(name: str, settings: Mapping[str, Setting]) -> str:
     'fbeta(2)'
     """
     inside = [
-        ";".join(f"{one:g}" for one in value) if isinstance(value, tuple | list) else
+        ";".join(f"{number:g}" for number in value) if isinstance(value, tuple | list) else
         f"{value:g}" if isinstance(value, int | float) else str(value)
-        for _, value in sorted(settings.items(), key=lambda one: one[0] == "at")
+        for _, value in sorted(settings.items(), key=lambda setting: setting[0] == "at")
     ]
     return f"{name}({';'.join(inside)})" if inside else name
 
@@ -311,19 +311,19 @@ class Target(Part):
     def when_met(self, method: Method) -> tuple[int, int]:
         """Labels before which no target counts as met, and at how many looks in a row it has to be: what the
         spec says, else what the method needs."""
-        least = method.least_labels if self.least_labels is None else self.least_labels
-        return least, method.looks_in_a_row if self.looks is None else self.looks
+        least_labels = method.least_labels if self.least_labels is None else self.least_labels
+        return least_labels, method.looks_in_a_row if self.looks is None else self.looks
 
     @property
     def named(self) -> dict[str, float]:
         """The targets by measure, where each has its own; `trace` is one of all."""
-        return next((one for one in (self.half_width, self.variance) if isinstance(one, dict)), {})
+        return next((goal for goal in (self.half_width, self.variance) if isinstance(goal, dict)), {})
 
     @model_validator(mode="after")
     def _of_measures(self) -> "Target":
         for key in ("half_width", "variance"):
-            named = getattr(self, key)
-            if named == {}:
+            targets = getattr(self, key)
+            if targets == {}:
                 raise wrong(f"has a `{key}` of no measure; name one, or give a number")
         if isinstance(self.half_width, dict) and TRACE in self.half_width:
             raise wrong("has a `half_width` of `trace`, which is a sum of variances; give it as `variance`")
@@ -438,9 +438,9 @@ class WarmStart(Part):
         every = {
             "evaluation": self.evaluation, "source": self.source, "label_studio": self.label_studio
         }
-        named = " and ".join(key for key, value in every.items() if value is not None)
-        if named not in every:
-            raise wrong(f"takes one of {', '.join(every)}, and this has {named or 'none'}")
+        keys = " and ".join(key for key, value in every.items() if value is not None)
+        if keys not in every:
+            raise wrong(f"takes one of {', '.join(every)}, and this has {keys or 'none'}")
         return self
 
     @property

@@ -24,8 +24,8 @@ _LENGTH = re.compile(r"length\((?P<column>.+)\)")
 
 def measured_length(feature: str) -> str | None:
     """The column of `length(column)`, whose characters are counted; None for a column of the pool."""
-    found = _LENGTH.fullmatch(feature)
-    return None if found is None else found["column"]
+    match = _LENGTH.fullmatch(feature)
+    return None if match is None else match["column"]
 
 
 class AuditOfJudge(Part):
@@ -88,8 +88,8 @@ class SpecWithJudges(Protocol):
 
 def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of judges that cannot be looked at."""
-    asked, pool = spec.judges, spec.pool
-    if asked is None:
+    judges, pool = spec.judges, spec.pool
+    if judges is None:
         return
     if spec.of_monitor:
         yield "judges", ("are looked at in one evaluation; a monitor says by itself whether its judges "
@@ -100,10 +100,10 @@ def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
     elif not has_judges(pool):
         yield "judges", ("looks at judges, and the pool has none: name one under `pool.judge` (the column of "
                          "`pool.prediction` may be it), or `pool.probability`, or leave it out")
-    if asked.audit is not None and asked.audit.evaluation == spec.name:
+    if judges.audit is not None and judges.audit.evaluation == spec.name:
         yield "judges.audit.evaluation", ("is this evaluation itself; labels cannot audit what they have "
                                           "made: name an earlier one")
-    yield from _of_lengths(asked.features or (), pool.display)
+    yield from _of_lengths(judges.features or (), pool.display)
 
 
 def has_judges(pool: Pool) -> bool:

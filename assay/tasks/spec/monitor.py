@@ -210,8 +210,8 @@ class MonitorSpec(Spec):
     @classmethod
     def _auto_for_monitors(cls, name: str, info: ValidationInfo) -> str:
         """Of several questions `auto` stays the method that serves all of them."""
-        several = isinstance(info.data.get("labels"), QuestionList)
-        return name if several else cls._meant_method(name)
+        has_questions = isinstance(info.data.get("labels"), QuestionList)
+        return name if has_questions else cls._meant_method(name)
 
     @field_validator("name")
     @classmethod
@@ -223,9 +223,9 @@ class MonitorSpec(Spec):
     @model_validator(mode="after")
     def _makes_sense(self) -> "MonitorSpec":
         problems: list[tuple[str, str]] = []
-        several = self.labels if isinstance(self.labels, QuestionList) else None
-        if several is not None:
-            problems += watched_questions(several, self.measure)
+        questions = self.labels if isinstance(self.labels, QuestionList) else None
+        if questions is not None:
+            problems += watched_questions(questions, self.measure)
             if self.monitor.drop is not None:
                 problems.append(("monitor.drop", "is of one question; write it beside each question that is "
                                  "watched: {name: ..., drop: ...}"))
@@ -242,25 +242,25 @@ class MonitorSpec(Spec):
                              "a monitor's alert links to the page of its window, which has its verdict; the "
                              "report of an {evaluation} has none"))
         problems += self._idle()
-        most = 2 if self.pool.compares else 1      # how far shares, and their differences, can fall
-        drop = None if several is not None else self.monitor.drop
-        if drop is not None and drop.by >= most and self.labels.shares:
+        span = 2 if self.pool.compares else 1      # how far shares, and their differences, can fall
+        drop = None if questions is not None else self.monitor.drop
+        if drop is not None and drop.by >= span and self.labels.shares:
             problems.append(("monitor.drop.by", f"is {drop.by:g}, and such a measure cannot "
-                             f"fall so far; give less than {most}"))
+                             f"fall so far; give less than {span}"))
         problems += self._wrong_windows()
         try:
             self._single_draws()
         except BadInput as error:
             problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
-        first, labels, compares = self.measure[0], self.labels, self.pool.compares
-        if self.pool.segments and several is None and watched_by_tangent(labels, first, compares):
+        lead, labels, compares = self.measure[0], self.labels, self.pool.compares
+        if self.pool.segments and questions is None and watched_by_tangent(labels, lead, compares):
             problems.append((
-                "pool.segments", f"of {first.name} have no evidence of their own: no mean over items decides "
+                "pool.segments", f"of {lead.name} have no evidence of their own: no mean over items decides "
                 "about it, and a tangent stands for it of the whole pool alone; leave them out, or watch "
                 "accuracy, F1, precision or recall",
             ))
-        watched = () if several is not None else unwatchable(labels, first, compares)
-        problems += [("measure", why) for why in watched]
+        watched = () if questions is not None else unwatchable(labels, lead, compares)
+        problems += [("measure", reason) for reason in watched]
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
@@ -269,8 +269,8 @@ class MonitorSpec(Spec):
         """What is said and would change nothing."""
         watch, usual = self.monitor, Watch.model_fields
         windows = Drop.model_fields["windows"].default
-        several = self.labels.questions if isinstance(self.labels, QuestionList) else ()
-        drops = [(f"labels[{i}].drop", entry.drop) for i, entry in enumerate(several)]
+        entries = self.labels.questions if isinstance(self.labels, QuestionList) else ()
+        drops = [(f"labels[{i}].drop", entry.drop) for i, entry in enumerate(entries)]
         for at, drop in drops or [("monitor.drop", watch.drop)]:
             if drop is not None and drop.than == "reference" and drop.windows != windows:
                 yield f"{at}.windows", "is of a drop from the windows before: add than: previous"
@@ -286,9 +286,9 @@ class MonitorSpec(Spec):
 
     def _single_draws(self) -> str:
         """The method with its items drawn one at a time. Raises BadInput where it cannot."""
-        several = isinstance(self.labels, QuestionList)
+        has_questions = isinstance(self.labels, QuestionList)
         return with_single_draws(
-            method_of_questions(self.method) if several else self.method, self.labels.outcome
+            method_of_questions(self.method) if has_questions else self.method, self.labels.outcome
         )
 
     @property
@@ -304,16 +304,16 @@ class MonitorSpec(Spec):
                 question=None, measure=super().leading_measure, limit=self.limit, drop=self.monitor.drop,
                 is_error=self.watches_an_error,
             ),)
-        found = []
+        questions = []
         for entry in self.labels.questions:
             of = [choice for choice in self.measure if choice.question == entry.name]
             if entry.watched and of:
                 measure = of[0].of(self.labels.outcome, 1)
-                found.append(WatchedQuestion(
+                questions.append(WatchedQuestion(
                     question=entry.name, measure=measure.full_name, limit=entry.limit, drop=entry.drop,
                     is_error=measure.is_error,
                 ))
-        return tuple(found)
+        return tuple(questions)
 
     def _wrong_windows(self) -> list[tuple[str, str]]:
         try:
@@ -327,22 +327,22 @@ class MonitorSpec(Spec):
         if kind == "hour" and self.monitor.timezone != "UTC":
             return [("monitor.timezone", "must be UTC where windows are hours: elsewhere one hour comes "
                                          "twice when the clocks go back")]
-        found = []
+        problems = []
         for field in ("first", "last", "reference"):
             try:
                 value = getattr(self.monitor, field)
                 if value is not None:
                     self.window(value)
             except BadInput as error:
-                found.append((f"monitor.{field}", str(error)))
+                problems.append((f"monitor.{field}", str(error)))
         try:
             off = days_off(self.monitor.without, kind)
         except BadInput as error:
-            return [*found, ("monitor.without", str(error))]
-        if not found and off.cover(self.reference):
-            found.append(("monitor.without", f"covers {self.reference.name}, the window that others are "
-                                             "compared with"))
-        return found
+            return [*problems, ("monitor.without", str(error))]
+        if not problems and off.cover(self.reference):
+            problems.append(("monitor.without", f"covers {self.reference.name}, the window that others are "
+                                                "compared with"))
+        return problems
 
     @property
     def kind(self) -> Kind:
@@ -398,18 +398,18 @@ class MonitorSpec(Spec):
     @property
     def quiet_labels(self) -> int:
         """Labels for a window without a signal: as many, or with `sizing: decide` at least as many."""
-        asked = self.monitor.quiet_labels or max(self.budget.labels // 4, 1)
-        return min(asked, self.budget.labels)
+        labels = self.monitor.quiet_labels or max(self.budget.labels // 4, 1)
+        return min(labels, self.budget.labels)
 
     @property
     def all_known_when_complete(self) -> bool:
         """Whether every item of a window has a label once its outcomes are complete."""
         return self.outcomes is not None and self.outcomes.otherwise is not None
 
-    def outcomes_complete(self, window: Window, now: datetime) -> bool:
+    def outcomes_complete(self, window: Window, moment: datetime) -> bool:
         """Whether all outcomes of a window have arrived by now, as far as they will."""
         days = None if self.outcomes is None else self.outcomes.complete_after_days
-        return days is not None and now >= window.end.astimezone(UTC) + timedelta(days=days)
+        return days is not None and moment >= window.end.astimezone(UTC) + timedelta(days=days)
 
     def evaluation(
         self, window: Window, name: str, labels: int, inherits: str | None, carry: float,
@@ -430,7 +430,7 @@ class MonitorSpec(Spec):
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
         if isinstance(self.labels, QuestionList):
-            data.setdefault("drive", [one.question for one in self.watched])
+            data.setdefault("drive", [entry.question for entry in self.watched])
             for entry in data["labels"]["questions"]:
                 entry.pop("limit", None)
                 entry.pop("drop", None)
@@ -444,12 +444,12 @@ class MonitorSpec(Spec):
         if self.pool.compares and not self.target.given and self.about != "population":
             # exact once all items on which they differ are labelled: then nobody is asked further
             data["target"] = {**data.get("target", {}), "half_width": _EXACT}
-        known = data.pop("outcomes", None)
-        if known is not None and outcomes is not None:
-            known.pop("complete_after_days", None)
+        known_outcomes = data.pop("outcomes", None)
+        if known_outcomes is not None and outcomes is not None:
+            known_outcomes.pop("complete_after_days", None)
             if outcomes == "arrived":
-                known.pop("otherwise", None)
-            data["outcomes"] = known | {"source": window.fill(known["source"])}
+                known_outcomes.pop("otherwise", None)
+            data["outcomes"] = known_outcomes | {"source": window.fill(known_outcomes["source"])}
         if inherits is not None and carry > 0:
             data["warm_start"] = {"evaluation": inherits, "discount": carry}
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")

@@ -88,10 +88,10 @@ def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
     if pool.get("systems") is None and thresholds and len(beside) == 1 and compares(pool):
         [key] = beside
         written = {threshold_name(t): {key: pool[key], "threshold": t} for t in thresholds}
-        given = {name: value for name, value in pool.items() if name not in ("thresholds", key)}
-        if isinstance(given.get("baseline"), int | float):
-            given["baseline"] = threshold_name(given["baseline"])
-        pool = given | {"systems": written}
+        other_keys = {name: value for name, value in pool.items() if name not in ("thresholds", key)}
+        if isinstance(other_keys.get("baseline"), int | float):
+            other_keys["baseline"] = threshold_name(other_keys["baseline"])
+        pool = other_keys | {"systems": written}
     systems = pool.get("systems")
     if compares(pool) and isinstance(systems, dict) and systems and pool.get("baseline") is None:
         pool = {**pool, "baseline": next(iter(systems))}
@@ -104,15 +104,15 @@ def threshold_name(threshold: float) -> str:
 
 
 def problems_of(
-    systems: Mapping[str, System], baseline: str | None, own: Mapping[str, Any], display: Sequence[str]
+    systems: Mapping[str, System], baseline: str | None, pool: Mapping[str, Any], display: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of systems that are compared; own: the keys of their pool."""
+    """(key, what is wrong with it) of systems that are compared; pool: its own keys."""
     if not 2 <= len(systems) <= MOST_COMPARED:
         yield "systems", f"has {len(systems)}; a comparison takes from 2 to {MOST_COMPARED}"
     if baseline not in systems:
         yield "baseline", f"is {baseline!r}; name one of the systems ({', '.join(systems)})"
     for key in _OWN:
-        if own.get(key) is not None:
+        if pool.get(key) is not None:
             yield key, "belongs to a system where systems are compared: {name: {prediction: ..., score: ...}}"
     for name, system in systems.items():
         if system.problem:
@@ -147,9 +147,9 @@ class Contenders(Part):
     @model_validator(mode="after")
     def _each_once(self) -> "Contenders":
         for listed, what in ((self.columns, "columns"), (self.names, "names")):
-            for one in listed:
-                if listed.count(one) > 1:
-                    raise wrong(f"`{what}` lists {one!r} twice; keep one")
+            for entry in listed:
+                if listed.count(entry) > 1:
+                    raise wrong(f"`{what}` lists {entry!r} twice; keep one")
         for name in self.names:
             if not name.isprintable():
                 raise wrong(f"`names` has {name!r}: a name is one line, without control characters")
@@ -332,8 +332,8 @@ class Pool(Part):
     @property
     def judges(self) -> tuple[str, ...]:
         """The columns of judges, in order, and then those of earlier systems."""
-        named = () if self.judge is None else (self.judge,) if isinstance(self.judge, str) else self.judge
-        return (*named, *(self.earlier or ()))
+        columns = () if self.judge is None else (self.judge,) if isinstance(self.judge, str) else self.judge
+        return (*columns, *(self.earlier or ()))
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -26,34 +26,34 @@ class SpecOfQuestions(SpecParts, Protocol):
 
 def contradictions_of_questions(spec: SpecOfQuestions, labels: QuestionList) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
-    found = [*_of_measures(spec, labels), *_of_columns(labels), *_of_desk(spec), *_of_one_question(spec),
-             *_of_limits(spec, labels)]
+    problems = [*_of_measures(spec, labels), *_of_columns(labels), *_of_desk(spec), *_of_one_question(spec),
+                *_of_limits(spec, labels)]
     try:
         method_of_questions(spec.method)
     except BadInput as error:
-        found.append(("method", str(error)))
-    found += [
-        ("drive", f"names {one!r}; with several questions it names those that the choice of items serves: "
+        problems.append(("method", str(error)))
+    problems += [
+        ("drive", f"names {name!r}; with several questions it names those that the choice of items serves: "
                   f"{', '.join(labels.asked)}")
-        for one in spec.drive or () if one not in labels.asked
+        for name in spec.drive or () if name not in labels.asked
     ]
-    found += [("desk." + key, text) for key, text in spec.desk.unlike(labels.answers)]
-    return found
+    problems += [("desk." + key, text) for key, text in spec.desk.unlike(labels.answers)]
+    return problems
 
 
 def _of_measures(spec: SpecOfQuestions, labels: QuestionList) -> Iterator[Problem]:
-    asked = labels.asked
+    entries = labels.asked
     for i, choice in enumerate(spec.measure):
         try:
             measure = choice.of(labels.outcome, 1)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
             continue
-        yield from _of_measure(f"measure[{i}]", choice, asked[str(measure.question)])
+        yield from _of_measure(f"measure[{i}]", choice, entries[str(measure.question)])
         if i == 0 and spec.limit is not None and len(measure.parts) > 1:
             yield "limit", (f"applies to the first measure, and {measure.name!r} has {len(measure.parts)} "
                             "numbers; put a measure of one number first")
-    for name in asked:
+    for name in entries:
         if name not in {choice.question for choice in spec.measure}:
             yield "measure", f"has none of question {name!r}; give it one: {{name: ..., question: {name}}}"
 
@@ -112,7 +112,7 @@ def _of_limits(spec: SpecOfQuestions, labels: QuestionList) -> Iterator[Problem]
     if "question" in spec.pool.segments:
         yield "pool.segments", "has a column called 'question', as which places are told apart; rename it"
     if spec.pool.segments:
-        for entry in filter(lambda one: one.watched, labels.questions):
+        for entry in filter(lambda entry: entry.watched, labels.questions):
             of = [choice for choice in spec.measure if choice.question == entry.name]
             if of and watched_by_tangent(entry.answer, _alone(of[0]), compares=False):
                 yield "pool.segments", (
@@ -135,8 +135,8 @@ def watched_questions(labels: QuestionList, measures: Sequence[MeasureChoice]) -
         of = [choice for choice in measures if choice.question == entry.name]
         if not of:
             continue    # said already
-        for why in unwatchable(entry.answer, _alone(of[0]), compares=False):
-            yield f"labels[{i}].measure", why
+        for reason in unwatchable(entry.answer, _alone(of[0]), compares=False):
+            yield f"labels[{i}].measure", reason
         for key, text in out_of(entry.limit, of[0].of(labels.outcome, 1).bounds, of[0].name):
             yield f"labels[{i}].{key}", text
         drop = entry.drop

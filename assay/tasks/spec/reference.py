@@ -27,24 +27,24 @@ def spec_schema(*, monitor: bool = False) -> JsonObject:
 
 def _with_listed_questions(schema: dict[str, Any]) -> dict[str, Any]:
     """`labels` may be a list of questions, what may be answered beside the name of each, and measures too."""
-    defined, said = schema["$defs"], schema["properties"]
+    defined, root = schema["$defs"], schema["properties"]
     entry = defined["QuestionEntry"]
-    own = {key: value for key, value in entry["properties"].items() if key != "answer"}
-    own |= {"measure": {**said["measure"], "description": "its measures; or under `measure` of the spec"}}
+    keys = {key: value for key, value in entry["properties"].items() if key != "answer"}
+    keys |= {"measure": {**root["measure"], "description": "its measures; or under `measure` of the spec"}}
     beside = [
         {
             "type": "object", "additionalProperties": False,
-            "properties": own | defined[form]["properties"],
+            "properties": keys | defined[form]["properties"],
             "required": ["name", *defined[form].get("required", ())],
         }
         for form in _named(entry["properties"]["answer"])
     ]
     nested = {key: value for key, value in entry.items() if key not in ("title", "description")}
-    nested["properties"] = nested["properties"] | {"measure": own["measure"]}
+    nested["properties"] = nested["properties"] | {"measure": keys["measure"]}
     defined["QuestionEntry"] = {"description": entry["description"], "anyOf": [*beside, nested]}
     listed = {"type": "array", "items": {"$ref": "#/$defs/QuestionEntry"}, "minItems": 2,
               "maxItems": MOST_QUESTIONS}
-    said["labels"]["anyOf"].append(listed)
+    root["labels"]["anyOf"].append(listed)
     asks = {"anyOf": [{"type": "array"}, {"type": "object", "required": ["questions"]}]}
     schema["required"] = [key for key in schema["required"] if key != "measure"]
     return schema | {"anyOf": [{"required": ["measure"]}, {"properties": {"labels": asks}}]}
@@ -64,25 +64,25 @@ def reference_page() -> str:
     schema = spec_schema(monitor=True)
     defined: Mapping[str, Any] = schema["$defs"]  # type: ignore[assignment]
     lines = ["## The spec", "", *_table(schema, defined)]
-    for name, where in _places(schema, defined).items():
+    for name, title in _places(schema, defined).items():
         part = defined[name]
-        lines += ["", f"## {where}", "", part.get("description", "").split("\n\n")[0].replace("\n", " "), ""]
+        lines += ["", f"## {title}", "", part.get("description", "").split("\n\n")[0].replace("\n", " "), ""]
         lines += _table(part, defined)
     return "\n".join(lines) + "\n"
 
 
 def _places(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, str]:
     """Part -> the keys it is found under, in the order of the page."""
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     waiting = [("", schema)]
     while waiting:
         path, part = waiting.pop(0)
         for key, value in part.get("properties", {}).items():
             for name in dict.fromkeys(_named(value)):
-                if name not in found and name not in _REPEATED:
-                    found[name] = f"`{path}{key}`{_which(name, defined)}"
+                if name not in places and name not in _REPEATED:
+                    places[name] = f"`{path}{key}`{_which(name, defined)}"
                     waiting.append((f"{path}{key}.", defined[name]))
-    return found
+    return places
 
 
 def _which(name: str, defined: Mapping[str, Any]) -> str:
@@ -91,8 +91,8 @@ def _which(name: str, defined: Mapping[str, Any]) -> str:
     kind = properties.get("kind", {}).get("const")
     if kind is not None:
         return f" of kind `{kind}`"
-    first = next(iter(properties), "")
-    return f" with `{first}`" if name.endswith(("Labels", "Classes", "ClassList", "Grades")) else ""
+    first_key = next(iter(properties), "")
+    return f" with `{first_key}`" if name.endswith(("Labels", "Classes", "ClassList", "Grades")) else ""
 
 
 def _named(value: Any) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _named_part(defined: Mapping[str, Any]) -> Callable[[str], str]:
     """What is said of a part: its values where they are listed, else that it is a mapping."""
     def said(reference: str) -> str:
         listed = defined[reference.rpartition("/")[2]].get("enum")
-        return " or ".join(f"`{one}`" for one in listed) if listed else "mapping"
+        return " or ".join(f"`{value}`" for value in listed) if listed else "mapping"
 
     return said
 
@@ -137,12 +137,12 @@ def holds(value: Mapping[str, Any], part: Callable[[str], str]) -> str:
     if "$ref" in value:
         return part(str(value["$ref"]))
     if "anyOf" in value:
-        forms = [holds(one, part) for one in value["anyOf"] if one.get("type") != "null"]
+        forms = [holds(form, part) for form in value["anyOf"] if form.get("type") != "null"]
         return " or ".join(dict.fromkeys(forms))
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
-        return " or ".join(f"`{one}`" for one in value["enum"])
+        return " or ".join(f"`{choice}`" for choice in value["enum"])
     if value.get("type") == "array":
         return f"list of {holds(value.get('items', {}), part)}"
     return _WORDS.get(str(value.get("type")), "anything") + _limits(value)
@@ -150,5 +150,5 @@ def holds(value: Mapping[str, Any], part: Callable[[str], str]) -> str:
 
 def _limits(value: Mapping[str, Any]) -> str:
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    told = [f"{sign} {value[key]:g}" for key, sign in signs.items() if key in value]
-    return f" ({', '.join(told)})" if told else ""
+    limits = [f"{sign} {value[key]:g}" for key, sign in signs.items() if key in value]
+    return f" ({', '.join(limits)})" if limits else ""

@@ -88,11 +88,11 @@ class _CoreLoader(yaml.SafeLoader):
             self._values, self._text = self._values + values, self._text + text
         else:
             raise _refused("a value that contains itself", event)
-        for many, most, what in (
+        for many, limit, what in (
             (self._values, _MOST_VALUES, "values"), (self._text, _LONGEST, "characters of text"),
         ):
-            if many > most:
-                raise _refused(f"more than {most:,} {what} (an alias counts as what it names)", event)
+            if many > limit:
+                raise _refused(f"more than {limit:,} {what} (an alias counts as what it names)", event)
         return node
 
 
@@ -130,9 +130,9 @@ def written_yaml(value: Any, width: int = 100) -> str:
     return yaml.dump(value, Dumper=_CoreDumper, sort_keys=False, allow_unicode=True, width=width)
 
 
-def _refused(problem: str, where: Any) -> yaml.MarkedYAMLError:
+def _refused(problem: str, place: Any) -> yaml.MarkedYAMLError:
     """An error at an event or a node."""
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=where.start_mark)
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=place.start_mark)
 
 
 def _number(loader: _CoreLoader, node: yaml.ScalarNode) -> str:
@@ -178,8 +178,8 @@ def parse_yaml(text: str, origin: str) -> Any:
         return yaml.load(text, Loader=_CoreLoader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise BadInput(f"{origin}{where}: not valid YAML: {error.problem or error.context}") from None
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise BadInput(f"{origin}{place}: not valid YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise BadInput(f"{origin}: not valid YAML: {error}") from None
 

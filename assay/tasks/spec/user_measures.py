@@ -32,7 +32,7 @@ def register_user_measure(name: str) -> None:
     Raises BadInput where it is not allowed, cannot be imported, or is no function.
     """
     module, _, attribute = name.partition(":")
-    allowed = [one.strip() for one in os.environ.get(ALLOWED, "").split(",") if one.strip()]
+    allowed = [entry.strip() for entry in os.environ.get(ALLOWED, "").split(",") if entry.strip()]
     if module not in allowed:
         raise BadInput(
             f"measure {name!r} runs the code of {module!r}, which a spec alone may not: whoever runs Assay "
@@ -43,8 +43,8 @@ def register_user_measure(name: str) -> None:
     try:
         made = getattr(import_module(module), attribute, None)
     except Exception as error:   # whatever a foreign module does when it is imported
-        why = f"{type(error).__name__}: {error}"
-        raise BadInput(f"measure {name!r}: {module!r} cannot be imported: {why}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise BadInput(f"measure {name!r}: {module!r} cannot be imported: {reason}") from None
     if not callable(made):
         raise BadInput(f"measure {name!r}: {module!r} has no function {attribute!r}")
     add_measure(MeasureFamily(
@@ -54,16 +54,16 @@ def register_user_measure(name: str) -> None:
 
 
 def _maker(name: str, made: Callable[..., Any]) -> Callable[[AskedMeasure], OutcomeMeasure]:
-    def make(asked: AskedMeasure) -> OutcomeMeasure:
+    def make(request: AskedMeasure) -> OutcomeMeasure:
         try:
-            found = made(asked.kind)
+            measure = made(request.kind)
         except BadInput:
             raise
         except Exception as error:   # whatever a foreign function does
             raise BadInput(f"measure {name!r}: {type(error).__name__}: {error}") from None
-        if not isinstance(found, OutcomeMeasure):
+        if not isinstance(measure, OutcomeMeasure):
             raise BadInput(f"measure {name!r} has to return a measure, as `user_measure` does, and returned "
-                           f"a {type(found).__name__}")
-        return replace(found, name=name)
+                           f"a {type(measure).__name__}")
+        return replace(measure, name=name)
 
     return make

@@ -32,34 +32,34 @@ def column_as_texts(
     Raises BadInput naming file and row where the source is gone, lacks the column, or no longer holds what
     was frozen.
     """
-    found = [""] * len(rows)
+    texts = [""] * len(rows)
     for batch, places in _batches(spec, ledger, manifest, rows, column):
         values = as_text(batch.columns.column(batch.columns.num_columns - 1)).fill_null("").to_pylist()
         for place, value in zip(places, values, strict=True):
-            found[place] = value
-    return found
+            texts[place] = value
+    return texts
 
 
 def predictions_of_column(
     spec: Spec, ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow], column: str
 ) -> list[int]:
     """A column of predictions of these items as codes of classes. Raises BadInput as `column_as_texts`."""
-    found = [0] * len(rows)
+    codes = [0] * len(rows)
     checker = _checker(spec, manifest)
     for batch, places in _batches(spec, ledger, manifest, rows, column):
         values = batch.columns.column(batch.columns.num_columns - 1)
         for place, code in zip(places, checker.codes(batch, column, {column: values}).tolist(), strict=True):
-            found[place] = code
-    return found
+            codes[place] = code
+    return codes
 
 
 def files_written_since(ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow]) -> list[str]:
     """Of the files that hold these items, those whose size or time of writing is not that of the freeze."""
-    known = find_record(ledger, layout.pool_sources(ledger.name), FilesRead)
-    then = {} if known is None else {file.path: (file.size, file.version) for file in known.files}
+    files_read = find_record(ledger, layout.pool_sources(ledger.name), FilesRead)
+    then = {} if files_read is None else {file.path: (file.size, file.version) for file in files_read.files}
     paths = [manifest.sources[file].path for file in sorted({row.source_file for row in rows})]
-    now = {path: file_at(path) for path in paths}
-    return [path for path in paths if then.get(path) != (now[path].size, now[path].version)]
+    files = {path: file_at(path) for path in paths}
+    return [path for path in paths if then.get(path) != (files[path].size, files[path].version)]
 
 
 def _checker(spec: Spec, manifest: Manifest) -> RowChecker:
@@ -73,20 +73,20 @@ def _batches(
     of_file: defaultdict[int, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         of_file[row.source_file].append(place)
-    found = []
+    batches = []
     for file, places in sorted(of_file.items()):
-        mine, path = [rows[place] for place in places], manifest.sources[file].path
+        file_rows, path = [rows[place] for place in places], manifest.sources[file].path
         checker = _checker(spec, manifest)
-        numbers = [row.source_row for row in mine]
+        numbers = [row.source_row for row in file_rows]
         table = read_rows(path, numbers, list(dict.fromkeys([*checker.columns, column])))
-        shown = shown_of(ledger.store, manifest, spec.pool.display, mine)
-        _refuse_other_items(checker, manifest, path, table.select(checker.columns), (mine, shown))
-        asked = [*checker.columns, column]
+        shown = shown_of(ledger.store, manifest, spec.pool.display, file_rows)
+        _refuse_other_items(checker, manifest, path, table.select(checker.columns), (file_rows, shown))
+        names = [*checker.columns, column]
         record = pa.RecordBatch.from_arrays(
-            [table.column(name).combine_chunks() for name in asked], names=[f"{i}" for i in range(len(asked))]
+            [table.column(name).combine_chunks() for name in names], names=[f"{i}" for i in range(len(names))]
         )
-        found.append((SourceBatch(file=file, first_row=0, columns=record), places))
-    return found
+        batches.append((SourceBatch(file=file, first_row=0, columns=record), places))
+    return batches
 
 
 def _refuse_other_items(
@@ -99,11 +99,11 @@ def _refuse_other_items(
         [column.combine_chunks() for column in table.columns], names=table.column_names
     )
     batch = SourceBatch(file=rows[0].source_file, first_row=0, columns=record)
-    for row, values, seen in zip(rows, checker.check(batch).to_pylist(), shown, strict=True):
+    for row, values, texts in zip(rows, checker.check(batch).to_pylist(), shown, strict=True):
         read = frozen_row(row.row, values, manifest.segment_names)
-        now = replace(read, source_file=row.source_file, source_row=row.source_row)
+        read_row = replace(read, source_file=row.source_file, source_row=row.source_row)
         # as text, so that a score that is not there equals itself
-        if repr(now) != repr(row) or any(values[SHOWN + name] != text for name, text in seen.items()):
+        if repr(read_row) != repr(row) or any(values[SHOWN + name] != text for name, text in texts.items()):
             raise BadInput(
                 f"{path} row {row.source_row + 1}: item {row.item_id!r} is not what it was when the pool was "
                 "frozen; restore the file"
@@ -122,9 +122,9 @@ def feature_of_texts(name: str, texts: Sequence[str]) -> Feature:
 
     Raises BadInput for a text with more than MOST_LEVELS levels.
     """
-    given = [text for text in texts if text]
-    different = len(set(given))
-    numbers = [_number(text) for text in given]
+    values = [text for text in texts if text]
+    different = len(set(values))
+    numbers = [_number(text) for text in values]
     if different > FEW_VALUES and None not in numbers:
         return Feature(name=name, number=np.array([
             float("nan") if not text else float(text) for text in texts
@@ -137,7 +137,7 @@ def feature_of_texts(name: str, texts: Sequence[str]) -> Feature:
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return None
-    return found if np.isfinite(found) else None
+    return number if np.isfinite(number) else None

@@ -44,7 +44,7 @@ class HeldQuestion:
 
 
 def estimates_of_held_pool(
-    pool: OutcomePool, asked: HeldQuestion, chances: pa.Array | None, column: str
+    pool: OutcomePool, question: HeldQuestion, chances: pa.Array | None, column: str
 ) -> tuple[list[MeasureEstimate], str]:
     """The estimates, and a sentence on what they take the labelled rows for.
 
@@ -53,27 +53,29 @@ def estimates_of_held_pool(
     labels that were chosen nobody knows how, for chances that are none, and for what is not measured.
     """
     labelled = np.flatnonzero(~np.isnan(pool.codes))
-    inclusion = _inclusion(asked.drawn, chances, column, labelled, len(pool.codes))
+    inclusion = _inclusion(question.drawn, chances, column, labelled, len(pool.codes))
     weights = pool_weights(OneShard(pool.items))
     measures = [
-        measure for written in asked.measures
-        for measure, _, _ in measures_of_systems(written, pool.kind, len(pool.codes), asked.systems, weights)
+        measure for written in question.measures
+        for measure, _, _ in measures_of_systems(
+            written, pool.kind, len(pool.codes), question.systems, weights
+        )
     ]
     stack = Stack(kind=pool.kind, measures=tuple(measures), weights=weights)
     held = HeldLabels(items=pool.items, labelled=labelled, codes=pool.codes[labelled], inclusion=inclusion)
-    rows = estimates_from_held_labels(held, stack, asked.systems, asked.confidence, asked.about)
+    rows = estimates_from_held_labels(held, stack, question.systems, question.confidence, question.about)
     return rows, (
         f"{len(labelled):,} of {len(pool.codes):,} rows have a label; they are taken for "
         + ("a simple random sample of all" if inclusion is None else f"drawn with the chances in {column!r}")
     )
 
 
-def chances_in(path: str, column: str, *, named: bool) -> pa.Array | None:
+def chances_in(path: str, column: str, *, must_exist: bool) -> pa.Array | None:
     """The column of chances in a file; None where it has none, unless the column was named.  Raises BadInput.
     """
     present = column_names(open_source(path))
     if column not in present:
-        if named:
+        if must_exist:
             raise BadInput(f"{path}: no column {column!r}; it has {', '.join(present[:20])}")
         return None
     return one_array([batch.columns.column(0) for batch in open_source(path).batches([column])])
@@ -109,18 +111,18 @@ def measures_of_systems(
     """A measure with the system it is of and the one it is compared with: differences first."""
     name, options = named_measure(written)
     try:
-        first = outcome_measure(name, kind, pool_size, options=options, weights=weights)
-        if first.system is None or not systems:
-            return [(first, None, None)]
-        others = [
+        base = outcome_measure(name, kind, pool_size, options=options, weights=weights)
+        if base.system is None or not systems:
+            return [(base, None, None)]
+        rivals = [
             outcome_measure(name, kind, pool_size, system=at, options=options, weights=weights)
             for at in range(1, len(systems))
         ]
     except BadInput as error:
         raise BadInput(f"measures: {error}") from None
-    apart = [(difference(one, first), name, systems[0])
-             for one, name in zip(others, systems[1:], strict=True)]
-    return [*apart, *((one, name, None) for one, name in zip([first, *others], systems, strict=True))]
+    apart = [(difference(measure, base), name, systems[0])
+             for measure, name in zip(rivals, systems[1:], strict=True)]
+    return [*apart, *((measure, name, None) for measure, name in zip([base, *rivals], systems, strict=True))]
 
 
 def stands_for(values: pa.Array, column: str, pool_size: int, *, by_name: bool) -> Floats:
@@ -129,21 +131,21 @@ def stands_for(values: pa.Array, column: str, pool_size: int, *, by_name: bool) 
     by_name: whether the column's name says what it holds; else whether its values are chances, at most 1.
     """
     try:
-        given = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
-    by_chance = column.endswith("probability") if by_name else bool(np.all(given <= 1))
-    good = (given > 0) & (given <= 1) if by_chance else given >= 1
-    if not len(given) or not np.all(good):
+    by_chance = column.endswith("probability") if by_name else bool(np.all(numbers <= 1))
+    good = (numbers > 0) & (numbers <= 1) if by_chance else numbers >= 1
+    if not len(numbers) or not np.all(good):
         what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
         if by_name and not by_chance:
             what += " (of chances the name ends in `probability`)"
-        first = f"; row {int(np.flatnonzero(~good)[0]) + 1} is not" if len(given) else "; there is no row"
-        raise BadInput(f"column {column!r}: every value {what}{first}")
-    weights: Floats = 1 / given if by_chance else given
-    if len(given) > pool_size or not 1 / FAR < float(weights.sum()) / pool_size < FAR:
+        example = f"; row {int(np.flatnonzero(~good)[0]) + 1} is not" if len(numbers) else "; there is no row"
+        raise BadInput(f"column {column!r}: every value {what}{example}")
+    weights: Floats = 1 / numbers if by_chance else numbers
+    if len(numbers) > pool_size or not 1 / FAR < float(weights.sum()) / pool_size < FAR:
         raise BadInput(
-            f"pool_size is {pool_size:,}, but {len(given):,} rows stand for {weights.sum():,.0f} items; give "
-            "that of the pool they were drawn from"
+            f"pool_size is {pool_size:,}, but {len(numbers):,} rows stand for {weights.sum():,.0f} items; "
+            "give that of the pool they were drawn from"
         )
     return weights

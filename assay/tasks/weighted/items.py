@@ -37,13 +37,13 @@ def with_predictions(items: Items, codes: Sequence[int]) -> Items:
 
 def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
     """The same items as one of the systems compared predicts them, with its own probabilities if kept."""
-    predicted, given = predictions_by_system(rows), probabilities_by_system(rows)
+    predicted, probabilities = predictions_by_system(rows), probabilities_by_system(rows)
     if predicted is None:
         raise ValueError("no systems are compared")
-    k = 0 if given is None else given.shape[1] // predicted.shape[1]
+    k = 0 if probabilities is None else probabilities.shape[1] // predicted.shape[1]
     return replace(
         items, prediction=predicted[:, [number]],
-        probability=None if given is None else given[:, number * k : (number + 1) * k],
+        probability=None if probabilities is None else probabilities[:, number * k : (number + 1) * k],
     )
 
 
@@ -76,7 +76,7 @@ def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> lis
 
 def equal_to(values: Sequence[str] | None, value: str, *, n: int) -> Bools:
     """(n,) whether each item has this value; all of them where there are no values."""
-    return np.ones(n, np.bool_) if values is None else np.array([one == value for one in values], np.bool_)
+    return np.ones(n, np.bool_) if values is None else np.array([text == value for text in values], np.bool_)
 
 
 def grid_of_pool(spec: Spec, store: Store, manifest: Manifest, part: int) -> Grid:
@@ -88,17 +88,17 @@ def grid_of_pool(spec: Spec, store: Store, manifest: Manifest, part: int) -> Gri
     if pool.score is None and pool.probability is None:
         raise BadInput("curves need a score of each item, or a probability of each class")
     column = "score" if pool.score is not None else "probability" if spec.labels.by_cell else PROBABILITIES
-    found = []
+    chunks = []
     for table in frozen_parts(store, manifest.part_keys, [column]):
         rows = table.column(column)
         if column == PROBABILITIES:
             packed = b"".join(rows.to_pylist())
-            found.append(np.frombuffer(packed, "<f4").reshape(-1, classes)[:, part].copy())
+            chunks.append(np.frombuffer(packed, "<f4").reshape(-1, classes)[:, part].copy())
         else:
             numbers = numbers_of(rows)
             # as the labelled items have them: probabilities in 32 bits
-            found.append(numbers.copy() if column == "score" else numbers.astype(np.float32))
-    score = np.concatenate(found)[:, None]
+            chunks.append(numbers.copy() if column == "score" else numbers.astype(np.float32))
+    score = np.concatenate(chunks)[:, None]
     return grid(OneShard(Items(prediction=np.zeros((len(score), 0)), score=score)), part)
 
 
@@ -119,32 +119,32 @@ def judges_of_pool(
 ) -> tuple[Judge, ...]:
     """The judges the spec names, then the pool's probabilities, or the score with the prediction that follows
     from it; () without any. A judge that says nothing of all of them is none."""
-    named = () if items.judge is None else tuple(
-        _named_judge(name, said, kind) for name, said in zip(spec.pool.judges, items.judge.T, strict=True)
-        if (said != SILENT).any()
+    judges = () if items.judge is None else tuple(
+        _named_judge(name, values, kind) for name, values in zip(spec.pool.judges, items.judge.T, strict=True)
+        if (values != SILENT).any()
     )
     if items.probability is not None:
         codes = _NAMED.get(kind.name, _most_probable)(items.probability)
-        return (*named, Judge(name=_name(spec), codes=codes, phi=items.probability))
+        return (*judges, Judge(name=_name(spec), codes=codes, phi=items.probability))
     if spec.pool.score is None:
-        return named
+        return judges
     positive = np.array([row.probability for row in rows], np.float64)
-    return (*named, Judge(
+    return (*judges, Judge(
         name=spec.pool.score, codes=items.prediction[:, 0], phi=np.stack([1 - positive, positive], axis=1)
     ))
 
 
-def _named_judge(name: str, said: Floats, kind: OutcomeKind) -> Judge:
+def _named_judge(name: str, values: Floats, kind: OutcomeKind) -> Judge:
     """With the nearest grade where it lies between two; judged by the items of which it says something."""
-    there = said != SILENT
-    nearest = np.floor(said + 0.5) if kind.parts else said
-    codes = np.where(there, nearest, 0.0)
-    return Judge(name=name, codes=codes, phi=kind.phi(codes), among=None if there.all() else there)
+    mask = values != SILENT
+    nearest = np.floor(values + 0.5) if kind.parts else values
+    codes = np.where(mask, nearest, 0.0)
+    return Judge(name=name, codes=codes, phi=kind.phi(codes), among=None if mask.all() else mask)
 
 
 def _name(spec: Spec) -> str:
-    given = spec.pool.probability
-    return given if isinstance(given, str) else "probability"
+    column = spec.pool.probability
+    return column if isinstance(column, str) else "probability"
 
 
 # Labelled items with their weights, as CSV or Parquet.

@@ -58,9 +58,9 @@ def estimate_name(row: MeasureEstimate) -> str:
 
 def bounds(row: MeasureEstimate) -> JsonObject:
     """An estimate as it stands beside a score; what is undefined is left out."""
-    told = {"value": row.value, "lower": row.lower, "upper": row.upper, "confidence": row.confidence,
-            "labels": row.labels}
-    return {name: value for name, value in told.items() if value is not None}
+    values = {"value": row.value, "lower": row.lower, "upper": row.upper, "confidence": row.confidence,
+              "labels": row.labels}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _number(label: str | float) -> float | None:

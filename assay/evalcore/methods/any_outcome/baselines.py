@@ -199,9 +199,9 @@ class PlannedAhead(Sampled):
         """The labels that there are, and others as the next round would have them."""
         if labels <= state.n:
             return np.asarray(state.by_cell * (labels / max(state.n, 1)))
-        more = self.share(state) * state.wanted
-        total = np.maximum(more.sum(axis=1, keepdims=True), 1e-12)
-        return np.asarray(np.minimum(state.by_cell + more * (labels - state.n) / total, state.cells.size))
+        extra = self.share(state) * state.wanted
+        total = np.maximum(extra.sum(axis=1, keepdims=True), 1e-12)
+        return np.asarray(np.minimum(state.by_cell + extra * (labels - state.n) / total, state.cells.size))
 
 
 def _allocated(state: SampleState, share: Floats, labels: int) -> Floats:

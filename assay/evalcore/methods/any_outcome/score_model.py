@@ -145,10 +145,10 @@ class ScoreModel(PlannedAhead):
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The design of the next round: search for positives and Neyman allocation, planned in virtual steps
         under the posterior; a part `spread` of it is even."""
-        score_state, left = cast(ScoreState, state), state.left
+        score_state, free = cast(ScoreState, state), state.left
         plan = next_batch(score_state, score_state.quantities, size, PLANNING_DRAWS, self.spread)
         return Design(
-            left=left, unlabelled=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
+            left=free, unlabelled=plan.inclusion, census=np.zeros(len(free), np.bool_), model=plan.model
         )
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
@@ -159,21 +159,21 @@ class ScoreModel(PlannedAhead):
         return np.minimum(pivotal(design.left * design.unlabelled, rng).astype(np.int64), design.left)
 
     def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
         """The state after a round: its labels are added to the sums of the sequential estimate, and the
         label model is fitted anew."""
         before = cast(ScoreState, state)
-        after = before.plus(heard)
+        after = before.plus(answers)
         new = after.labelled - before.labelled
         sums = before.sums.add(
-            before.labelled, as_drawn(design, new.sum(axis=2), heard.asked),
+            before.labelled, as_drawn(design, new.sum(axis=2), answers.asked),
             RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
             np.zeros_like(before.excluded),
         )
         after = replace(after, sums=sums, rounds=before.rounds + 1)
         after = replace(after, fit=refitted(after))
-        return after.without(heard, excluded)
+        return after.without(answers, excluded)
 
     def expects(self, state: SampleState) -> Floats:
         """The loss that the label model expects of an item of each cell, (C, D) for one repeat: between that
@@ -273,14 +273,14 @@ def _axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
     return Axis.from_array(cells.axis), steady(loss.reshape(cells.n_cells, 2, n_losses))
 
 
-def as_drawn(design: Design, answered: Ints, asked: Ints | None) -> Design:
+def as_drawn(design: Design, answered: Ints, cells: Ints | None) -> Design:
     """The design of a round, whose answers stand for the items that gave none.
 
-    answered (R, C): items with a label; asked (R, .): the cells of all items asked, None where all answered.
+    answered (R, C): items with a label; cells (R, .): those of all items asked, None where all answered.
     """
     pi, stands = design.unlabelled, None
-    if asked is not None:
-        number = np.stack([np.bincount(row, minlength=pi.shape[1]) for row in asked])
+    if cells is not None:
+        number = np.stack([np.bincount(row, minlength=pi.shape[1]) for row in cells])
         expected_answers = np.divide(number, pi, out=np.zeros_like(pi), where=pi > 0)
         answered_share = np.where(answered > 0, expected_answers, 0.0).sum(axis=1, keepdims=True)
         missed = expected_answers.sum(axis=1, keepdims=True) / np.maximum(answered_share, 1e-12)

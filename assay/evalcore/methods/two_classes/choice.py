@@ -113,8 +113,8 @@ def choose(aim: Aim, trust: Trust | None = None) -> Choice:
             method=DESIGN,
             reason=f"its interval trusts nothing but the labels, and ±{half_width:g} is within the budget",
         )
-    most = None if None in needs else max(labels for labels in needs if labels is not None)
-    takes = "all items" if most is None else f"about {most:,} labels"
+    largest = None if None in needs else max(labels for labels in needs if labels is not None)
+    takes = "all items" if largest is None else f"about {largest:,} labels"
     return Choice(
         method=BELIEF, rests_on="score",
         reason=f"it trusts the score: {aim.predicted[0]:,} items are predicted negative, and to show within "

@@ -102,12 +102,12 @@ def next_batch(
     state: Any, quantities: Callable[[slice], Sequence[Quantity]], size: Ints, draws: int, spread: float
 ) -> BatchPlan:
     """Search and Neyman, planned in virtual steps; quantities: what is asked, in some of the repeats."""
-    wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
+    sizes = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
     # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
     rng = stream(0, "recalibrated", state.rounds, "planning")
     quadrature = Quadrature(model=state.model, draws=draws, rng=rng)
     return BatchPlan.join([
-        plan_batch(e, quantities(part), wanted[part], quadrature, spread) for part, e in evidence_of(state)
+        plan_batch(e, quantities(part), sizes[part], quadrature, spread) for part, e in evidence_of(state)
     ])
 
 
@@ -219,8 +219,8 @@ class Recalibrated(CountingMethod):
         """Posterior and design combined, with their joint interval or the confidence sequence."""
         quantities = state.quantities
         return _joined([
-            [one.estimate(confidence, self.anytime)
-             for one in report_quantities(e, quantities, self.report_draws, rng, self.guard)]
+            [outlook.estimate(confidence, self.anytime)
+             for outlook in report_quantities(e, quantities, self.report_draws, rng, self.guard)]
             for _, e in evidence_of(state)
         ])
 
@@ -269,14 +269,14 @@ def _joined(parts: Sequence[Sequence[EstimateArrays]]) -> list[EstimateArrays]:
     """The numbers in order, from those of a few repeats at a time."""
     return [
         EstimateArrays(
-            value=np.concatenate([p.value for p in several]),
-            lower=np.concatenate([p.lower for p in several]),
-            upper=np.concatenate([p.upper for p in several]),
-            variance=np.concatenate([p.variance for p in several]),
+            value=np.concatenate([p.value for p in pieces]),
+            lower=np.concatenate([p.lower for p in pieces]),
+            upper=np.concatenate([p.upper for p in pieces]),
+            variance=np.concatenate([p.variance for p in pieces]),
             diagnostics={
-                name: np.concatenate([p.diagnostics[name] for p in several])
-                for name in several[0].diagnostics
+                name: np.concatenate([p.diagnostics[name] for p in pieces])
+                for name in pieces[0].diagnostics
             },
         )
-        for several in zip(*parts, strict=True)
+        for pieces in zip(*parts, strict=True)
     ]

@@ -80,18 +80,18 @@ def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) ->
             share = share + _share_of(planned, number)
     target = target_labels(share, counts.items, labels)
     behind = np.maximum(target - counts.labelled, 0.0)
-    left = state.wanted
-    room = state.strata.sums(left, level)
-    each = np.divide(behind, room, out=np.zeros_like(behind), where=room > 0) + 1e-9 * (room > 0)
-    matters = np.where(left > 0, each[:, state.strata.stratum[level]], 0.0)
-    return waterfill(matters, left, size), sample.rate
+    free = state.wanted
+    room = state.strata.sums(free, level)
+    density = np.divide(behind, room, out=np.zeros_like(behind), where=room > 0) + 1e-9 * (room > 0)
+    matters = np.where(free > 0, density[:, state.strata.stratum[level]], 0.0)
+    return waterfill(matters, free, size), sample.rate
 
 
 def _share_of(planned: SampleAlongScore, number: Estimand) -> Floats:
     """(R, H) the share of labels that serves one number, of a sum of 1."""
     counts = planned.counts
-    found = score_interval(planned, number, PLANNED_CONFIDENCE, with_gain=True)
-    gain = np.zeros_like(counts.items) if found.gain is None else found.gain
+    interval = score_interval(planned, number, PLANNED_CONFIDENCE, with_gain=True)
+    gain = np.zeros_like(counts.items) if interval.gain is None else interval.gain
     share = np.sqrt(np.minimum(counts.effective_labels, SPREADS_LABELS) * gain)
     total = share.sum(axis=1, keepdims=True)
     rate = counts.guessed_rate
@@ -177,7 +177,7 @@ class StratifiedScoreTest(CountingMethod):
 
 def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
     """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates."""
-    quantity = next(one for one in state.quantities if one.drives)
+    quantity = next(candidate for candidate in state.quantities if candidate.drives)
     sums = quantity.groups.sums
     items = sums(np.asarray(state.cells.size - state.excluded, np.float64))
     positives = sums(state.labelled[..., 1] + state.left * rate)
@@ -187,9 +187,9 @@ def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
 
 def _estimated(sample: SampleAlongScore, number: Estimand, confidence: float) -> EstimateArrays:
     """One number; its variance is that of a normal interval of the same width, ((upper - lower)/2z)²."""
-    found = score_interval(sample, number, confidence)
-    deviation = (found.upper - found.lower) / (2 * normal_quantile(confidence))
+    interval = score_interval(sample, number, confidence)
+    deviation = (interval.upper - interval.lower) / (2 * normal_quantile(confidence))
     return EstimateArrays(
-        value=found.value, lower=found.lower, upper=found.upper, variance=deviation**2,
+        value=interval.value, lower=interval.lower, upper=interval.upper, variance=deviation**2,
         diagnostics={"draws": sample.labelled.sum(axis=1).astype(np.int64)},
     )

@@ -143,7 +143,7 @@ class GatheredResponses:
         """The number of systems that answered each question; a question is a task, its id and the number of
         the repeat."""
         pairs = {(item.asked, item.record.system) for item in self.items}
-        return Counter(asked for asked, _ in pairs)
+        return Counter(question for question, _ in pairs)
 
     @cached_property
     def shared(self) -> int:
@@ -228,17 +228,17 @@ def _of_files(
     for path, responses in files:
         items = [_item(response, spool, notes) for response in responses]
         alone = [item for item in items if item.record.run is None]
-        whole = _digest(*(f"{i.record.question_id} {i.record.system} {i.content} {_read(i)}" for i in alone))
-        if alone and whole in contents:
+        digest = _digest(*(f"{i.record.question_id} {i.record.system} {i.content} {_read(i)}" for i in alone))
+        if alone and digest in contents:
             notes.leave_out("responses of a file that holds the same as another", len(alone))
             items = [item for item in items if item.record.run is not None]
         elif alone:
-            contents.add(whole)
+            contents.add(digest)
             names[Path(path).name] += 1
-            again = f" ({names[Path(path).name]})" if names[Path(path).name] > 1 else ""
+            suffix = f" ({names[Path(path).name]})" if names[Path(path).name] > 1 else ""
             questions.name(alone)
             for item in alone:
-                item.record = replace(item.record, run=Path(path).name + again)
+                item.record = replace(item.record, run=Path(path).name + suffix)
         for item in items:
             item.record = replace(item.record, run=_text(item.record.run))
         yield from items
@@ -275,36 +275,36 @@ def _read(item: LoggedResponse) -> list[tuple[str, Any]]:
 
 def _without_copies(items: Iterable[LoggedResponse], notes: Notes) -> list[LoggedResponse]:
     """The items without those that came up before; remarks about a copy are about the first."""
-    kept: list[LoggedResponse] = []
-    again: list[str] = []
+    distinct: list[LoggedResponse] = []
+    ids: list[str] = []
     by_key: defaultdict[tuple[Any, ...], list[LoggedResponse]] = defaultdict(list)
     for item in items:
         record = item.record
         key = (record.id,) if record.id else (
             record.task, record.question_id, record.system, record.run, record.repeat)
-        first = next((other for other in by_key[key] if other.content == item.content), None)
-        if first is not None:
-            new = [remark for remark in item.remarks if remark not in first.remarks]
-            first.remarks += new
+        original = next((twin for twin in by_key[key] if twin.content == item.content), None)
+        if original is not None:
+            new = [remark for remark in item.remarks if remark not in original.remarks]
+            original.remarks += new
             if not new:      # nothing is left out where a copy says more
                 notes.leave_out("responses that came up again, with the same id and the same content")
             continue
         if by_key[key] and record.id:
-            again.append(record.id)
+            ids.append(record.id)
         by_key[key].append(item)
-        kept.append(item)
-    if again:
-        others = f", and {len(again) - 1:,} others," if len(again) > 1 else ""
-        notes.tell(f"the id {again[0]!r}{others} came up again with other content; each is a row of its own")
-    return kept
+        distinct.append(item)
+    if ids:
+        tail = f", and {len(ids) - 1:,} others," if len(ids) > 1 else ""
+        notes.tell(f"the id {ids[0]!r}{tail} came up again with other content; each is a row of its own")
+    return distinct
 
 
 def _numbered(items: list[LoggedResponse]) -> list[LoggedResponse]:
     """With repeats from 1; of ids that several questions have, the later ones get a number."""
-    asked: defaultdict[tuple[str, str, str, str | None], dict[int, set[int]]] = defaultdict(dict)
+    repeats_of: defaultdict[tuple[str, str, str, str | None], dict[int, set[int]]] = defaultdict(dict)
     for item in items:
         record = item.record
-        questions = asked[record.task, record.question_id, record.system, record.run]
+        questions = repeats_of[record.task, record.question_id, record.system, record.run]
         repeats = questions.setdefault(item.question, set())
         place = list(questions).index(item.question) + 1
         if place > 1:
@@ -342,7 +342,7 @@ def _judges(items: Sequence[LoggedResponse], notes: Notes) -> dict[str, Verdicts
             for number, reading in enumerate(different, 1):
                 numbered = column if number == 1 else f"{column} {number}"
                 names[numbered], item.judged[numbered] = remarks[0].name, reading
-                reason = next((reason for other, reason in readings if other == reading and reason), None)
+                reason = next((reason for verdict, reason in readings if verdict == reading and reason), None)
                 if reason:
                     item.reasons[numbered] = reason
     for column, times in differing.items():
@@ -357,16 +357,16 @@ def _judges(items: Sequence[LoggedResponse], notes: Notes) -> dict[str, Verdicts
 
 def _names_of_several_sources(items: Sequence[LoggedResponse]) -> dict[str, set[str]]:
     """The names under which several sources speak of one response, with all their sources."""
-    several: set[str] = set()
+    names: set[str] = set()
     sources: defaultdict[str, set[str]] = defaultdict(set)
     for item in items:
-        here: defaultdict[str, set[str]] = defaultdict(set)
+        by_name: defaultdict[str, set[str]] = defaultdict(set)
         for remark in item.remarks:
             if not remark.by_person:
-                here[remark.name].add(remark.source)
+                by_name[remark.name].add(remark.source)
                 sources[remark.name].add(remark.source or "itself")
-        several |= {name for name, of_name in here.items() if len(of_name) > 1}
-    return {name: sources[name] for name in sources if name in several}
+        names |= {name for name, of_name in by_name.items() if len(of_name) > 1}
+    return {name: sources[name] for name in sources if name in names}
 
 
 def _verdicts(readings: Iterable[tuple[str, VerdictReading]], notes: Notes) -> dict[str, Verdicts]:
@@ -418,8 +418,8 @@ def label_of(verdicts: Verdicts, votes: Mapping[str, VerdictReading]) -> str | f
     if not values or verdicts.scale is None:
         return None
     if verdicts.scale.names:
-        (best, times), *others = Counter(values).most_common()
-        return None if others and others[0][1] == times else best
+        (best, times), *other_counts = Counter(values).most_common()
+        return None if other_counts and other_counts[0][1] == times else best
     numbers = [float(value) for value in values]
     low, high = statistics.median_low(numbers), statistics.median_high(numbers)
     return low if low == high else None if "grades" in verdicts.scale.labels else (low + high) / 2

@@ -95,9 +95,9 @@ class VerdictColumns:
         """A scale, or else that of the first judge with a value in each row; and the columns of all judges
         that answer in it, those that were complete first."""
         usable = [name for name in self._judges if name in self._complete or name in self._fillers]
-        scales = {name: found for name in usable if (found := self._judges[name].scale) is not None}
+        scales = {name: own_scale for name in usable if (own_scale := self._judges[name].scale) is not None}
         scale = scale or next(iter(scales.values()), None)
-        alike = [name for name, other in scales.items() if scale is not None and _within(other, scale)]
+        alike = [name for name, peer in scales.items() if scale is not None and _within(peer, scale)]
         alike.sort(key=lambda name: name in self._fillers)
         return scale, [self.names[name] for name in alike]
 
@@ -235,8 +235,8 @@ class ByResponse(Rows):
         verdicts, items = self._all.people, self._all.items
         label = next((name for name in people if all(
             label_of(verdicts[name], item.votes.get(name, {})) is not None for item in items)), None)
-        first = people[label] if label else next(iter(people.values()), None)
-        scale, predicted = self._judges.of_scale(first)
+        people_scale = people[label] if label else next(iter(people.values()), None)
+        scale, predicted = self._judges.of_scale(people_scale)
         if not predicted and not label:
             scale, predicted = self._judges.of_scale(None)
         if not predicted and scale is not None and scale.names:
@@ -401,10 +401,10 @@ class ByQuestion(Rows):
         values = [verdicts.written.get(item.judged[scorer]) if scorer in item.judged else None
                   for item in items]
         ranks = [None if v is None or verdicts.scale is None else verdicts.scale.rank(v) for v in values]
-        first, second = ranks
-        if first is None or second is None or first == second:
+        first_rank, second_rank = ranks
+        if first_rank is None or second_rank is None or first_rank == second_rank:
             return "tie"
-        return f"response_{self._systems[items[first < second].record.system]}"
+        return f"response_{self._systems[items[first_rank < second_rank].record.system]}"
 
     def drafts(self) -> Sequence[Draft]:
         """Three drafts of a spec, each leaving more out than the one before. Systems are compared by the
@@ -464,8 +464,8 @@ def write_responses(
     with Spool() as spool:
         gathering = gathered(files, spool, notes)
         if not gathering.items:
-            why = "; ".join(notes.lines) or "it holds none"
-            raise BadInput(f"{origin}: there is no response to import: {why}")
+            reason = "; ".join(notes.lines) or "it holds none"
+            raise BadInput(f"{origin}: there is no response to import: {reason}")
         if gathering.several_runs:
             notes.tell("a model answered the same question in several runs, and each response is a row; to "
                        "import one run, name its file")
@@ -487,20 +487,20 @@ def layout_of(layout: Layout | None, gathering: GatheredResponses, notes: Notes)
     Raises BadInput for `questions` where systems cannot be compared so.
     """
     systems = len(gathering.systems)
-    several, comparable = 2 <= systems <= FEW, bool(gathering.choices) or systems == 2
+    is_few, comparable = 2 <= systems <= FEW, bool(gathering.choices) or systems == 2
     if layout == "questions":
-        why = "" if several and comparable else (
+        fault = "" if is_few and comparable else (
             f"there are {systems} models, and responses that are no choices among a few; two models can be "
             "compared by question, or up to 20 that choose"
         )
-        why = why or ("a model answered a question twice: import one run of it" if gathering.several_runs
+        fault = fault or ("a model answered a question twice: import one run of it" if gathering.several_runs
                       else "")
-        why = why or ("" if gathering.shared else "no question was answered by all models")
-        if why:
-            raise BadInput(f"--layout questions: {why}")
+        fault = fault or ("" if gathering.shared else "no question was answered by all models")
+        if fault:
+            raise BadInput(f"--layout questions: {fault}")
         return ByQuestion(gathering, notes)
     shared = gathering.shared >= _NEARLY_ALL * len(gathering.questions)
-    if layout is None and several and comparable and shared and not gathering.several_runs:
+    if layout is None and is_few and comparable and shared and not gathering.several_runs:
         notes.tell("the models are compared question by question; for a row a response: --layout responses")
         return ByQuestion(gathering, notes)
     return ByResponse(gathering, notes)

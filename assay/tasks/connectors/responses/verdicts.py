@@ -83,8 +83,8 @@ def reading_of(value: Any) -> VerdictReading:
     if stars := _STARS.fullmatch(bare.replace("\ufe0f", "")):
         return _number_reading(len(stars[1]), float(len(bare)) if stars[2] else 0.0)
     if number := _NUMBER.fullmatch(bare):
-        digits, most, percent = number.groups()
-        return _number_reading(_float_of(digits), 100.0 if percent else _float_of(most) if most else 0.0)
+        digits, out_of, percent = number.groups()
+        return _number_reading(_float_of(digits), 100.0 if percent else _float_of(out_of) if out_of else 0.0)
     return VerdictReading("name", text)
 
 
@@ -153,10 +153,10 @@ def verdicts_of(counts: _Counts, name: str = "") -> Verdicts:
     name    of the scorer: yes, true and 1 of `hallucination` are a hallucination, and nothing correct
     """
     written, scale = _of_kinds(_resolved(counts), counts)
-    asked = {reading.kind for reading in written} <= {"truth", "number"} and len(name) <= _LONGEST_NAME
-    if scale is not None and scale.names == [RIGHT, WRONG] and asked and _side(name) == "bad":
-        named = {RIGHT: name, WRONG: f"not {name}"}
-        written, scale = {r: named[str(value)] for r, value in written.items()}, _classes([*named.values()])
+    yes_or_no = {reading.kind for reading in written} <= {"truth", "number"} and len(name) <= _LONGEST_NAME
+    if scale is not None and scale.names == [RIGHT, WRONG] and yes_or_no and _side(name) == "bad":
+        names = {RIGHT: name, WRONG: f"not {name}"}
+        written, scale = {r: names[str(value)] for r, value in written.items()}, _classes([*names.values()])
     gaps: Counter[str] = Counter()
     for reading, times in counts.items():
         if reading not in written:
@@ -242,7 +242,7 @@ def _spelled_alike(texts: Mapping[VerdictReading, str], counts: _Counts) -> dict
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for reading, name in texts.items():
         spellings[name.casefold()][name] += counts[reading]
-    best = {word: min(seen, key=lambda name: (-seen[name], name)) for word, seen in spellings.items()}
+    best = {word: min(tally, key=lambda name: (-tally[name], name)) for word, tally in spellings.items()}
     return {reading: best[name.casefold()] for reading, name in texts.items()}
 
 
@@ -261,17 +261,17 @@ def _as_numbers(
 ) -> tuple[dict[VerdictReading, str | float], Scale | None]:
     """Of numbers out of ten, the ten is the end of the scale; of mixed ends and of percentages, shares."""
     ends = {reading.out_of for reading in numbers}
-    most = max(ends)
-    if ends - {0.0, most} or most == 100 or (0.0 in ends and most and any(
-        v > most for r, v in numbers.items() if not r.out_of
+    highest = max(ends)
+    if ends - {0.0, highest} or highest == 100 or (0.0 in ends and highest and any(
+        v > highest for r, v in numbers.items() if not r.out_of
     )):
         shares = {r: v / r.out_of if r.out_of else v for r, v in numbers.items()}
         return {**shares}, _number(list(shares.values()))
     values = list(numbers.values())
-    if all(value.is_integer() and 0 <= value < _MOST_GRADES for value in values) and most < _MOST_GRADES:
-        top = int(max(*values, most, 1))
+    if all(value.is_integer() and 0 <= value < _MOST_GRADES for value in values) and highest < _MOST_GRADES:
+        top = int(max(*values, highest, 1))
         return {**numbers}, _grades(range(int(min(*values, 1, top - 1)), top + 1))
-    return {**numbers}, _number([*values, *((0.0, most) if most else ())])
+    return {**numbers}, _number([*values, *((0.0, highest) if highest else ())])
 
 
 def _classes(names: list[str]) -> Scale:

@@ -71,11 +71,11 @@ def _feedback(stats: Any, notes: Notes) -> Iterator[Remark]:
     for summary in members(stats):
         key, mean, values, answers = (summary.get(name) for name in ("name", "avg", "values", "n"))
         if values:
-            (commonest, most), *rarer = sorted(values.items(), key=lambda pair: -pair[1])
-            tied = bool(rarer) and rarer[0][1] == most
+            (commonest, count), *rarer = sorted(values.items(), key=lambda pair: -pair[1])
+            tied = bool(rarer) and rarer[0][1] == count
             yield Remark(name=str(key), value=None if tied else commonest)
             notes.leave_out(f"answers that differ from the commonest, to {key}",
-                            sum(times for _, times in rarer) + tied * most)
+                            sum(times for _, times in rarer) + tied * count)
         elif mean is not None:
             several = (answers or 1) > 1 and mean not in (0, 1)
             yield Remark(name=f"{key} mean" if several else str(key), value=mean)

@@ -158,11 +158,11 @@ def response_of_trace(spans: Sequence[TracedSpan], notes: Notes) -> SystemRespon
     answer = only_text([turn for turn in root.outputs if turn.role != "tool"][-1:]) or last_answer(story)
     if answer is None or (root.failed and not root.outputs):
         return None
-    asked = last_question(root.inputs) or only_text(root.inputs[-1:]) or last_question(story)
+    question = last_question(root.inputs) or only_text(root.inputs[-1:]) or last_question(story)
     models = list(dict.fromkeys(span.model for span in spans if span.model))
     return SystemResponse(
         id=root.trace, question_id=root.question_id or root.trace, run=root.run,
-        system=" + ".join(models) or root.name or "traces", question=asked, response=answer,
+        system=" + ".join(models) or root.name or "traces", question=question, response=answer,
         reference=root.reference, remarks=[*root.remarks, *_of_steps(spans, root)],
         trajectory=trajectory_page(answer, story) if tells_more(story) else None,
         about={"trace_id": root.trace, "span_id": root.id, **root.about},

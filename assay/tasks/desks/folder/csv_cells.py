@@ -85,12 +85,12 @@ def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = 
 
 
 def read_answer_rows(
-    name: str, blob: bytes, required: Sequence[str], *, most: int = 2**31, in_writing: bool = False,
+    name: str, blob: bytes, required: Sequence[str], *, max_rows: int = 2**31, in_writing: bool = False,
     also: Sequence[str] = (),
 ) -> list[AnswerRow]:
     """The rows of a file that has these columns among others; cells as they are, apostrophes and all.
 
-    most         rows that it may have
+    max_rows     rows that it may have
     in_writing   somebody may not have written all of it yet: a row that is cut off is left out
     also         further columns that mean something, by their lower-case names
 
@@ -123,10 +123,10 @@ def read_answer_rows(
                     column: cell for column, cell in zip(columns, cells, strict=False)
                     if column in OURS or column in also
                 }))
-            if len(rows) > most:
+            if len(rows) > max_rows:
                 raise DeskRefused(
-                    f"{name}: has more than {most:,} rows, and its round asks about far fewer items; move it "
-                    "away if it is another file"
+                    f"{name}: has more than {max_rows:,} rows, and its round asks about far fewer items; "
+                    "move it away if it is another file"
                 )
     except csv.Error as error:
         if not in_writing or "end of data" not in str(error):

@@ -90,19 +90,19 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
     items, columns = ItemCells(batch), answer_columns(kind)
     name_in_file = _name_in(file.name, stem)
     place = f"{file.parent.name}/{file.name}"
-    given: dict[tuple[str, str], list[AnswerRow]] = {}
-    most = MOST_ANSWERS * len(batch.items) + MOST_ANSWERS
+    answer_rows: dict[tuple[str, str], list[AnswerRow]] = {}
+    max_rows = MOST_ANSWERS * len(batch.items) + MOST_ANSWERS
     for row in read_answer_rows(
-        str(file), blob, ["item_id", *columns], most=most, in_writing=saved.in_writing, also=columns
+        str(file), blob, ["item_id", *columns], max_rows=max_rows, in_writing=saved.in_writing, also=columns
     ):
         if any(map(row.text, columns)) or _skipped(row):
             person = _person(batch.evaluation, from_cell(row.text("annotator")) or name_in_file)
             cell = row.cells.get("item_id", "")
-            given.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
+            answer_rows.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
 
     answers: list[Annotation] = []
     unknown: list[AnswerRow] = []
-    for (item_id, person), rows in given.items():
+    for (item_id, person), rows in answer_rows.items():
         meanings = {_meaning(row, kind) for row in rows}
         what, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
         answers.append(Annotation(
@@ -123,17 +123,17 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
         if item_id not in items:
             unknown += rows
         elif what == "invalid":
-            said = ", ".join(
-                f"line {row.line}: {'; '.join(row.text(one) for one in columns)[:80]!r}" for row in rows[:3]
+            lines = ", ".join(
+                f"line {row.line}: {'; '.join(row.text(name) for name in columns)[:80]!r}" for row in rows[:3]
             )
-            wanted = "what INSTRUCTIONS.txt says" if isinstance(kind, QuestionAnswers) else kind.wanted
-            _log.warning("%s: no valid answer for item %r (%s); write %s", file, item_id[:80], said, wanted)
+            remedy = "what INSTRUCTIONS.txt says" if isinstance(kind, QuestionAnswers) else kind.wanted
+            _log.warning("%s: no valid answer for item %r (%s); write %s", file, item_id[:80], lines, remedy)
     if unknown:
-        said = ", ".join(f"line {row.line}: {row.text('item_id')[:80]!r}" for row in unknown[:3])
+        lines = ", ".join(f"line {row.line}: {row.text('item_id')[:80]!r}" for row in unknown[:3])
         _log.warning(
             "%s: %s not counted, because this round asks of no such item (%s); leave the column "
             "item_id as it was: a spreadsheet takes away the zeros in front of a number",
-            file, "1 answer is" if len(unknown) == 1 else f"{len(unknown):,} answers are", said,
+            file, "1 answer is" if len(unknown) == 1 else f"{len(unknown):,} answers are", lines,
         )
     return answers
 
@@ -183,9 +183,9 @@ def _answers(
     row: AnswerRow, kind: QuestionAnswers
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     """The answers to several questions, each in a column of its name; an empty cell is no answer to it."""
-    given = {name: row.text(name.lower()) for name in kind.questions}
-    said = {name: from_cell(text) for name, text in given.items() if text}
-    meaning = kind.of(dict(said)) or kind.of({name: given[name] for name in said})
+    texts = {name: row.text(name.lower()) for name in kind.questions}
+    answers = {name: from_cell(text) for name, text in texts.items() if text}
+    meaning = kind.of(dict(answers)) or kind.of({name: texts[name] for name in answers})
     return ("invalid", None) if meaning is None else ("label", meaning)
 
 
@@ -199,9 +199,9 @@ def _name_in(file: str, stem: str) -> str:
 
     A somebody-else file without a name was still answered by somebody else than the nameless person.
     """
-    rest = file.removesuffix(".csv")[len(stem) :].strip(" -_.()")
-    name = _OUR_PART.sub("", rest).strip(" -_.()")
-    return name or (rest if rest.startswith("somebody-else") else "")
+    suffix = file.removesuffix(".csv")[len(stem) :].strip(" -_.()")
+    name = _OUR_PART.sub("", suffix).strip(" -_.()")
+    return name or (suffix if suffix.startswith("somebody-else") else "")
 
 
 def _person(evaluation: str, name: str) -> str:
@@ -238,8 +238,8 @@ class FolderDesk:
         """Make the folders, mark them as this evaluation's, and write the instructions."""
         with _disk(self._folder):
             (self._folder / ANSWERS).mkdir(parents=True, exist_ok=True)
-            found = [self._folder / ANSWERS, self._folder]
-            begun = any(path.match("round-*.csv") for folder in found for path in folder.iterdir())
+            folders = [self._folder / ANSWERS, self._folder]
+            begun = any(path.match("round-*.csv") for folder in folders for path in folder.iterdir())
             if not begun:   # looked for before the mark is: batches are written after it
                 create_exclusively(self._folder / MARK, self._whose().encode())
             self._refuse_anothers()
@@ -264,9 +264,9 @@ class FolderDesk:
         if not items or self._write(f"{_stem(batch)}.csv", items):
             return
         lost = {item.item_id for item in self.missing(batch)}
-        again = [item for item in items if item.item_id in lost]
-        if again:
-            self._write(f"{_stem(batch)}-more-{_digest_of(again)}.csv", again)
+        lost_items = [item for item in items if item.item_id in lost]
+        if lost_items:
+            self._write(f"{_stem(batch)}-more-{_digest_of(lost_items)}.csv", lost_items)
 
     def collect(self, batch: Batch) -> Collected:
         """Every answer in the folder about the batch, and which of its items the batch files list."""
@@ -279,11 +279,11 @@ class FolderDesk:
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Write a file with just these items, for somebody who has not answered them yet."""
-        wanted = self._listed(batch).intersection(item_ids)
-        items = [item for item in batch.items if item.item_id in wanted]
+        ids = self._listed(batch).intersection(item_ids)
+        items = [item for item in batch.items if item.item_id in ids]
         if items and annotators > self._annotators:
-            told = digest_of_parts(str(annotators), _digest_of(items))[:16]
-            name = f"{_stem(batch)}-somebody-else-{told}.csv"
+            digest = digest_of_parts(str(annotators), _digest_of(items))[:16]
+            name = f"{_stem(batch)}-somebody-else-{digest}.csv"
             self._write(name, items)
 
     def _write(self, name: str, items: Sequence[Item]) -> bool:
@@ -300,30 +300,30 @@ class FolderDesk:
 
     def _listed(self, batch: Batch) -> set[str]:
         items = ItemCells(batch)
-        found: set[str | None] = set()
+        item_ids: set[str | None] = set()
         with _disk(self._folder):
             self._refuse_anothers()
             for path in self._files(self._folder, batch):
                 saved = self._saved(path, batch)
                 rows = read_answer_rows(str(path), saved.blob, ["item_id"], in_writing=saved.in_writing)
-                found |= {items.get(row.cells.get("item_id", "")) for row in rows}
-        return {item_id for item_id in found if item_id is not None}
+                item_ids |= {items.get(row.cells.get("item_id", "")) for row in rows}
+        return {item_id for item_id in item_ids if item_id is not None}
 
     def _saved(self, path: Path, batch: Batch) -> Saved:
         """A file of this round. DeskRefused if it is larger than one can be."""
         shown = sum(len(text) for item in batch.items for text in (item.item_id, *item.shown.values()))
-        most = MOST_BYTES + 8 * shown     # four bytes a character, or a quotation mark for each
+        limit = MOST_BYTES + 8 * shown     # four bytes a character, or a quotation mark for each
         with os.fdopen(os.open(path, os.O_RDONLY | _UNFOLLOWED), "rb") as file:
             about = os.fstat(file.fileno())
-            if S_ISREG(about.st_mode) and about.st_size <= most:
-                blob = file.read(most + 1)
-                if len(blob) <= most:
+            if S_ISREG(about.st_mode) and about.st_size <= limit:
+                blob = file.read(limit + 1)
+                if len(blob) <= limit:
                     return Saved(
                         path=path, blob=blob, at=datetime.fromtimestamp(about.st_mtime, UTC),
                         in_writing=abs(self._clock() - about.st_mtime) < WRITING_SECONDS,
                     )
         raise DeskRefused(
-            f"{path}: has {about.st_size:,} bytes, and a file of this round may have {most:,}; move it away "
+            f"{path}: has {about.st_size:,} bytes, and a file of this round may have {limit:,}; move it away "
             f"if it is another file, or leave out the columns that are not {', '.join(OURS)}"
         )
 
@@ -345,8 +345,8 @@ class FolderDesk:
                 "the folder away, or choose another desk.path"
             )
         with mark.open("rb") as file:
-            found = file.read(1000)
-        if self._mark.encode() not in found.split():
+            marks = file.read(1000)
+        if self._mark.encode() not in marks.split():
             raise DeskRefused(
                 f"desk.path: {self._folder} belongs to an evaluation of this name in another ledger ({MARK} "
                 f"does not hold {self._mark}), and its answers would be counted here; move the folder away, "
@@ -366,13 +366,13 @@ class FolderDesk:
         """
         if not folder.is_dir():
             raise self._gone(folder)
-        others = r"(?!-again-[0-9])" if batch.asking == 1 else ""
-        name = re.compile(re.escape(_stem(batch)) + others + r"(?:[^0-9].*)?\.csv", re.DOTALL)
-        named = sorted(path for path in folder.iterdir() if name.fullmatch(path.name))
-        for path in named:
+        exclusion = r"(?!-again-[0-9])" if batch.asking == 1 else ""
+        name = re.compile(re.escape(_stem(batch)) + exclusion + r"(?:[^0-9].*)?\.csv", re.DOTALL)
+        paths = sorted(path for path in folder.iterdir() if name.fullmatch(path.name))
+        for path in paths:
             if path.is_symlink():
                 raise DeskRefused(f"{path}: is a link, and links are not followed; put the file itself there")
-        return [path for path in named if path.is_file()]
+        return [path for path in paths if path.is_file()]
 
     @staticmethod
     def _gone(folder: Path) -> DeskRefused:
@@ -387,7 +387,7 @@ class FolderDesk:
             return f"2. In the column `label`, write {kind.wanted}. Leave it empty to answer later.\n"
         return (
             "2. Read the item once, and answer each question in its column:\n"
-            f"{''.join(_told(name, one, kind.asks.get(name)) for name, one in kind.questions.items())}"
+            f"{''.join(_told(name, part, kind.asks.get(name)) for name, part in kind.questions.items())}"
             "   Leave a column empty where you cannot tell, and the whole row to answer later.\n"
         )
 
@@ -418,10 +418,10 @@ class FolderDesk:
         )
 
 
-def _told(name: str, kind: AnswerKind, asked: str | None) -> str:
+def _told(name: str, kind: AnswerKind, question: str | None) -> str:
     """What to write in the column of a question."""
     listed = f" ({', '.join(kind.choices)})" if "below" in kind.wanted else ""
-    return f"   {name}: {f'{asked} ' if asked else ''}{kind.wanted.replace(' below', '')}{listed}\n"
+    return f"   {name}: {f'{question} ' if question else ''}{kind.wanted.replace(' below', '')}{listed}\n"
 
 
 @contextlib.contextmanager
@@ -445,8 +445,8 @@ def _disk(folder: Path) -> Iterator[None]:
 
 
 def _stem(batch: Batch) -> str:
-    again = f"-again-{batch.asking}" if batch.asking > 1 else ""
-    return f"round-{batch.round:04d}{again}"
+    suffix = f"-again-{batch.asking}" if batch.asking > 1 else ""
+    return f"round-{batch.round:04d}{suffix}"
 
 
 def _digest_of(items: Sequence[Item]) -> str:

@@ -101,10 +101,10 @@ class LabelStudioApi:
 
     def read_object(self, path: str, params: Mapping[str, Any] | None = None) -> Listed:
         """`read`, where the reply must be one object. DeskRefused if it is something else."""
-        found = self.read(path, params)
-        if not isinstance(found, dict):
+        reply = self.read(path, params)
+        if not isinstance(reply, dict):
             raise self._replies.strange(path)
-        return found
+        return reply
 
     def tasks(self, project: int, *conditions: Condition) -> list[Listed]:
         """Every task of the project that meets all conditions, in order of id.
@@ -134,18 +134,18 @@ class LabelStudioApi:
         Paged by key, until a page is empty: an offset skips rows when something before it is deleted
         meanwhile, and a page may be short because the server gives fewer than it was asked for.
         """
-        found: list[Listed] = []
+        tasks: list[Listed] = []
         before = None
         while True:
-            last = int(found[-1]["id"]) if found else 0
-            beyond: Condition = ("id", "greater", "Number", last)
+            last_id = int(tasks[-1]["id"]) if tasks else 0
+            beyond: Condition = ("id", "greater", "Number", last_id)
             rows, total = self._task_page(project, [*conditions, beyond], "all", PAGE_SIZE)
             before = total if before is None else before
             if not rows:
-                return found, before
-            if int(rows[0]["id"]) <= last:   # or this would never end
+                return tasks, before
+            if int(rows[0]["id"]) <= last_id:   # or this would never end
                 raise self._replies.strange("api/tasks/")
-            found += rows
+            tasks += rows
 
     def _all_projects(self, title: str | None) -> tuple[list[Listed], int]:
         """The projects, and how many there were before the first page was read."""
@@ -154,16 +154,16 @@ class LabelStudioApi:
         }
         if title is not None:
             params["title"] = title
-        path, found = "api/projects/", dict[int, Listed]()
+        path, projects = "api/projects/", dict[int, Listed]()
         page, before = 1, None
         while True:
             reply = self.read_object(path, {**params, "page": page})
             rows = self._listed(path, reply.get("results"))
             before = self._total(path, reply.get("count")) if before is None else before
-            new = {int(row["id"]): row for row in rows if int(row["id"]) not in found}
-            found |= new
+            new = {int(row["id"]): row for row in rows if int(row["id"]) not in projects}
+            projects |= new
             if not reply.get("next"):
-                return list(found.values()), before
+                return list(projects.values()), before
             if not new:   # or this would never end
                 raise self._replies.strange(path)
             page += 1
@@ -178,13 +178,13 @@ class LabelStudioApi:
         ]
         query = {"filters": {"conjunction": "and", "items": items}, "ordering": ["tasks:id"]}
         path = "api/tasks/"
-        found = self.read_object(path, {
+        reply = self.read_object(path, {
             "project": project, "page": 1, "page_size": size, "fields": fields, "query": json.dumps(query)
         })
-        rows = self._listed(path, found.get("tasks"))
+        rows = self._listed(path, reply.get("tasks"))
         if fields == "all" and not all(map(_is_task, rows)):
             raise self._replies.strange(path)
-        return sorted(rows, key=lambda task: int(task["id"])), self._total(path, found.get("total"))
+        return sorted(rows, key=lambda task: int(task["id"])), self._total(path, reply.get("total"))
 
     def _listed(self, path: str, rows: Any) -> list[Listed]:
         """The rows of a list, each an object with a number. DeskRefused if they are something else."""
@@ -234,8 +234,8 @@ class LabelStudioApi:
 
 def _read_steadily(read: Callable[[], tuple[list[Listed], int]]) -> list[Listed]:
     """What a read of several pages found; read once more where it is not as many as there were before."""
-    found, before = read()
-    return found if len(found) == before else read()[0]
+    rows, before = read()
+    return rows if len(rows) == before else read()[0]
 
 
 def _is_task(row: Listed) -> bool:

@@ -134,14 +134,14 @@ class LabelStudioDesk:
         that: its `is_labeled` has to be taken back with it. Label Studio counts `can't tell` as an answer, so
         there is a place more for each.
         """
-        wanted = set(item_ids)
+        ids = set(item_ids)
         for item_id, tasks in self._copies(batch).items():
             places = annotators + sum(
                 cannot_tell(raw, self._control) for raw in tasks[0].get("annotations") or ()
             )
-            if item_id in wanted and int(tasks[0].get("overlap") or 1) < places:
-                more = {"overlap": places, "is_labeled": False}
-                self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", more)
+            if item_id in ids and int(tasks[0].get("overlap") or 1) < places:
+                changes = {"overlap": places, "is_labeled": False}
+                self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", changes)
 
     def _copies(self, batch: Batch) -> dict[str, list[Listed]]:
         """Item id -> its tasks, the first project's lowest id first, from a full read of the batch."""
@@ -177,8 +177,8 @@ class LabelStudioDesk:
         return data | shown_values(fields, item.shown)
 
     def _key(self, batch: Batch, item_id: str) -> str:
-        again = [str(batch.asking)] if batch.asking > 1 else []
-        return digest_of_parts(self._project.mark, str(batch.round), item_id, *again)[:32]
+        repeat = [str(batch.asking)] if batch.asking > 1 else []
+        return digest_of_parts(self._project.mark, str(batch.round), item_id, *repeat)[:32]
 
     @staticmethod
     def _in_batch(batch: Batch) -> Condition:
@@ -196,8 +196,8 @@ class LabelStudioDesk:
         The look is a list of one, because only lists tell of other people's drafts.
         """
         try:
-            now = self._api.tasks(project, ("id", "equal", "Number", task_id))
-            if not now or touched(now[0]):
+            tasks = self._api.tasks(project, ("id", "equal", "Number", task_id))
+            if not tasks or touched(tasks[0]):
                 return False
             self._api.change("DELETE", f"api/tasks/{task_id}/")
         except (NotThere, DeskUnreachable):
@@ -230,8 +230,8 @@ def _imports(tasks: Sequence[Listed]) -> Iterator[Sequence[Listed]]:
 
 def batch_name(batch: Batch) -> str:
     """What `assay_batch` holds: `evaluation/0001`, and `evaluation/0001/again-2` of what is asked again."""
-    again = f"/again-{batch.asking}" if batch.asking > 1 else ""
-    return f"{batch.evaluation}/{batch.round:04d}{again}"
+    suffix = f"/again-{batch.asking}" if batch.asking > 1 else ""
+    return f"{batch.evaluation}/{batch.round:04d}{suffix}"
 
 
 # What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.

@@ -65,8 +65,8 @@ class LabelStudioKind(DeskKind):
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
         api = self._api(resources, timeout=_TIMEOUT, read_attempts=1)
-        found = api.read_object("api/projects/", {"page_size": 1, "include": "id"})
-        count = found.get("count", "an unknown number of")
+        reply = api.read_object("api/projects/", {"page_size": 1, "include": "id"})
+        count = reply.get("count", "an unknown number of")
         return f"Label Studio at {self.url} accepts our token ({count} projects, none made)"
 
     def _api(

@@ -218,8 +218,8 @@ def _build_environment(venv: Path) -> None:
         _run([sys.executable, "-m", "venv", str(venv)], what="create an environment")
     python = str(venv / "bin" / "python")
     if uv is not None and REQUIREMENTS.exists():
-        wanted = ["--require-hashes", "-r", str(REQUIREMENTS)]
-        command = [uv, "pip", "install", "--quiet", "--python", python, *wanted]
+        requirements = ["--require-hashes", "-r", str(REQUIREMENTS)]
+        command = [uv, "pip", "install", "--quiet", "--python", python, *requirements]
     elif uv is not None:
         command = [uv, "pip", "install", "--quiet", "--python", python, f"label-studio=={VERSION}"]
     else:
@@ -376,27 +376,27 @@ class SimulatedPerson:
 
     def answer(self, planned: PlannedRound) -> int:
         """Answer every item of the round that nobody has answered; how many that were."""
-        meant = {
+        labels = {
             _seen(planned.shown[t] or {}): self._truth[planned.item_id[t]] for t in planned.asked()
         }
         answered = 0
         for project in self._api.projects(self._evaluation):
-            whole = self._api.read_object(f"api/projects/{project['id']}/")
-            control = _CHOICES.search(str(whole.get("label_config")))
+            full_project = self._api.read_object(f"api/projects/{project['id']}/")
+            control = _CHOICES.search(str(full_project.get("label_config")))
             if control is None:
                 continue
             batch = ("data.assay_batch", "equal", "String", f"{self._evaluation}/{planned.number:04d}")
             for task in self._api.tasks(int(project["id"]), batch):
                 if not task.get("annotations"):
-                    self._submit(task, unescape(control[1]), unescape(control[2]), meant)
+                    self._submit(task, unescape(control[1]), unescape(control[2]), labels)
                     answered += 1
         return answered
 
     def _submit(
-        self, task: Mapping[str, Any], name: str, to_name: str, meant: Mapping[tuple[str, ...], str]
+        self, task: Mapping[str, Any], name: str, to_name: str, labels: Mapping[tuple[str, ...], str]
     ) -> None:
         shown = {key: value for key, value in task["data"].items() if key.startswith(_SHOWN)}
-        choice = meant.get(_seen(shown))
+        choice = labels.get(_seen(shown))
         if choice is None:
             raise CannotRecognise(f"Label Studio shows an item that round asked nobody about: {shown}")
         result = [{"from_name": name, "to_name": to_name, "type": "choices", "value": {"choices": [choice]}}]

@@ -68,9 +68,9 @@ class EvaluationProject:
         """
         project = self.ids()[0]
         try:
-            found = self._api.read_object(f"api/projects/{project}/")
-            page = str(found.get("label_config") or "")
-            if found.get("title") in [self._title(earlier) for earlier in range(number)]:
+            reply = self._api.read_object(f"api/projects/{project}/")
+            page = str(reply.get("label_config") or "")
+            if reply.get("title") in [self._title(earlier) for earlier in range(number)]:
                 self._api.change("PATCH", f"api/projects/{project}/", {"title": self._title(number)})
             fitting = shown_fields(self._display, self._show_as, [item.shown for item in items])
             untouched = page == self._page(self._fields)
@@ -97,19 +97,19 @@ class EvaluationProject:
         title, tail = self._called[:room], f", round {number}" if number else ""
         if len(title + tail) > room:
             tail = ""
-        left = room - len(title + tail) - 2
-        if self._about and left >= min(len(self._about), _FEW_WORDS):
-            title += f": {_cut(self._about, left)}"
+        space = room - len(title + tail) - 2
+        if self._about and space >= min(len(self._about), _FEW_WORDS):
+            title += f": {_cut(self._about, space)}"
         return f"{title}{tail} {self._short}"
 
     def _page(self, fields: Sequence[Field]) -> str:
         return labelling_config(fields, self._control, self._question)
 
     def _find(self) -> list[int]:
-        found = [project for project in self._api.projects(self._short) if self._has_mark(project)]
-        if not found:   # renamed? Then the description still tells, at the price of the full list
-            found = [project for project in self._api.projects() if self._has_mark(project)]
-        return sorted(int(project["id"]) for project in found)
+        projects = [project for project in self._api.projects(self._short) if self._has_mark(project)]
+        if not projects:   # renamed? Then the description still tells, at the price of the full list
+            projects = [project for project in self._api.projects() if self._has_mark(project)]
+        return sorted(int(project["id"]) for project in projects)
 
     def _has_mark(self, project: Listed) -> bool:
         in_description = self.mark in str(project.get("description") or "")
@@ -133,15 +133,15 @@ class EvaluationProject:
             "show_collab_predictions": False,
             "sampling": "Sequential sampling",
         })
-        found = self._find()
-        if not found:
+        projects = self._find()
+        if not projects:
             raise DeskUnreachable(
                 f"Label Studio at {self._api.url} does not list the project it has just created; try again"
             )
-        mine = created.get("id") if isinstance(created, dict) else None
-        if mine != found[0] and mine in found:
-            self._remove_if_empty(mine)
-        return found[0]
+        own_project = created.get("id") if isinstance(created, dict) else None
+        if own_project != projects[0] and own_project in projects:
+            self._remove_if_empty(own_project)
+        return projects[0]
 
     def _remove_if_empty(self, project: int) -> None:
         """Another process was quicker: an empty second project would only confuse the people who label."""
@@ -189,19 +189,19 @@ def ensure_webhook(api: LabelStudioApi, projects: Sequence[int], url: str, secre
     headers = {SECRET_HEADER: secret}
     changed = False
     for project in projects:
-        found = [hook for hook in api.webhooks(project) if hook.get("url") == url]
-        current = found[0] if found else None
+        hooks = [hook for hook in api.webhooks(project) if hook.get("url") == url]
+        current = hooks[0] if hooks else None
         if current is not None and current.get("headers") == headers and current.get("is_active"):
             continue
-        wanted = {
+        settings = {
             "url": url, "headers": headers, "send_payload": False, "send_for_all_actions": False,
             "is_active": True, "actions": ACTIONS,
         }
         try:
             if current is None:
-                api.change("POST", "api/webhooks/", {**wanted, "project": project})
+                api.change("POST", "api/webhooks/", {**settings, "project": project})
             else:
-                api.change("PATCH", f"api/webhooks/{int(current['id'])}/", wanted)
+                api.change("PATCH", f"api/webhooks/{int(current['id'])}/", settings)
         except DeskRefused as error:
             raise DeskRefused(
                 f"{error}. Label Studio refuses webhooks to loopback and private addresses unless it is "

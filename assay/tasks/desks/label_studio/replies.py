@@ -75,7 +75,7 @@ class Replies:
         """The error for a status of 400 or more, for the caller to raise: something between is to blame
         (407, or 401 and 403 without an object of JSON), the token (401, 403), a missing object (NotThere,
         of 404), else the request was refused."""
-        said = self._said(body)
+        reason = self._said(body)
         if status == 407 or (status in (401, 403) and not isinstance(body, dict)):
             return DeskRefused(
                 f"{self._url}: something between here and Label Studio answered {status}, for it is no "
@@ -84,12 +84,12 @@ class Replies:
             )
         if status in (401, 403):
             return DeskRefused(
-                f"Label Studio at {self._url} refused the token ({status}{said}); put a valid access token "
+                f"Label Studio at {self._url} refused the token ({status}{reason}); put a valid access token "
                 f"into the environment variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
             )
         if status == 404:
-            return NotThere(f"Label Studio at {self._url} has no such object (404{said})")
-        return DeskRefused(f"Label Studio at {self._url} refused ({status}{said})")
+            return NotThere(f"Label Studio at {self._url} has no such object (404{reason})")
+        return DeskRefused(f"Label Studio at {self._url} refused ({status}{reason})")
 
     def strange(self, path: str) -> DeskRefused:
         """The error for JSON of another shape than Label Studio gives for this path; it is not repeated."""
@@ -165,13 +165,13 @@ def _body(response: httpx.Response) -> Any:
     Half characters are replaced, for they could not be kept: whoever answers may send them.
     """
     try:
-        found = json.loads(response.content, parse_constant=_finite, parse_float=_finite)
+        body = json.loads(response.content, parse_constant=_finite, parse_float=_finite)
         if b"\\ud" in response.content.lower():
-            text = json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
-            found = json.loads(text.decode("utf-8", "replace"))
+            text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            body = json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    return found
+    return body
 
 
 def _finite(written: str) -> float:
@@ -183,5 +183,5 @@ def _finite(written: str) -> float:
 
 def _asked_pause(response: httpx.Response) -> float:
     """The Retry-After of a reply in seconds, 0 if there is none or it is a date."""
-    asked = response.headers.get("retry-after", "")
-    return min(float(asked), LONGEST_ASKED) if asked.isascii() and asked.isdigit() else 0.0
+    header = response.headers.get("retry-after", "")
+    return min(float(header), LONGEST_ASKED) if header.isascii() and header.isdigit() else 0.0

@@ -103,10 +103,10 @@ class LocalStore:
         with self._explained("list", prefix):
             try:
                 with os.scandir(self.root / prefix) as entries:
-                    found = sorted(one.name for one in entries if one.is_dir())
+                    names = sorted(entry.name for entry in entries if entry.is_dir())
             except (FileNotFoundError, NotADirectoryError):
-                found = []
-        return (name for name in found if is_key(name))
+                names = []
+        return (name for name in names if is_key(name))
 
     def discard(self, key: str) -> None:
         """The folder goes with its last key: nobody has to look into it any more."""

@@ -40,35 +40,35 @@ def open_store(url: str) -> Store:
     # A one-letter "scheme" and a name such as `a:b` without slashes are ordinary file names on this system.
     if scheme is None or (not scheme[2] and scheme[1].lower() not in ("s3", "file")):
         return LocalStore(Path(url), url=url)
-    rest = url[scheme.end() :]
+    location = url[scheme.end() :]
     match scheme[1].lower(), bool(scheme[2]):
         case "s3", True:
-            return _s3(rest, url)
+            return _s3(location, url)
         case "file", True:
-            return _file(rest, url)
+            return _file(location, url)
         case name, False:
             raise BadInput(f"{name + ':'!r} needs two slashes after it; the address may be {ACCEPTED}")
         case name, _:
             raise BadInput(f"{name!r} is not a kind of store; the address may be {ACCEPTED}")
 
 
-def _file(rest: str, url: str) -> Store:
-    if not rest.startswith(("/", "./", "../")) and rest not in (".", ".."):
+def _file(location: str, url: str) -> Store:
+    if not location.startswith(("/", "./", "../")) and location not in (".", ".."):
         raise BadInput(f"{url!r} names another machine; the address may be {ACCEPTED}")
-    path = path_in_file_address(unquote(rest))
+    path = path_in_file_address(unquote(location))
     if "\0" in path:
         raise BadInput("the address of the store has a NUL character in it")
     return LocalStore(Path(path), url=url)
 
 
-def _s3(rest: str, url: str) -> Store:
-    bucket, _, prefix = rest.partition("/")
+def _s3(location: str, url: str) -> Store:
+    bucket, _, prefix = location.partition("/")
     if "@" in bucket or ":" in bucket:
         raise BadInput(
             "an s3:// address holds only a bucket and a prefix: give credentials in AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, and the server's address in AWS_ENDPOINT_URL"
         )
-    if "?" in rest or "#" in rest:
+    if "?" in location or "#" in location:
         raise BadInput(
             "an s3:// address holds only a bucket and a prefix: no '?' or '#'; the server's address belongs "
             "in AWS_ENDPOINT_URL"
@@ -114,8 +114,8 @@ def address(store: Store) -> str:
     return str(held.root) if isinstance(held, LocalStore) else held.url
 
 
-def _arrived(where: str) -> Travelling:
-    return Travelling(open_store(where))
+def _arrived(url: str) -> Travelling:
+    return Travelling(open_store(url))
 
 
 # Reading part of a value: a file-like view over a store's range reads.
@@ -180,9 +180,9 @@ class RangeReader(io.RawIOBase):
         """Exactly `size` bytes, or what is left of the value (all of it for -1)."""
         if self.closed:
             raise ValueError(f"read of {self._key!r} after it was closed")
-        left = max(0, self._size - self._position)
-        wanted = left if size is None or size < 0 else min(size, left)
-        blob = self._fetch(self._position, wanted)
+        bytes_left = max(0, self._size - self._position)
+        length = bytes_left if size is None or size < 0 else min(size, bytes_left)
+        blob = self._fetch(self._position, length)
         self._position += len(blob)
         return blob
 
@@ -206,5 +206,5 @@ class RangeReader(io.RawIOBase):
             # A read near the end (a footer) takes the last block, so that what precedes it is held as well.
             self._held_from = max(0, min(start, self._size - self._block))
             self._held = self._store.get_range(self._key, self._held_from, self._block)
-        first = start - self._held_from
-        return self._held[first : first + length]
+        offset = start - self._held_from
+        return self._held[offset : offset + length]

@@ -234,21 +234,21 @@ class S3Store:
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Sorted here: not every server lists in the order of the protocol."""
         check_prefix(prefix)
-        found = (entry["Key"] for page in self._pages(prefix) for entry in page.get("Contents", []))
-        below = {key.removeprefix(self._before) for key in found if key.startswith(self._before + prefix)}
+        keys = (entry["Key"] for page in self._pages(prefix) for entry in page.get("Contents", []))
+        below = {key.removeprefix(self._before) for key in keys if key.startswith(self._before + prefix)}
         return iter(sorted(filter(is_key, below)))
 
     def folders(self, prefix: str = "") -> Iterator[str]:
         check_folder(prefix)
         pages = self._pages(prefix, Delimiter="/")
-        found = (entry["Prefix"] for page in pages for entry in page.get("CommonPrefixes", []))
-        names = {key.removeprefix(self._before + prefix).rstrip("/") for key in found}
+        prefixes = (entry["Prefix"] for page in pages for entry in page.get("CommonPrefixes", []))
+        names = {key.removeprefix(self._before + prefix).rstrip("/") for key in prefixes}
         return iter(sorted(filter(is_key, names)))
 
     def _pages(self, prefix: str, **arguments: str) -> Iterator[Any]:
         """The pages of a listing."""
         continued: dict[str, str] = {}
-        given: set[str | None] = {None}
+        tokens: set[str | None] = {None}
         while True:
             page = self._call("list_objects_v2", prefix, name="Prefix", **arguments, **continued)
             if "IsTruncated" not in page:
@@ -257,9 +257,9 @@ class S3Store:
             if not page["IsTruncated"]:
                 return
             token = page.get("NextContinuationToken")
-            if token in given:
+            if token in tokens:
                 raise endless_listing(self.url, prefix, self._endpoint)
-            given.add(token)
+            tokens.add(token)
             continued = {"ContinuationToken": token}
 
     def discard(self, key: str) -> None:

@@ -235,13 +235,13 @@ class MemoryStore:
 
     def _refuse_clash(self, key: str) -> None:
         if self._counted != len(self._values):      # keys were discarded
-            self._folders = {folder for other in self._values for folder in _folders_of(other)}
+            self._folders = {folder for name in self._values for folder in _folders_of(name)}
             self._counted = len(self._values)
-        other = next((folder for folder in _folders_of(key) if folder in self._values), None)
-        if other is None and key in self._folders:
-            other = next((one for one in self._values if one.startswith(key + "/")), None)
-        if other is not None:
-            raise BadKey(f"{key!r} cannot be a key beside {other!r}: one would be a folder of the other")
+        clash = next((folder for folder in _folders_of(key) if folder in self._values), None)
+        if clash is None and key in self._folders:
+            clash = next((name for name in self._values if name.startswith(key + "/")), None)
+        if clash is not None:
+            raise BadKey(f"{key!r} cannot be a key beside {clash!r}: one would be a folder of the other")
 
 
 def _folders_of(key: str) -> Iterator[str]:
@@ -305,10 +305,10 @@ class Remembering:
     up to 1 MiB that it read or put, and listings that it was told to make. It is made for one call of
     `advance`."""
 
-    def __init__(self, inner: Store, known: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, inner: Store, blobs: Mapping[str, bytes] | None = None) -> None:
         self.url = inner.url
         self.inner = inner
-        self.known: dict[str, bytes] = dict(known or {})
+        self.known: dict[str, bytes] = dict(blobs or {})
         self._listed: dict[str, set[str]] = {}    # prefix -> the keys that were below it
 
     def list_once(self, prefix: str) -> None:

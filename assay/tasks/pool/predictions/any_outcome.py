@@ -54,20 +54,20 @@ class OutcomePredictions(Predictions):
         and features, as far as the spec names them; each once."""
         pool = self._spec.pool
         single = [pool.prediction, pool.probability_column]
-        said = [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
-        return list(dict.fromkeys([*said, *pool.beside, *(pool.features or ())]))
+        columns = [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
+        return list(dict.fromkeys([*columns, *pool.beside, *(pool.features or ())]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
         """Of the prediction, the probabilities, the judges and what is beside them, those that there are."""
         pool = self._spec.pool
-        there = (
+        fields = (
             ("prediction", self.type, pool.prediction is not None),
             (PROBABILITIES, pa.binary(4 * len(self._parts)), pool.probability is not None),
             (JUDGES, pa.binary(8 * len(pool.judges)), bool(pool.judges)),
             (BESIDE, pa.binary(8 * len(pool.beside)), bool(pool.beside)),
         )
-        return [(name, type) for name, type, given in there if given]
+        return [(name, type) for name, type, present in fields if present]
 
     @property
     def method(self) -> str:
@@ -76,17 +76,17 @@ class OutcomePredictions(Predictions):
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
         pool = self._spec.pool
-        found: list[Array] = []
+        arrays: list[Array] = []
         predicted = None if pool.prediction is None else self.predicted_codes(rows, pool.prediction)
         if predicted is not None:
-            found.append(predicted)
+            arrays.append(predicted)
         if pool.probability is not None:
-            found.append(packed(self.probabilities(rows, predicted), PACKED[PROBABILITIES]))
+            arrays.append(packed(self.probabilities(rows, predicted), PACKED[PROBABILITIES]))
         if pool.judges:
-            found.append(packed(self.judges(rows), PACKED[JUDGES]))
+            arrays.append(packed(self.judges(rows), PACKED[JUDGES]))
         if pool.beside:
-            found.append(packed(self.beside(rows), PACKED[BESIDE]))
-        return found + self.features(rows)
+            arrays.append(packed(self.beside(rows), PACKED[BESIDE]))
+        return arrays + self.features(rows)
 
     @abstractmethod
     def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
@@ -100,25 +100,25 @@ class OutcomePredictions(Predictions):
 
     def judges(self, rows: PredictionReader) -> Floats:
         """(n, J) the codes of all judges; SILENT where one says nothing."""
-        told = []
+        columns = []
         for name in self._spec.pool.judges:
             gaps = rows.gaps(name) if self.missing_code < 0 else None    # else no value says something
             if gaps is None or not gaps.any():
-                told.append(self.judged(rows, name).astype(np.float64))
+                columns.append(self.judged(rows, name).astype(np.float64))
                 continue
-            said = 0.0 if gaps.all() else self.judged(rows.bridged(name, gaps), name)
-            told.append(np.where(gaps, SILENT, said))
-        return np.stack(told, axis=1)
+            codes = 0.0 if gaps.all() else self.judged(rows.bridged(name, gaps), name)
+            columns.append(np.where(gaps, SILENT, codes))
+        return np.stack(columns, axis=1)
 
     def beside(self, rows: PredictionReader) -> Floats:
         """The columns beside the guesses, (n, X), X columns: the covariates, and last the spread of the
         prediction, where there is one. Raises BadInput for a spread that is not above 0."""
         pool = self._spec.pool
-        found = [rows.numbers(name) for name in pool.beside]
+        columns = [rows.numbers(name) for name in pool.beside]
         if pool.spread is not None:
-            rows.refuse(pool.spread, found[-1] <= 0, "are not above 0",
+            rows.refuse(pool.spread, columns[-1] <= 0, "are not above 0",
                         "the spread of a prediction is a positive number, in any unit; correct the column")
-        return np.stack(found, axis=1)
+        return np.stack(columns, axis=1)
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """The probabilities (n, K), K classes or tags, from the columns that the spec names, each within [0,
@@ -182,13 +182,13 @@ class WatchedItems(Watching):
         kind = outcome_kind_of(self._spec)
         expected, spread = expected_of(self._spec.measure[0].of(kind, len(items)), items)
         scored = items.probability is not None and items.systems and not self._spec.labels.answers.several
-        said = Profile(
+        profile = Profile(
             rows=self._rows, expected=expected, expected_spread=spread,
             scores=scores_like(_confidence(items), like) if scored else None,
             classes=dict(zip(names, self._predicted.tolist(), strict=True)) if items.systems else {},
         )
         self._said.close()
-        return with_what_is_beside(said, beside, like)
+        return with_what_is_beside(profile, beside, like)
 
 
 def _confidence(items: Items) -> Floats:

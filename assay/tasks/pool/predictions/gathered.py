@@ -98,8 +98,8 @@ def names_of_clusters(spec: Spec, pool: PoolToCut) -> tuple[str, ...]:
     from assay.evalcore.methods.any_outcome.whole_clusters import MOST_CLUSTERS, too_many
 
     names: dict[str, None] = {}
-    for found in pool.map_over(_Names(Travelling(pool.store)), pool.shards):
-        names |= dict.fromkeys(found)
+    for clusters in pool.map_over(_Names(Travelling(pool.store)), pool.shards):
+        names |= dict.fromkeys(clusters)
         if len(names) > MOST_CLUSTERS:
             raise too_many(f"more than {MOST_CLUSTERS:,}")
     return tuple(names)
@@ -147,10 +147,10 @@ class GatheredNumbers:
 
     def __init__(self, spec: Spec) -> None:
         pool = spec.pool
-        given = {WEIGHT: pool.weight, RANK: pool.rank, STRATUM: pool.strata, CONTENDER: pool.contenders}
+        columns = {WEIGHT: pool.weight, RANK: pool.rank, STRATUM: pool.strata, CONTENDER: pool.contenders}
         self._features = cut_columns(spec)
-        named = [*(name for name, column in given.items() if column), *self._features]
-        self._found: dict[str, list[Array]] = {name: [] for name in named}
+        names = [*(name for name, column in columns.items() if column), *self._features]
+        self._found: dict[str, list[Array]] = {name: [] for name in names}
 
     @property
     def columns(self) -> list[str]:
@@ -159,15 +159,15 @@ class GatheredNumbers:
 
     def add(self, table: pa.Table | pa.RecordBatch) -> None:
         """Take these columns of some rows, as 64-bit floats."""
-        for name, found in self._found.items():
-            found.append(numbers_of(table.column(name)).astype(np.float64))    # not the part
+        for name, chunks in self._found.items():
+            chunks.append(numbers_of(table.column(name)).astype(np.float64))    # not the part
 
     def fields(self) -> dict[str, Floats]:
         """The fields of `Items`, (N, 1) each, and the features (N, F)."""
-        all_of = {name: np.concatenate(found) for name, found in self._found.items() if found}
+        all_of = {name: np.concatenate(chunks) for name, chunks in self._found.items() if chunks}
         features = [all_of.pop(name) for name in self._features if name in all_of]
-        given = {name.rpartition(".")[2]: column[:, None] for name, column in all_of.items()}
-        return given | ({"feature": np.stack(features, axis=1)} if features else {})
+        fields = {name.rpartition(".")[2]: column[:, None] for name, column in all_of.items()}
+        return fields | ({"feature": np.stack(features, axis=1)} if features else {})
 
 
 # The items, and the cut.
@@ -209,7 +209,7 @@ def stack_of_spec(
     race = race_of(spec)
     measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None or race is not None)
     if spec.drive is not None:
-        names = {found[0].name for found, choice in zip(by_choice, spec.measure, strict=True)
+        names = {group[0].name for group, choice in zip(by_choice, spec.measure, strict=True)
                  if choice.name in spec.drive}
         drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
     else:
@@ -236,8 +236,8 @@ def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
     kind = outcome_kind_of(spec)
     if isinstance(kind, SeveralQuestions):
         return {}
-    wanted = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
-    return {part: grid(pool, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
+    classes = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
+    return {part: grid(pool, part) for part in sorted({kind.parts.index(str(name)) for name in classes})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -270,8 +270,8 @@ class OutcomeCut:
             name: np.asarray(data[name], type) for name, type in _TYPES.items() if name in data
         })
         return OutcomeCut(cells=cells, grids={
-            int(part): Grid(edges=tuple(one["edges"]), tied=tuple(one["tied"]))
-            for part, one in data.get("grids", {}).items()
+            int(part): Grid(edges=tuple(bands["edges"]), tied=tuple(bands["tied"]))
+            for part, bands in data.get("grids", {}).items()
         }, weights=PoolWeights(**data["weights"]) if "weights" in data else None, expected_by_segment={
             column: np.asarray(risk, np.float64) for column, risk in data.get(_EXPECTED, {}).items()
         })
@@ -291,8 +291,8 @@ def columns_beside_guesses(table: Array | None, *, spreads: bool) -> dict[str, F
     if table is None:
         return {}
     covariates, deviation = (table[:, :-1], table[:, -1:]) if spreads else (table, table[:, :0])
-    named = {"covariate": covariates, "deviation": deviation}
-    return {name: column for name, column in named.items() if column.shape[1]}
+    fields = {"covariate": covariates, "deviation": deviation}
+    return {name: column for name, column in fields.items() if column.shape[1]}
 
 
 class RowsSoFar:
@@ -322,9 +322,9 @@ class RowsSoFar:
     def columns(self) -> list[str]:
         """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
         scores = [] if self._scores is None else ["score"]
-        said = [*(["prediction"] if self._predicts else []), *self._wide, *scores, *self._clusters.columns,
+        columns = [*(["prediction"] if self._predicts else []), *self._wide, *scores, *self._clusters.columns,
                 *self._numbers.columns]
-        return said or ["item_id"]
+        return columns or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
         """Take the predictions, probabilities, judges, scores, clusters and numbers of the next rows of the
@@ -383,9 +383,9 @@ def cut_gathered(
 def check_contenders(spec: Spec, cells: OutcomeCells) -> None:
     """Raises BadInput where the pool has no row of a system that is named."""
     rows = spec.pool.contenders
-    there = [] if rows is None else cells.said[:, 0, -len(rows.names) :].max(axis=0).tolist()
-    for name, found in zip(() if rows is None else rows.names, there, strict=True):
-        if not found:
+    counts = [] if rows is None else cells.said[:, 0, -len(rows.names) :].max(axis=0).tolist()
+    for name, count in zip(() if rows is None else rows.names, counts, strict=True):
+        if not count:
             raise BadInput(f"{spec.pool.source}: no row is of the contender {name!r}; leave it out of "
                            "pool.contenders, or add its rows")
 
@@ -395,16 +395,16 @@ def check_ranks(spec: Spec, pool: PoolToCut) -> None:
     if spec.pool.rank is None or spec.pool.cluster is None:
         return
     table = pa.concat_tables(list(pool.parts([CLUSTER, RANK])))
-    found = table.group_by(CLUSTER).aggregate([
+    ranks = table.group_by(CLUSTER).aggregate([
         (RANK, "count"), (RANK, "count_distinct"), (RANK, "max"),
     ]).to_pydict()
-    for query, items, different, most in zip(
-        found[CLUSTER], *(found[f"{RANK}_{what}"] for what in ("count", "count_distinct", "max")), strict=True
+    for query, items, different, top_rank in zip(
+        ranks[CLUSTER], *(ranks[f"{RANK}_{what}"] for what in ("count", "count_distinct", "max")), strict=True
     ):
         if different < items:
             what = f"{items} documents and {different} different ranks"
-        elif most > items:
-            what = f"{items} documents, and one at rank {most:g}"
+        elif top_rank > items:
+            what = f"{items} documents, and one at rank {top_rank:g}"
         else:
             continue
         raise BadInput(

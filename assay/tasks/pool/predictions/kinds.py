@@ -66,8 +66,8 @@ class SeveralClassPredictions(OutcomePredictions):
 
 def no_class_among(names: Sequence[str]) -> tuple[str, str]:
     """What is wrong with values that are none of these classes, and the remedy."""
-    some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-    return (f"are none of the {len(names)} classes ({some})",
+    head = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return (f"are none of the {len(names)} classes ({head})",
             "a prediction is a class name as under `labels`; correct either")
 
 
@@ -186,8 +186,8 @@ class TagPredictions(OutcomePredictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        some = ", ".join(map(repr, self._parts[:5])) + (", ..." if len(self._parts) > 5 else "")
-        return (f"are no tags out of {some}",
+        head = ", ".join(map(repr, self._parts[:5])) + (", ..." if len(self._parts) > 5 else "")
+        return (f"are no tags out of {head}",
                 'tags are joined by "|" and named as under `labels`; correct either')
 
     def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
@@ -256,9 +256,9 @@ class OneClassPredictions(TwoClassPredictions):
 
     def _scores(self, rows: PredictionReader) -> tuple[Floats, Floats]:
         predicted, name = rows.codes(str(self._spec.pool.prediction)), self._column
-        given = None if name is None else probability_in(rows, name)
-        if given is not None and self._spec.pool.probability_column is not None:
-            others = len(self._spec.labels.answers.choices) - 1
-            given = np.where(predicted == 1, given, (1 - given) / others)
-        found = against_the_rest(1, predicted, given)
-        return found.score, found.probability
+        probability = None if name is None else probability_in(rows, name)
+        if probability is not None and self._spec.pool.probability_column is not None:
+            other_classes = len(self._spec.labels.answers.choices) - 1
+            probability = np.where(predicted == 1, probability, (1 - probability) / other_classes)
+        scores = against_the_rest(1, predicted, probability)
+        return scores.score, scores.probability

@@ -45,13 +45,13 @@ def questions_of(spec: Spec) -> QuestionList:
 
 def spec_of_question(spec: Spec, entry: QuestionEntry) -> Spec:
     """The spec as if this were its only question, for reading the columns of the pool."""
-    own = entry.of_pool
+    fields = entry.of_pool
     if entry.system is not None:
-        own = {**dict.fromkeys(own), "judge": entry.judge, "systems": {entry.name: entry.system},
+        fields = {**dict.fromkeys(fields), "judge": entry.judge, "systems": {entry.name: entry.system},
                "baseline": entry.name}
-    pool = spec.pool.model_copy(update={**own, "task": entry.answer.task, "covariates": None})
-    mine = tuple(choice for choice in spec.measure if choice.question == entry.name)
-    return spec.model_copy(update={"labels": entry.answer, "pool": pool, "measure": mine})
+    pool = spec.pool.model_copy(update={**fields, "task": entry.answer.task, "covariates": None})
+    measures = tuple(choice for choice in spec.measure if choice.question == entry.name)
+    return spec.model_copy(update={"labels": entry.answer, "pool": pool, "measure": measures})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,16 +65,16 @@ class QuestionsCut:
     def to_json(self) -> JsonObject:
         """The cut as JSON values: the cells of each question in the form of `OutcomeCut.to_json`, and the
         sums of weights where there are any."""
-        each = [OutcomeCut(cells=one).to_json() for one in self.cells.each]
-        return {"questions": each} | ({} if self.weights is None else {"weights": asdict(self.weights)})
+        questions = [OutcomeCut(cells=cells).to_json() for cells in self.cells.each]
+        return {"questions": questions} | ({} if self.weights is None else {"weights": asdict(self.weights)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "QuestionsCut":
         """The cut that `to_json` wrote. Raises KeyError, TypeError or ValueError where the values are none.
         """
-        each = tuple(OutcomeCut.from_json(one).cells for one in data["questions"])
+        cells = tuple(OutcomeCut.from_json(question).cells for question in data["questions"])
         weights = PoolWeights(**data["weights"]) if "weights" in data else None
-        return QuestionsCut(cells=CellsOfQuestions(each=each), weights=weights)
+        return QuestionsCut(cells=CellsOfQuestions(each=cells), weights=weights)
 
 
 class QuestionPredictions(Predictions):
@@ -89,8 +89,8 @@ class QuestionPredictions(Predictions):
     def source_columns(self) -> Sequence[str]:
         """The columns of the source that are read for any of the questions, and those beside the guesses;
         each once."""
-        found = [name for one in self._each for name in one.source_columns]
-        return list(dict.fromkeys([*found, *self._spec.pool.beside]))
+        columns = [name for reader in self._each for name in reader.source_columns]
+        return list(dict.fromkeys([*columns, *self._spec.pool.beside]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
@@ -104,11 +104,11 @@ class QuestionPredictions(Predictions):
         return outcome_method(method_of_questions(self._spec.method)).written
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
-        found = [one.read(rows) for one in self._each]
+        parts = [reader.read(rows) for reader in self._each]
         tables = {
-            PREDICTED_NUMBERS: [code[:, None] for code, _, _ in found if code is not None],
-            PROBABILITIES: [p for _, p, _ in found if p is not None],
-            JUDGES: [judge for _, _, judge in found if judge is not None],
+            PREDICTED_NUMBERS: [code[:, None] for code, _, _ in parts if code is not None],
+            PROBABILITIES: [p for _, p, _ in parts if p is not None],
+            JUDGES: [judge for _, _, judge in parts if judge is not None],
             BESIDE: [np.stack([rows.numbers(name) for name in self._spec.pool.beside], axis=1)]
             if self._spec.pool.beside else [],
         }
@@ -134,11 +134,11 @@ class QuestionPredictions(Predictions):
 
     def packed(self) -> Iterator[tuple[str, str, int]]:
         """Name, type and length of what is kept of an item in one column."""
-        asked = [one.entry.outcome for one in self._each]
+        outcomes = [reader.entry.outcome for reader in self._each]
         for name, dtype, width in (
-            (PREDICTED_NUMBERS, "<f8", sum(one.predicts for one in asked)),
-            (PROBABILITIES, "<f4", sum(one.kind.width for one in asked if one.probabilities)),
-            (JUDGES, PACKED[JUDGES], sum(one.judges for one in asked)),
+            (PREDICTED_NUMBERS, "<f8", sum(outcome.predicts for outcome in outcomes)),
+            (PROBABILITIES, "<f4", sum(outcome.kind.width for outcome in outcomes if outcome.probabilities)),
+            (JUDGES, PACKED[JUDGES], sum(outcome.judges for outcome in outcomes)),
             (BESIDE, PACKED[BESIDE], len(self._spec.pool.beside)),
         ):
             if width:
@@ -157,14 +157,14 @@ class _Columns:
     def read(self, rows: PredictionReader) -> tuple[Floats | None, Floats | None, Floats | None]:
         """The codes (n,), the probabilities (n, K) and the judges (n, J), of those that there are."""
         entry, reader = self.entry, self._reader
-        mine = rows.read_as(reader)
+        view = rows.read_as(reader)
         code: Any = None
-        given: Any = None
+        probabilities: Any = None
         if entry.system is not None and isinstance(reader, ClassesOfSystems):
-            code = reader.predicted(mine, entry.system)
-            given = reader.given(mine, entry.system, code) if entry.outcome.probabilities else None
+            code = reader.predicted(view, entry.system)
+            probabilities = reader.given(view, entry.system, code) if entry.outcome.probabilities else None
         else:
-            code = reader.predicted_codes(mine, entry.prediction) if entry.prediction is not None else None
-            given = reader.probabilities(mine, code) if entry.probability is not None else None
-        judges = reader.judges(mine) if entry.judges else None
-        return (None if code is None else np.asarray(code, np.float64)), given, judges
+            code = reader.predicted_codes(view, entry.prediction) if entry.prediction is not None else None
+            probabilities = reader.probabilities(view, code) if entry.probability is not None else None
+        judges = reader.judges(view) if entry.judges else None
+        return (None if code is None else np.asarray(code, np.float64)), probabilities, judges

@@ -68,8 +68,8 @@ class PredictionsOfSystems(OutcomePredictions):
         columns: list[str] = []
         for system in self._systems.values():
             by_class = columns_by_class(system.probability, self._parts)
-            one = [system.probability] if isinstance(system.probability, str) else []
-            columns += [name for name in (system.prediction, system.score) if name] + (by_class or one)
+            single = [system.probability] if isinstance(system.probability, str) else []
+            columns += [name for name in (system.prediction, system.score) if name] + (by_class or single)
         pool = self._spec.pool
         return list(dict.fromkeys([*columns, *pool.judges, *pool.beside, *(pool.features or ())]))
 
@@ -82,22 +82,22 @@ class PredictionsOfSystems(OutcomePredictions):
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
         codes = [self.predicted(rows, system) for system in self._systems.values()]
-        given = [
+        probabilities = [
             self.given(rows, system, code)
             for system, code in zip(self._systems.values(), codes, strict=True)
         ] if self.told else []
         tables = {self.column: np.stack(codes, axis=1)}
-        if given:
+        if probabilities:
             tables |= {
-                PROBABILITIES: np.asarray(sum(given) / len(codes)),
-                BY_SYSTEM: np.concatenate(given, axis=1),
+                PROBABILITIES: np.asarray(sum(probabilities) / len(codes)),
+                BY_SYSTEM: np.concatenate(probabilities, axis=1),
             }
         if self._spec.pool.judges:
             tables[JUDGES] = self.judges(rows)
         if self._spec.pool.beside:
             tables[BESIDE] = self.beside(rows)
-        said = (packed(tables[name], dtype) for name, dtype, _ in self._packed())
-        return [codes[0], *said, *self.features(rows)]
+        arrays = (packed(tables[name], dtype) for name, dtype, _ in self._packed())
+        return [codes[0], *arrays, *self.features(rows)]
 
     @property
     def counted_columns(self) -> list[str]:

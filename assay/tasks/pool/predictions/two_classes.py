@@ -129,11 +129,11 @@ class TwoClassPredictions(Predictions):
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
         """The pool cut for this method, by features, by the predictions of systems, or by score, and the
         rows of its cells. Items whose outcome is known are in no cell."""
-        chosen, asked = find(method), self._spec.pool
+        chosen, spec_pool = find(method), self._spec.pool
         if chosen.feature_tree is not None:
             return cut_by_features(chosen, pool, cut_columns(self._spec))
-        if asked.systems:
-            return cut_by_systems(pool, system_columns(asked.systems))
+        if spec_pool.systems:
+            return cut_by_systems(pool, system_columns(spec_pool.systems))
         return cut_by_score(chosen, pool)
 
     def watching(self) -> Watching:
@@ -249,8 +249,8 @@ class ScoredPredictions(TwoClassPredictions):
     def arrays(self, rows: PredictionReader) -> list[Array]:
         score, probability = self._scores(rows)
         prediction = self._prediction(rows, score, probability).astype(np.int16)
-        both = packed(np.stack([1 - probability, probability], axis=1), "<f4")
-        return [prediction, both, *([score] if self._spec.pool.score else []), *self.features(rows)]
+        probabilities = packed(np.stack([1 - probability, probability], axis=1), "<f4")
+        return [prediction, probabilities, *([score] if self._spec.pool.score else []), *self.features(rows)]
 
     @property
     def counted_columns(self) -> list[str]:
@@ -291,12 +291,12 @@ class WatchedProbabilities(Watching):
     def add(self, rows: pa.RecordBatch) -> None:
         super().add(rows)
         self._extra.add(rows)
-        both = np.frombuffer(packed_bytes(rows.column(PROBABILITIES)), "<f4").reshape(-1, 2)
+        probabilities = np.frombuffer(packed_bytes(rows.column(PROBABILITIES)), "<f4").reshape(-1, 2)
         self._prediction.append(numbers_of(rows.column("prediction")).astype(np.float64))
-        self._probability.append(both.copy())
+        self._probability.append(probabilities.copy())
         self._score.append(
             numbers_of(rows.column("score")).copy() if self._spec.pool.score
-            else log_odds(both[:, 1].astype(np.float64))
+            else log_odds(probabilities[:, 1].astype(np.float64))
         )
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
@@ -305,10 +305,10 @@ class WatchedProbabilities(Watching):
             probability=np.concatenate(self._probability),
             **self._extra.fields(),
         )
-        first = self._spec.measure[0].of(outcome_kind_of(self._spec), len(items))
-        expected, spread = expected_of(first, items)
-        said = Profile(
+        measure = self._spec.measure[0].of(outcome_kind_of(self._spec), len(items))
+        expected, spread = expected_of(measure, items)
+        profile = Profile(
             rows=self._rows, scores=scores_like(np.concatenate(self._score), like),
             predicted=float(items.prediction.mean()), expected=expected, expected_spread=spread,
         )
-        return with_what_is_beside(said, beside, like)
+        return with_what_is_beside(profile, beside, like)

@@ -60,14 +60,14 @@ def is_told(history: MonitorHistory, folder: Path) -> bool:
         return False
 
 
-def window_files(history: MonitorHistory, there: Mapping[str, int]) -> dict[str, bytes]:
+def window_files(history: MonitorHistory, numbers: Mapping[str, int]) -> dict[str, bytes]:
     """File name -> bytes, of the windows whose pages are not up to date; `windows.json` comes last.
 
-    there   window -> the number of the verdict that its page tells of
+    numbers   window -> the number of the verdict that its page tells of
     """
     files = {
         page_of(row.window): window_html(history, row)
-        for row in history.rows if row.verdict is not None and there.get(row.window) != row.verdict.number
+        for row in history.rows if row.verdict is not None and numbers.get(row.window) != row.verdict.number
     }
     return {**files, WINDOWS: (json.dumps(verdict_numbers(history), indent=2) + "\n").encode()}
 
@@ -156,9 +156,9 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
     verdict = row.verdict
     if verdict is None:
         raise ValueError(f"window {row.window} has no verdict")
-    several = news_in(history, row)
-    first, (whole, *segments) = first_news(several), several
-    at, several_asked = history.rows.index(row) + 1, whole.place.question is not None
+    all_news = news_in(history, row)
+    lead, (pool_news, *segments) = first_news(all_news), all_news
+    at, several_asked = history.rows.index(row) + 1, pool_news.place.question is not None
     return {
         "told": history,
         "back": back,
@@ -168,23 +168,23 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
         "places": "Questions and segments" if several_asked else "Segments",
         "state": row.state,
         "said": STATES[row.state],
-        "first": _lines(first),
-        "headline": alert_headline(first),
+        "first": _lines(lead),
+        "headline": alert_headline(lead),
         "false_breaches": false_breaches(history),
         "told_of": [
-            _lines(news) for news in several
-            if news is not first and (news.place.verdict == "breach" or news.recovers)
+            _lines(news) for news in all_news
+            if news is not lead and (news.place.verdict == "breach" or news.recovers)
         ],
-        "segments": [_lines(news) for news in (several if several_asked else segments)],
+        "segments": [_lines(news) for news in (all_news if several_asked else segments)],
         "pending": row.asked,
         "more": verdict.labels_to_decide,
         "figures": [
-            windows_figure(replace(one, rows=one.rows[max(at - _DRAWN, 0):at]))
-            for one in history_by_question(history)
+            windows_figure(replace(part, rows=part.rows[max(at - _DRAWN, 0):at]))
+            for part in history_by_question(history)
         ],
-        "limits": [line for news in (whole, *segments) for line in limit_lines(news)],
+        "limits": [line for news in (pool_news, *segments) for line in limit_lines(news)],
         "signals": _signals(row),
-        "fell": what_fell(whole),
+        "fell": what_fell(pool_news),
         "expected": expected_in_words(history.expectation_of(row)),
         "pool": verdict.pool,
         "rests_on": verdict.rests_on,
@@ -192,9 +192,9 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
         "number": verdict.number,
         "earlier": [
             EarlierVerdict(
-                number=one.number, headline=alert_headline(news_of_place(one, one.overall, history.verdicts))
+                number=v.number, headline=alert_headline(news_of_place(v, v.overall, history.verdicts))
             )
-            for one in history.verdicts if one.window == row.window and one.number < verdict.number
+            for v in history.verdicts if v.window == row.window and v.number < verdict.number
         ],
     }
 
@@ -222,10 +222,10 @@ def limit_lines(news: PlaceNews) -> list[LimitLine]:
 def _signals(row: HistoryRow) -> list[SignalLine]:
     return [
         SignalLine(
-            name=SIGNALS.get(one.name, one.name),
-            value="" if one.value is None else wording.number(one.value, 4),
-            by_chance="" if one.by_chance is None else wording.number(one.by_chance, 4),
-            raised=one.raised, why=one.why,
+            name=SIGNALS.get(signal.name, signal.name),
+            value="" if signal.value is None else wording.number(signal.value, 4),
+            by_chance="" if signal.by_chance is None else wording.number(signal.by_chance, 4),
+            raised=signal.raised, why=signal.why,
         )
-        for one in row.signals
+        for signal in row.signals
     ]

@@ -133,14 +133,14 @@ def history_values(
     """
     newest_first = shown[::-1]
     newest = next((row for row in reversed(history.rows) if row.verdict is not None), None)
-    several = history_by_question(history)
+    parts = history_by_question(history)
     return {
         "told": history,
         "w": wording,
-        "measure": " and ".join(wording.measure_name(one.measure) for one in several),
+        "measure": " and ".join(wording.measure_name(part.measure) for part in parts),
         "newest": None if newest is None else _newest(history, newest, link),
         "parts": [
-            _part(one, {row.window for row in shown}, link, several=len(several) > 1) for one in several
+            _part(part, {row.window for row in shown}, link, with_title=len(parts) > 1) for part in parts
         ],
         "confidences": confidences_in_words(shown),
         "false_breaches": false_breaches(history),
@@ -154,21 +154,21 @@ def history_values(
         ],
         "changes": [
             ChangeLine(
-                version=one.number, first=one.first, changed=", ".join(one.changed),
-                consequence=consequence_of(one), reason=one.reason,
+                version=amendment.number, first=amendment.first, changed=", ".join(amendment.changed),
+                consequence=consequence_of(amendment), reason=amendment.reason,
             )
-            for one in history.amendments
+            for amendment in history.amendments
         ],
-        "responses": [response_in_words(one) for one in reversed(history.responses)],
+        "responses": [response_in_words(reply) for reply in reversed(history.responses)],
     }
 
 
 def _part(
-    history: MonitorHistory, shown: Collection[str], link: Callable[[str], str], *, several: bool
+    history: MonitorHistory, shown: Collection[str], link: Callable[[str], str], *, with_title: bool
 ) -> QuestionPart:
     rows = tuple(row for row in history.rows if row.window in shown)
     return QuestionPart(
-        title=wording.measure_name(history.measure) if several else "",
+        title=wording.measure_name(history.measure) if with_title else "",
         figure=windows_figure(replace(history, rows=rows)), joined=_joined(history),
         rows=[_window(run, link) for run in reversed(runs_without_data(rows))],
     )
@@ -285,13 +285,13 @@ def _in_short(row: HistoryRow) -> str:
 
 
 def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> None:
-    found = [
+    points = [
         (i, row.overall.measured)
         for i, row in enumerate(rows) if row.state == state and row.overall is not None
     ]
     drawn = [
         (i, m.value, max(m.value - m.lower, 0.0), max(m.upper - m.value, 0.0))
-        for i, m in found if m.value is not None and m.lower is not None and m.upper is not None
+        for i, m in points if m.value is not None and m.lower is not None and m.upper is not None
     ]
     if not drawn:
         return
@@ -304,21 +304,21 @@ def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> 
 
 def _with_those_before(ax: Any, rows: Sequence[HistoryRow]) -> None:
     """The interval of each window with the windows before it, as a band."""
-    told = [None if row.overall is None else row.overall.tracked for row in rows]
-    if any(told):
+    tracks = [None if row.overall is None else row.overall.tracked for row in rows]
+    if any(tracks):
         nothing = float("nan")
         ax.fill_between(
-            range(len(rows)), [nothing if one is None else one.lower for one in told],
-            [nothing if one is None else one.upper for one in told],
+            range(len(rows)), [nothing if track is None else track.lower for track in tracks],
+            [nothing if track is None else track.upper for track in tracks],
             color=LINE, alpha=0.15, linewidth=0, label="with windows before", zorder=0.5,
         )
 
 
 def _expected(ax: Any, rows: Sequence[HistoryRow]) -> None:
     """What the probabilities expect of each window."""
-    told = [(i, row.expected) for i, row in enumerate(rows) if row.expected is not None]
-    if told:
-        at, values = zip(*told, strict=True)
+    points = [(i, row.expected) for i, row in enumerate(rows) if row.expected is not None]
+    if points:
+        at, values = zip(*points, strict=True)
         ax.plot(at, values, linestyle="none", marker="x", markersize=4, color=_COLOURS["inconclusive"],
                 label="the model expects")
 

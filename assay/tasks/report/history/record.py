@@ -186,8 +186,8 @@ class HistoryRow:
     def recent_of(self, segment: str | None) -> RecentMean | None:
         """The mean of the whole pool (None) or of one segment over the last windows, from the newest
         verdict; None where there is none."""
-        found = self.verdict.recent if self.verdict else ()
-        return next((mean for mean in found if mean.segment == segment), None)
+        means = self.verdict.recent if self.verdict else ()
+        return next((mean for mean in means if mean.segment == segment), None)
 
     @property
     def bought(self) -> int:
@@ -197,8 +197,8 @@ class HistoryRow:
     @property
     def asked(self) -> int:
         """Labels asked for since the verdict: a follow-up that people still work on."""
-        known = self.verdict.rests_on.follow_ups + 1 if self.verdict else 0
-        return sum([o.labels for o in self.openings if o.evaluation][known:])
+        n_judged = self.verdict.rests_on.follow_ups + 1 if self.verdict else 0
+        return sum([o.labels for o in self.openings if o.evaluation][n_judged:])
 
     @property
     def reissued(self) -> int:
@@ -249,19 +249,19 @@ class MonitorHistory:
     @property
     def without_data(self) -> tuple[HistoryRow, ...]:
         """The newest windows, as far as all of them have no predictions; none where data comes."""
-        last = runs_without_data(self.rows)[-1:]
-        return tuple(last[0]) if last and last[0][0].has_no_data else ()
+        last_runs = runs_without_data(self.rows)[-1:]
+        return tuple(last_runs[0]) if last_runs and last_runs[0][0].has_no_data else ()
 
     def expectation_of(self, row: HistoryRow) -> Expectation | None:
         """What the probabilities expect of a window, with their record in earlier windows of the model."""
         if row.expected is None:
             return None
         before = [
-            (one.expected, one.overall.drawn) for one in self.rows
-            if one.window < row.window and one.model_version == row.model_version and one.overall is not None
+            (r.expected, r.overall.drawn) for r in self.rows
+            if r.window < row.window and r.model_version == row.model_version and r.overall is not None
         ]
-        told = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
-        return expectation(row.expected, told[-FURTHEST:])
+        pairs = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
+        return expectation(row.expected, pairs[-FURTHEST:])
 
     def to_json(self) -> HistoryJson:
         """The object that `assay history --json` prints: the monitor with its promise of few false breaches,
@@ -274,14 +274,14 @@ class MonitorHistory:
             "test": self.test,
             "labels": self.bought,
             "no_data_since": next((row.window for row in self.without_data), None),
-            "amendments": [_amendment_json(one) for one in self.amendments],
+            "amendments": [_amendment_json(edit) for edit in self.amendments],
             "responses": printed(self.responses),
             "mutes": [
                 {
-                    "at": one.at.isoformat(), "reason": one.reason,
-                    "until": None if one.until is None else one.until.isoformat(),
+                    "at": mute.at.isoformat(), "reason": mute.reason,
+                    "until": None if mute.until is None else mute.until.isoformat(),
                 }
-                for one in self.mutes
+                for mute in self.mutes
             ],
             "judges": printed(self.judges),
             "windows": [window_json(row, self.expectation_of(row)) for row in self.rows],
@@ -293,7 +293,7 @@ def row_by_question(row: HistoryRow) -> list[HistoryRow]:
     """A window as each of several questions has it; the window itself where one is asked, or none judged."""
     if row.verdict is None:
         return [row]
-    return [replace(row, verdict=one) for one in verdict_by_question(row.verdict)]
+    return [replace(row, verdict=verdict) for verdict in verdict_by_question(row.verdict)]
 
 
 def history_by_question(history: MonitorHistory) -> list[MonitorHistory]:
@@ -303,18 +303,18 @@ def history_by_question(history: MonitorHistory) -> list[MonitorHistory]:
         return [history]
 
     def of(verdict: WindowVerdict, question: str | None) -> list[WindowVerdict]:
-        return [one for one in verdict_by_question(verdict) if one.overall.question == question]
+        return [part for part in verdict_by_question(verdict) if part.overall.question == question]
 
     return [
         replace(
-            history, measure=one.measure,
+            history, measure=part.measure,
             rows=tuple(
-                replace(row, verdict=next(iter(of(row.verdict, one.overall.question)), None)) if row.verdict
+                replace(row, verdict=next(iter(of(row.verdict, part.overall.question)), None)) if row.verdict
                 else row for row in history.rows
             ),
-            verdicts=tuple(v for other in history.verdicts for v in of(other, one.overall.question)),
+            verdicts=tuple(v for verdict in history.verdicts for v in of(verdict, part.overall.question)),
         )
-        for one in verdict_by_question(newest)
+        for part in verdict_by_question(newest)
     ]
 
 
@@ -378,8 +378,8 @@ def window_json(row: HistoryRow, expected: Expectation | None = None) -> WindowJ
         "reissued": row.reissued,
         "evaluations": sorted({o.evaluation for o in row.openings if o.evaluation}),
         "segments": [
-            {"segment": one.segment, "verdict": one.verdict, **_place_json(one),
-             "recent": printed(row.recent_of(one.segment))} for one in row.segments
+            {"segment": place.segment, "verdict": place.verdict, **_place_json(place),
+             "recent": printed(row.recent_of(place.segment))} for place in row.segments
         ],
     }
 
@@ -390,11 +390,11 @@ def _wrong_json(wrong: WindowState | None) -> WrongJson | None:
     return {"state": wrong.state, "why": wrong.why, "found": wrong.at.isoformat()}
 
 
-def _amendment_json(one: Amendment) -> AmendmentJson:
+def _amendment_json(edit: Amendment) -> AmendmentJson:
     return {
-        "version": one.number, "first": one.first, "at": one.at.isoformat(), "reason": one.reason,
-        "changed": list(one.changed), "evidence_begins_anew": list(one.anew), "new_model": one.new_model,
-        "reference": one.reference,
+        "version": edit.number, "first": edit.first, "at": edit.at.isoformat(), "reason": edit.reason,
+        "changed": list(edit.changed), "evidence_begins_anew": list(edit.anew), "new_model": edit.new_model,
+        "reference": edit.reference,
     }
 
 

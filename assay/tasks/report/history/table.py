@@ -59,13 +59,13 @@ def _place_row(history: MonitorHistory, row: HistoryRow, place: PlaceVerdict | N
     measured = place.measured if place else None
     segment = place.segment if place else None
     mean = row.recent_of(segment)
-    whole = place is None or (segment is None and place.question is None)
+    of_pool = place is None or (segment is None and place.question is None)
     return PlaceRow(
         monitor=history.monitor,
         window=row.window,
         measure=history.measure if place is None or place.measure is None else place.measure,
         segment=segment if place is None else own_segment(place),
-        verdict=row.state if place is None or whole else place.verdict,
+        verdict=row.state if place is None or of_pool else place.verdict,
         value=measured.value if measured else None,
         lower=measured.lower if measured else None,
         upper=measured.upper if measured else None,
@@ -108,13 +108,13 @@ def history_parquet(history: MonitorHistory) -> bytes:
     return sink.getvalue()
 
 
-def history_markdown(history: MonitorHistory, last: int = 20) -> str:
+def history_markdown(history: MonitorHistory, windows: int = 20) -> str:
     """The newest windows as a chart and a table, for an artifact."""
-    return "\n".join(_markdown_of(one, last) for one in history_by_question(history))
+    return "\n".join(_markdown_of(part, windows) for part in history_by_question(history))
 
 
-def _markdown_of(history: MonitorHistory, last: int) -> str:
-    newest = history.rows[-last:]
+def _markdown_of(history: MonitorHistory, windows: int) -> str:
+    newest = history.rows[-windows:]
     lines = [f"### {history.monitor}: {wording.measure_name(history.measure)} over windows", ""]
     drawn = chart(newest)
     if drawn:
@@ -144,14 +144,14 @@ def recent_of(mean: RecentMean | None) -> str:
 
 def joined_windows(mean: RecentMean) -> str:
     """Which windows a mean is over, and what its interval assumes, as a sentence."""
-    first, last = mean.windows[0], mean.windows[-1]
-    said = f"{first} to {last}, weighted by {wording.plural(mean.labels, 'label')}"
+    first_window, last_window = mean.windows[0], mean.windows[-1]
+    text = f"{first_window} to {last_window}, weighted by {wording.plural(mean.labels, 'label')}"
     if mean.joined == "draws":
-        return (f"{said}; each window by its own draws alone, not by the estimate beside it, which uses "
+        return (f"{text}; each window by its own draws alone, not by the estimate beside it, which uses "
                 "labels of the windows before")
     if mean.joined == "independent":
-        return f"{said}; every window has labels of its own"
-    return f"{said}; the interval allows for windows that share labels or clusters"
+        return f"{text}; every window has labels of its own"
+    return f"{text}; the interval allows for windows that share labels or clusters"
 
 
 def place_value(place: PlaceVerdict | None) -> str:
@@ -186,11 +186,11 @@ def confidences_in_words(rows: Sequence[HistoryRow]) -> str:
     )
     if not counted:
         return ""
-    least, *others = sorted(counted)
+    lowest, *levels = sorted(counted)
     further = "".join(
-        f", those of {wording.plural(counted[one], 'window')} at {wording.percent(one)}" for one in others
+        f", those of {wording.plural(counted[conf], 'window')} at {wording.percent(conf)}" for conf in levels
     )
-    return f"Intervals are at {wording.percent(least)}{further}."
+    return f"Intervals are at {wording.percent(lowest)}{further}."
 
 
 # The chart of characters.
@@ -209,8 +209,8 @@ def chart(rows: Sequence[HistoryRow]) -> list[str]:
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
     wide = max(len(row.window) for row in rows)
-    first, last = wording.number(low, 2), wording.number(high, 2)
-    lines = [f"{'':<{wide}}  {first}{last:>{WIDTH - len(first)}}"]
+    low_text, high_text = wording.number(low, 2), wording.number(high, 2)
+    lines = [f"{'':<{wide}}  {low_text}{high_text:>{WIDTH - len(low_text)}}"]
     for row in rows:
         drawn = "" if row.overall is None else _bar(row.overall, low, span)
         lines.append(f"{row.window:<{wide}}  {drawn:<{WIDTH}}  {row.state}".rstrip())
@@ -235,8 +235,8 @@ def _bar(place: PlaceVerdict, low: float, span: float) -> str:
 
 def _all_ends(place: PlaceVerdict) -> list[float]:
     m = place.measured
-    known = [x for x in (m.value, m.lower, m.upper) if x is not None]
-    return known + [limit.value for limit in place.limits] if known else []
+    values = [x for x in (m.value, m.lower, m.upper) if x is not None]
+    return values + [limit.value for limit in place.limits] if values else []
 
 
 # How the judges changed, as a table has it and in words.
@@ -257,7 +257,7 @@ class ChangeOfJudge:
 
 def changes_of_judges(history: MonitorHistory) -> list[ChangeOfJudge]:
     """A line of texts for each figure of each judge that was compared with the windows before."""
-    return [_line(one) for one in history.judges]
+    return [_line(row) for row in history.judges]
 
 
 def compared_windows(history: MonitorHistory) -> str:
@@ -265,7 +265,7 @@ def compared_windows(history: MonitorHistory) -> str:
     out 0 by chance alone; the empty text where nothing is compared."""
     if not history.judges:
         return ""
-    widest = max(history.judges, key=lambda one: len(one.windows_before))
+    widest = max(history.judges, key=lambda row: len(row.windows_before))
     windows = widest.windows_before
     before = windows[0] if len(windows) == 1 else f"the mean of {windows[0]} to {windows[-1]}"
     figures = wording.plural(len(history.judges), "figure")
@@ -276,19 +276,19 @@ def compared_windows(history: MonitorHistory) -> str:
     )
 
 
-def judge_in_words(one: JudgeChange) -> str:
+def judge_in_words(row: JudgeChange) -> str:
     """`judge_a: agrees with the label 0.71, before 0.83: changed by -0.12 (-0.21 to -0.03)`; of a score
     alike."""
-    line = _line(one)
+    line = _line(row)
     return f"{line.judge}: {line.figure} {line.value}, before {line.before}: changed by {line.change} " \
            f"({line.interval})"
 
 
-def _line(one: JudgeChange) -> ChangeOfJudge:
-    known = (one.change, one.change_lower, one.change_upper)
+def _line(row: JudgeChange) -> ChangeOfJudge:
+    ends = (row.change, row.change_lower, row.change_upper)
     return ChangeOfJudge(
-        judge=one.judge, figure=FIGURES[one.figure],
-        value=wording.estimate_text(one.value, one.lower, one.upper),
-        before=wording.estimate_text(one.before, one.lower, one.upper), change=wording.estimate_text(*known),
-        interval=wording.ends_in_words(*known), beyond_chance=one.beyond_chance,
+        judge=row.judge, figure=FIGURES[row.figure],
+        value=wording.estimate_text(row.value, row.lower, row.upper),
+        before=wording.estimate_text(row.before, row.lower, row.upper), change=wording.estimate_text(*ends),
+        interval=wording.ends_in_words(*ends), beyond_chance=row.beyond_chance,
     )

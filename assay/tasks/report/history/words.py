@@ -86,13 +86,13 @@ class PlaceNews:
         one this window would not be ok."""
         if not self.recovers or self.last is None:
             return None
-        now = {limit.name: limit for limit in self.place.limits if limit.name in ("floor", "ceiling")}
+        limits = {limit.name: limit for limit in self.place.limits if limit.name in ("floor", "ceiling")}
         for limit in self.last.limits:
-            other = now.get(limit.name)
-            if other is not None and other.value != limit.value and not lies_within(
+            new_limit = limits.get(limit.name)
+            if new_limit is not None and new_limit.value != limit.value and not lies_within(
                 self.place.measured, [limit]
             ):
-                return limit, other
+                return limit, new_limit
         return None
 
     @property
@@ -122,31 +122,31 @@ def news_of_place(
     signals    of the window's predictions
     reasons    why the spec was changed, by version
     """
-    earlier = [one for one in verdicts if one.number < verdict.number]
+    earlier = [v for v in verdicts if v.number < verdict.number]
     breached: set[str] = set()
     before: tuple[str, PlaceVerdict] | None = None
     standing: dict[str, PlaceVerdict] = {}
-    for one, same in _of_place(earlier, place.segment):
+    for v, same in _of_place(earlier, place.segment):
         if same.verdict == "breach":
-            breached.add(one.window)
-            standing[one.window] = same
+            breached.add(v.window)
+            standing[v.window] = same
         elif same.verdict == "ok":
             breached.clear()
             standing.clear()
-        if one.window < verdict.window and (before is None or one.window >= before[0]):
-            before = one.window, same
+        if v.window < verdict.window and (before is None or v.window >= before[0]):
+            before = v.window, same
     if place.verdict == "breach":
         breached.add(verdict.window)
-    last = list(standing.values())[-1] if standing else None
+    last_place = list(standing.values())[-1] if standing else None
     in_breach = standing | ({verdict.window: place} if place.verdict == "breach" else {})
     standing.pop(verdict.window, None)     # judged again
     return PlaceNews(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
         raised=tuple(signal for signal in signals if signal.raised),
         changes=_changes_of_parts(verdict, place, earlier),
-        worst=max(standing.values(), key=_how_far, default=None), last=last,
+        worst=max(standing.values(), key=_how_far, default=None), last=last_place,
         reason=(reasons or {}).get(verdict.version, ""),
-        shown_from=min((name for name, one in in_breach.items() if _is_shown(one)), default=None),
+        shown_from=min((name for name, breach in in_breach.items() if _is_shown(breach)), default=None),
     )
 
 
@@ -165,14 +165,14 @@ def _changes_of_parts(
     if place.segment is not None or not verdict.parts:
         return ()
     quiet = {
-        one.window: one for one in earlier if one.window < verdict.window and one.version == verdict.version
+        v.window: v for v in earlier if v.window < verdict.window and v.version == verdict.version
     }
     before = [
         {part.name: part.drawn for part in quiet[name].parts}
         for name in sorted(quiet) if quiet[name].overall.verdict != "breach"
     ][-_COMPARED:]
-    now = {part.name: part.drawn for part in verdict.parts}
-    return tuple(part_changes(now, before, place.measured.confidence))
+    parts = {part.name: part.drawn for part in verdict.parts}
+    return tuple(part_changes(parts, before, place.measured.confidence))
 
 
 def what_fell(news: PlaceNews) -> str:
@@ -182,15 +182,15 @@ def what_fell(news: PlaceNews) -> str:
     """
     if news.place.verdict != "breach" or not news.changes:
         return ""
-    names = [wording.measure_name(one.name) for one in news.changes]
+    names = [wording.measure_name(change.name) for change in news.changes]
     fell = news.changes[0]
     if fell.upper >= 0:
         return f"Of {', '.join(names)} none fell beyond what chance explains, by itself."
     change = wording.value_and_interval(fell.change, fell.lower, fell.upper)
-    others = f", held together with {', '.join(names[1:])}" if names[1:] else ""
+    other_parts = f", held together with {', '.join(names[1:])}" if names[1:] else ""
     moved = f"{wording.number(fell.now, 3)}, before {wording.number(fell.before, 3)}"
     return (f"{names[0]} fell most: {moved}, a change of "
-            f"{change}{others}.")
+            f"{change}{other_parts}.")
 
 
 def _how_far(place: PlaceVerdict) -> float:
@@ -204,8 +204,8 @@ def _how_far(place: PlaceVerdict) -> float:
 def windows_in_words(rows: Sequence[HistoryRow]) -> str:
     """The names of the first and the last of consecutive windows, `2026-11-10 to 2026-11-22`, or the name of
     the only one. There has to be one at least."""
-    first, last = rows[0].window, rows[-1].window
-    return first if first == last else f"{first} to {last}"
+    first_window, last_window = rows[0].window, rows[-1].window
+    return first_window if first_window == last_window else f"{first_window} to {last_window}"
 
 
 def no_data_in_words(history: MonitorHistory) -> str | None:
@@ -224,8 +224,8 @@ def no_data_in_words(history: MonitorHistory) -> str | None:
 
 def again_in_words(row: HistoryRow) -> str:
     """`predictions replaced once, verdict reissued twice`; nothing for a window that was judged once."""
-    said = [("predictions replaced", row.replaced), ("verdict reissued", row.reissued)]
-    return ", ".join(f"{what} {_TIMES.get(n, f'{n} times')}" for what, n in said if n)
+    counts = [("predictions replaced", row.replaced), ("verdict reissued", row.reissued)]
+    return ", ".join(f"{what} {_TIMES.get(n, f'{n} times')}" for what, n in counts if n)
 
 
 def false_breaches(history: MonitorHistory) -> str:
@@ -255,20 +255,20 @@ def news_in(history: MonitorHistory, row: HistoryRow) -> list[PlaceNews]:
     if row.verdict is None:
         return []
     places = (row.verdict.overall, *row.verdict.segments)
-    reasons = {one.number: one.reason for one in history.amendments}
+    reasons = {amendment.number: amendment.reason for amendment in history.amendments}
     return [
         news_of_place(row.verdict, place, history.verdicts, row.signals, reasons) for place in places
     ]
 
 
-def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
+def first_news(all_news: Sequence[PlaceNews]) -> PlaceNews:
     """What is told first of a window: the whole pool, or a segment where only segments are in breach; of
     several questions one in breach, or undecided where the first is ok."""
-    in_breach = [news for news in several if news.place.verdict == "breach"]
+    in_breach = [news for news in all_news if news.place.verdict == "breach"]
     undecided = [
-        news for news in several if is_question(news.place) and news.place.verdict == "inconclusive"
-    ] if several[0].place.verdict == "ok" else []
-    return next(iter((*in_breach, *undecided, several[0])))
+        news for news in all_news if is_question(news.place) and news.place.verdict == "inconclusive"
+    ] if all_news[0].place.verdict == "ok" else []
+    return next(iter((*in_breach, *undecided, all_news[0])))
 
 
 def alert_headline(news: PlaceNews) -> str:
@@ -278,14 +278,14 @@ def alert_headline(news: PlaceNews) -> str:
     interval lies beyond the limit; where none does, the window in which all of them together called it.
     """
     what = "recovered" if news.recovers else news.place.verdict
-    said = {"breach": "in breach"}.get(what, what)
+    state = {"breach": "in breach"}.get(what, what)
     if beyond := beyond_in_words(news.place):
-        said = beyond
+        state = beyond
     if news.deepens:
-        said = "worse, still in breach"
+        state = "worse, still in breach"
     if news.moved_limit is not None:
         return f"{news.name} {closed_in_words(news)}: {value_in_words(news.place.measured)}"
-    parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
+    parts = [f"{news.name} {state}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
     begun = f"since {news.shown_from}" if news.shown_from else f"called in {''.join(news.breached[:1])}"
     if what == "breach":
         parts.append(begun)
@@ -314,14 +314,14 @@ def closed_in_words(news: PlaceNews) -> str:
 def what_moved(news: PlaceNews) -> str:
     """Sentences on what moved in a window: the value in it and in the window before, and the signals that
     were raised before anyone labelled."""
-    said = f"{news.name} is {_value(news.place.measured)} in window {news.verdict.window}."
+    text = f"{news.name} is {_value(news.place.measured)} in window {news.verdict.window}."
     if news.before is not None:
         window, place = news.before
-        said += f" In the window before, {window}, it was {value_in_words(place.measured)}."
+        text += f" In the window before, {window}, it was {value_in_words(place.measured)}."
     if news.raised:
         signals = ", ".join(map(signal_in_words, news.raised))
-        said += f" Before anyone labelled, signals were raised: {signals}."
-    return said
+        text += f" Before anyone labelled, signals were raised: {signals}."
+    return text
 
 
 def with_windows_before(place: PlaceVerdict) -> str:
@@ -329,60 +329,60 @@ def with_windows_before(place: PlaceVerdict) -> str:
 
     Nothing where there is no such interval.
     """
-    told = place.tracked
-    if told is None or place.measured.exact:
+    track = place.tracked
+    if track is None or place.measured.exact:
         return ""
-    said = (f"With the {wording.plural(told.windows - 1, 'window')} before it, by what their draws say: "
-            f"{wording.value_and_interval(told.value, told.lower, told.upper)}.")
-    decided = shown_by_windows(place.measured, told, place.drawn, place.limits, place.kept)
+    text = (f"With the {wording.plural(track.windows - 1, 'window')} before it, by what their draws say: "
+            f"{wording.value_and_interval(track.value, track.lower, track.upper)}.")
+    decided = shown_by_windows(place.measured, track, place.drawn, place.limits, place.kept)
     if place.verdict == "ok" and decided and not lies_within(place.measured, place.limits):
-        said += " That is why it counts as ok."
-    return said
+        text += " That is why it counts as ok."
+    return text
 
 
 def decided_with_windows(place: PlaceVerdict) -> str:
     """`with the windows before 0.790 to 0.834`, of a window that is ok by that interval alone."""
-    told = place.tracked
-    if (told is None or place.verdict != "ok" or lies_within(place.measured, place.limits)
-            or not shown_by_windows(place.measured, told, place.drawn, place.limits, place.kept)):
+    track = place.tracked
+    if (track is None or place.verdict != "ok" or lies_within(place.measured, place.limits)
+            or not shown_by_windows(place.measured, track, place.drawn, place.limits, place.kept)):
         return ""
-    return f"with the windows before {wording.ends_in_words(told.value, told.lower, told.upper)}"
+    return f"with the windows before {wording.ends_in_words(track.value, track.lower, track.upper)}"
 
 
-def expected_in_words(found: Expectation | None) -> str:
+def expected_in_words(expected: Expectation | None) -> str:
     """What the model itself expects of a window, and its record, in a sentence; nothing without one."""
-    if found is None:
+    if expected is None:
         return ""
-    said = f"The probabilities of the predictions expect {wording.number(found.value, 3)}"
-    if found.lean is None or found.off is None or found.corrected is None:
-        return f"{said}; too few windows with labels yet to say what that is worth."
-    high = "high" if found.lean >= 0 else "low"
-    return (f"{said}. In the {wording.plural(found.windows, 'window')} before they were too {high} by "
-            f"{wording.number(abs(found.lean), 3)} on average; corrected by that "
-            f"{wording.number(found.corrected, 3)}, give or take {wording.number(found.off, 3)}.")
+    text = f"The probabilities of the predictions expect {wording.number(expected.value, 3)}"
+    if expected.lean is None or expected.off is None or expected.corrected is None:
+        return f"{text}; too few windows with labels yet to say what that is worth."
+    high = "high" if expected.lean >= 0 else "low"
+    return (f"{text}. In the {wording.plural(expected.windows, 'window')} before they were too {high} by "
+            f"{wording.number(abs(expected.lean), 3)} on average; corrected by that "
+            f"{wording.number(expected.corrected, 3)}, give or take {wording.number(expected.off, 3)}.")
 
 
 def worst_segment(news: PlaceNews) -> str:
     """`Worst of 4 segments: carrier=HA 0.410 (0.330 to 0.520), each interval by itself.`, of a breach of the
     whole pool; nothing with fewer than two segments."""
     limit = limit_in_question(news.place)
-    known = [
-        one for one in news.verdict.segments
-        if one.measured.value is not None and one.question == news.place.question and own_segment(one)
+    segments = [
+        place for place in news.verdict.segments
+        if place.measured.value is not None and place.question == news.place.question and own_segment(place)
     ]
-    if news.place.verdict != "breach" or own_segment(news.place) or limit is None or len(known) < 2:
+    if news.place.verdict != "breach" or own_segment(news.place) or limit is None or len(segments) < 2:
         return ""
     sign = 1.0 if limit.side == "below" else -1.0
-    drawn = [(own_segment(one), one.drawn) for one in known if one.drawn is not None]
-    if len(drawn) == len(known):
-        segment, own = min(drawn, key=lambda one: sign * one[1].value)
-        half = simultaneous_half(own, known[0].measured.confidence, len(drawn))
-        lowest, highest = max(own.value - half, 0.0), own.value + half
-        said = f"{segment} {wording.value_and_interval(own.value, lowest, highest)}"
-        return f"Worst of {len(drawn)} segments: {said}; the intervals of all of them hold together."
-    worst = min(known, key=lambda one: sign * (one.measured.value or 0.0))
-    said = f"{own_segment(worst)} {value_in_words(worst.measured)}"
-    return f"Worst of {len(known)} segments: {said}, each interval by itself."
+    drawn = [(own_segment(place), place.drawn) for place in segments if place.drawn is not None]
+    if len(drawn) == len(segments):
+        segment, estimate = min(drawn, key=lambda pair: sign * pair[1].value)
+        half = simultaneous_half(estimate, segments[0].measured.confidence, len(drawn))
+        lowest, highest = max(estimate.value - half, 0.0), estimate.value + half
+        text = f"{segment} {wording.value_and_interval(estimate.value, lowest, highest)}"
+        return f"Worst of {len(drawn)} segments: {text}; the intervals of all of them hold together."
+    worst = min(segments, key=lambda place: sign * (place.measured.value or 0.0))
+    text = f"{own_segment(worst)} {value_in_words(worst.measured)}"
+    return f"Worst of {len(segments)} segments: {text}, each interval by itself."
 
 
 def how_sure(news: PlaceNews) -> str:
@@ -397,15 +397,15 @@ def how_sure(news: PlaceNews) -> str:
     if m.lower is None or m.upper is None:
         return f"There is no interval. It rests on {on}."
     ends = wording.ends_in_words(m.value, m.lower, m.upper)
-    said = f"The {wording.percent(m.confidence)} interval is {ends}, from {on}."
+    text = f"The {wording.percent(m.confidence)} interval is {ends}, from {on}."
     if news.place.verdict == "breach":
         limit = limit_in_question(news.place)
         if limit is not None and lies_beyond(m, limit):
-            return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
-        return (f"{said} This interval alone does not show the breach: all windows since the last breach do, "
+            return f"{text} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
+        return (f"{text} This interval alone does not show the breach: all windows since the last breach do, "
                 "taken together.")
     further = (why_open(news.place), with_windows_before(news.place))
-    return " ".join(part for part in (said, *further) if part)
+    return " ".join(part for part in (text, *further) if part)
 
 
 def why_open(place: PlaceVerdict) -> str:
@@ -422,7 +422,7 @@ def why_open(place: PlaceVerdict) -> str:
         return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}, but a "
                 "breach takes more evidence than one interval, so that false alarms stay rare: it is "
                 f"{as_factor(evidence)} now, and {as_factor(place.needed)} calls one.")
-    shown = [one for one in place.kept if one is not None]
+    shown = [evidence for evidence in place.kept if evidence is not None]
     if shown and lies_within(m, place.limits):
         return ("All of the interval is within the limit. Intervals of this method can end too near on few "
                 f"labels, so ok takes evidence of the draws too: it is {as_factor(min(shown))} now, and "
@@ -437,7 +437,7 @@ def beyond_in_words(place: PlaceVerdict) -> str:
     ]
     if place.verdict != "inconclusive" or not beyond:
         return ""
-    limit, evidence = max(beyond, key=lambda one: one[1])
+    limit, evidence = max(beyond, key=lambda pair: pair[1])
     return (f"{_BEYOND[limit.side]}, not yet proven: evidence {as_factor(evidence)} of "
             f"{as_factor(place.needed)}")
 
@@ -463,7 +463,7 @@ def limit_in_words(limit: WatchedLimit) -> str:
 def limit_in_question(place: PlaceVerdict) -> WatchedLimit | None:
     """The limit that the evidence says most against; the first without evidence; None without a limit."""
     against = held_against(place)
-    return max(against, key=lambda one: one[1])[0] if against else None
+    return max(against, key=lambda pair: pair[1])[0] if against else None
 
 
 def value_in_words(m: Measured) -> str:
@@ -480,18 +480,18 @@ def signal_in_words(signal: Signal) -> str:
     return SIGNALS.get(signal.name, signal.name) + shown
 
 
-def response_in_words(one: IncidentResponse) -> str:
+def response_in_words(reply: IncidentResponse) -> str:
     """What a person did about an incident, in one line: `breach: acknowledged by ada on 2026-11-27 09:12 UTC
     (rolled back)`, and which signals count as ordinary from then on."""
     done = {
-        "acknowledge": "acknowledged", "assign": f"assigned to {one.to}",
-        "snooze": f"snoozed until {one.until:%Y-%m-%d %H:%M} UTC" if one.until is not None else "snoozed",
-    }[one.action]
-    ordinary = "" if not one.signals else (
-        f"; {', '.join(one.signals)} in {one.windows[0]} to {one.windows[-1]} count as ordinary"
+        "acknowledge": "acknowledged", "assign": f"assigned to {reply.to}",
+        "snooze": f"snoozed until {reply.until:%Y-%m-%d %H:%M} UTC" if reply.until is not None else "snoozed",
+    }[reply.action]
+    ordinary = "" if not reply.signals else (
+        f"; {', '.join(reply.signals)} in {reply.windows[0]} to {reply.windows[-1]} count as ordinary"
     )
-    reason = f" ({one.reason})" if one.reason else ""
-    return f"{one.incident}: {done} by {one.by} on {one.at:%Y-%m-%d %H:%M} UTC{reason}{ordinary}"
+    reason = f" ({reply.reason})" if reply.reason else ""
+    return f"{reply.incident}: {done} by {reply.by} on {reply.at:%Y-%m-%d %H:%M} UTC{reason}{ordinary}"
 
 
 def signal_in_full(signal: Signal) -> str:

@@ -211,14 +211,14 @@ class HomeEntry:
 def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -> HomeEntry:
     """The line of an evaluation from its standing. A verdict is shown once it has finished; labels that were
     known before count as labels and not as bought."""
-    first = standing.known.estimates[0] if standing.known else None
+    lead = standing.known.estimates[0] if standing.known else None
     waiting = standing.waiting_for
     stopped = STOPPED[standing.stopped_by] if standing.stopped_by else ""
     best = standing.best
     if best is not None and best.winner is not None:
         within = "" if best.better_than_all else f" within {wording.plain_number(best.margin)}"
         stopped = f"{best.winner} is the best{within}"
-    said = {
+    text = {
         "finished": f"finished: {stopped}" if stopped else "finished",
         "waiting": "waiting for people" + (
             f": {wording.plural(waiting.items, 'item')} in round {waiting.round}" if waiting else ""
@@ -228,14 +228,14 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
     limits = standing.limit_min, standing.limit_max
     return HomeEntry(
         store=store, kind="evaluation", name=standing.evaluation, ownership=standing.ownership,
-        question=standing.question, measure=measure_or_difference(first) if first else "", part=_part(first),
-        state=standing.state, said=said,
+        question=standing.question, measure=measure_or_difference(lead) if lead else "", part=_part(lead),
+        state=standing.state, said=text,
         verdict=standing.verdict if standing.state == "finished" else None,
-        known=(first.value, first.lower, first.upper) if first else (None, None, None),
+        known=(lead.value, lead.lower, lead.upper) if lead else (None, None, None),
         by_question=() if standing.known is None else _first_of_each_question(standing.known.estimates),
-        exact=first is not None and first.interval == "exact",
-        undefined=(first.undefined_reason or "") if first else "",
-        confidence=first.confidence if first else None,
+        exact=lead is not None and lead.interval == "exact",
+        undefined=(lead.undefined_reason or "") if lead else "",
+        confidence=lead.confidence if lead else None,
         limits=limits, labels=standing.labels, bought=standing.labels - standing.known_before,
         budget=standing.budget, changed=changed,
         printed=partial(_standing_json, store, standing, changed),
@@ -253,14 +253,14 @@ def _part(row: MeasureEstimate | None) -> str:
 
 def _first_of_each_question(rows: Sequence[MeasureEstimate]) -> tuple[QuestionFigure, ...]:
     """None where one question is asked."""
-    found: dict[str, QuestionFigure] = {}
+    figures: dict[str, QuestionFigure] = {}
     for row in rows:
         if row.question is not None and row.segment is None:
-            found.setdefault(row.question, QuestionFigure(
+            figures.setdefault(row.question, QuestionFigure(
                 question=row.question, measure=measure_or_difference(row),
                 known=(row.value, row.lower, row.upper),
             ))
-    return tuple(found.values())
+    return tuple(figures.values())
 
 
 def _standing_json(store: str, standing: Standing, changed: datetime | None) -> ServedStandingJson:
@@ -296,21 +296,21 @@ def monitor_entry(
     Of several questions it shows the one that needs people first.
     """
     verdict = judged.verdict.verdict if judged and judged.verdict else None
-    several = verdict_by_question(judged.verdict) if judged and judged.verdict else []
-    if several[1:] and judged is not None:
-        shown = next((one for one in several if one.verdict == verdict), several[0])
+    verdicts = verdict_by_question(judged.verdict) if judged and judged.verdict else []
+    if verdicts[1:] and judged is not None:
+        shown = next((part for part in verdicts if part.verdict == verdict), verdicts[0])
         sums, judged = replace(sums, measure=shown.measure), replace(judged, verdict=shown)
     place = judged.overall if judged else None
     measured = place.measured if place else None
     limits = _of_place(judged)
     state = newest.state if newest else "open"
-    said = "no window yet" if newest is None else f"{newest.window}: {STATES[state]}"
-    known = (measured.value, measured.lower, measured.upper) if measured else (None, None, None)
+    text = "no window yet" if newest is None else f"{newest.window}: {STATES[state]}"
+    ends = (measured.value, measured.lower, measured.upper) if measured else (None, None, None)
     printed: ServedMonitorJson = {
         "store": store, "monitor": sums.monitor, "window": newest.window if newest else None,
         "state": state if newest else None, "judged": judged.window if judged else None,
-        "verdict": verdict, "measure": sums.measure, "value": known[0], "lower": known[1],
-        "upper": known[2], "confidence": measured.confidence if measured else None,
+        "verdict": verdict, "measure": sums.measure, "value": ends[0], "lower": ends[1],
+        "upper": ends[2], "confidence": measured.confidence if measured else None,
         "limit": _limit(limits), "labels": sums.this_month, "budget": sums.monthly,
         "bought": sums.bought, "windows": dict(sums.states),
         "changed": None if sums.changed is None else sums.changed.isoformat(),
@@ -319,32 +319,32 @@ def monitor_entry(
     }
     return HomeEntry(
         store=store, kind="monitor", name=sums.monitor, ownership=sums.ownership, question=sums.question,
-        measure=sums.measure, state=state, said=said, verdict=verdict, known=known,
+        measure=sums.measure, state=state, said=text, verdict=verdict, known=ends,
         undefined="nothing was judged" if measured and measured.value is None else "",
         confidence=measured.confidence if measured else None,
         by_question=tuple(
             QuestionFigure(
-                question=one.overall.question,
-                measure=one.measure.removesuffix(f" of {one.overall.question}"),
-                known=(one.overall.measured.value, one.overall.measured.lower, one.overall.measured.upper),
+                question=part.overall.question,
+                measure=part.measure.removesuffix(f" of {part.overall.question}"),
+                known=(part.overall.measured.value, part.overall.measured.lower, part.overall.measured.upper),
             )
-            for one in several if one.overall.question is not None
+            for part in verdicts if part.overall.question is not None
         ),
         limits=limits, labels=sums.this_month, bought=sums.bought, budget=sums.monthly,
         changed=sums.changed, muted=sums.muted, printed=lambda: printed,
     )
 
 
-def damaged_entry(store: str, kind: EntryKind, name: str, why: str) -> HomeEntry:
+def damaged_entry(store: str, kind: EntryKind, name: str, reason: str) -> HomeEntry:
     """The line of an evaluation or monitor that cannot be read, with the reason in words."""
-    return HomeEntry(store=store, kind=kind, name=name, state="damaged", said=f"cannot be read: {why}")
+    return HomeEntry(store=store, kind=kind, name=name, state="damaged", said=f"cannot be read: {reason}")
 
 
 def _of_place(row: HistoryRow | None) -> tuple[float | None, float | None]:
     """The floor and the ceiling of a window, the nearest where there are several."""
     limits = row.overall.limits if row and row.overall else ()
-    low = [one.value for one in limits if one.side == "below"]
-    high = [one.value for one in limits if one.side == "above"]
+    low = [limit.value for limit in limits if limit.side == "below"]
+    high = [limit.value for limit in limits if limit.side == "above"]
     return max(low, default=None), min(high, default=None)
 
 
@@ -355,22 +355,22 @@ def _limit(limits: tuple[float | None, float | None]) -> dict[str, float]:
 # What is asked for of the list.
 
 SORTS: Mapping[str, tuple[str, Callable[[HomeEntry], Any]]] = {
-    "attention": ("what needs people first", lambda one: one.attention),
-    "changed": ("last change", lambda one: -(one.changed.timestamp() if one.changed else 0.0)),
-    "name": ("name", lambda one: one.name.lower()),
-    "owner": ("owner", lambda one: (one.ownership.owner or "~", one.ownership.team or "~")),
-    "estimate": ("estimate", lambda one: one.known[0] if one.known[0] is not None else float("inf")),
-    "labels": ("labels", lambda one: -one.labels),
+    "attention": ("what needs people first", lambda entry: entry.attention),
+    "changed": ("last change", lambda entry: -(entry.changed.timestamp() if entry.changed else 0.0)),
+    "name": ("name", lambda entry: entry.name.lower()),
+    "owner": ("owner", lambda entry: (entry.ownership.owner or "~", entry.ownership.team or "~")),
+    "estimate": ("estimate", lambda entry: entry.known[0] if entry.known[0] is not None else float("inf")),
+    "labels": ("labels", lambda entry: -entry.labels),
 }
 SHOWS: Mapping[str, tuple[str, Callable[[HomeEntry], bool]]] = {
     "all": ("everything", lambda _: True),
-    "breach": ("in breach", lambda one: one.verdict == "breach"),
-    "waiting": ("waiting for people", lambda one: one.state in ("waiting", "stale")),
-    "open": ("something is due", lambda one: one.kind == "evaluation" and one.state == "open"),
-    "inconclusive": ("inconclusive", lambda one: one.verdict == "inconclusive"),
-    "ok": ("within its limit", lambda one: one.verdict == "ok"),
-    "finished": ("finished", lambda one: one.state == "finished"),
-    "damaged": ("cannot be read", lambda one: one.state == "damaged"),
+    "breach": ("in breach", lambda entry: entry.verdict == "breach"),
+    "waiting": ("waiting for people", lambda entry: entry.state in ("waiting", "stale")),
+    "open": ("something is due", lambda entry: entry.kind == "evaluation" and entry.state == "open"),
+    "inconclusive": ("inconclusive", lambda entry: entry.verdict == "inconclusive"),
+    "ok": ("within its limit", lambda entry: entry.verdict == "ok"),
+    "finished": ("finished", lambda entry: entry.state == "finished"),
+    "damaged": ("cannot be read", lambda entry: entry.state == "damaged"),
 }
 KINDS = {"": "evaluations and monitors", "evaluation": "evaluations", "monitor": "monitors"}
 
@@ -387,24 +387,24 @@ class ListQuery:
     sort: str = "attention"
 
     def __post_init__(self) -> None:
-        for name, given, choices in (
+        for name, value, choices in (
             ("show", self.show, SHOWS), ("kind", self.kind, KINDS), ("sort", self.sort, SORTS),
         ):
-            if given not in choices:
+            if value not in choices:
                 may = ', '.join(filter(None, choices))
-                raise BadInput(f"{name} cannot be {given[:40]!r}; it may be {may}")
+                raise BadInput(f"{name} cannot be {value[:40]!r}; it may be {may}")
 
     def of(self, entries: Iterable[HomeEntry]) -> list[HomeEntry]:
         """Those that are asked for, in their order; what changed last comes first among equals."""
         words, shown = self.words.lower().split(), SHOWS[self.show][1]
-        found = [
-            one for one in entries
-            if shown(one) and self.kind in ("", one.kind) and self.store in ("", one.store)
-            and self.team in ("", one.ownership.team or "") and one.holds(words)
+        matches = [
+            entry for entry in entries
+            if shown(entry) and self.kind in ("", entry.kind) and self.store in ("", entry.store)
+            and self.team in ("", entry.ownership.team or "") and entry.holds(words)
         ]
-        found.sort(key=lambda one: (SORTS["changed"][1](one), one.store, one.name))
-        found.sort(key=lambda one: SORTS[self.sort][1](one))
-        return found
+        matches.sort(key=lambda entry: (SORTS["changed"][1](entry), entry.store, entry.name))
+        matches.sort(key=lambda entry: SORTS[self.sort][1](entry))
+        return matches
 
 
 def home_json(
@@ -415,13 +415,13 @@ def home_json(
     of_evaluations: list[ServedStandingJson] = []
     of_monitors: list[ServedMonitorJson] = []
     damaged: list[DamagedJson] = []
-    for one in entries:
-        if one.printed is None:
-            damaged.append({"store": one.store, "name": one.name, "why": one.said})
-        elif one.kind == "evaluation":
-            of_evaluations.append(one.printed())
+    for entry in entries:
+        if entry.printed is None:
+            damaged.append({"store": entry.store, "name": entry.name, "why": entry.said})
+        elif entry.kind == "evaluation":
+            of_evaluations.append(entry.printed())
         else:
-            of_monitors.append(one.printed())
+            of_monitors.append(entry.printed())
     return {
         "stores": list(stores), "total": total, "page": page, "pages": pages,
         "evaluations": of_evaluations, "monitors": of_monitors, "damaged": damaged,

@@ -76,38 +76,38 @@ class LabelsBoughtJson(TypedDict):
 _MOST_MONTHS = 12
 
 
-def bought_by_month(found: Sequence[LabelsBought]) -> SpentTables:
+def bought_by_month(buys: Sequence[LabelsBought]) -> SpentTables:
     """The tables of what was bought; the newest twelve months have columns, the totals are of all."""
-    months = tuple(sorted({one.month for one in found}, reverse=True)[:_MOST_MONTHS])
+    months = tuple(sorted({buy.month for buy in buys}, reverse=True)[:_MOST_MONTHS])
 
     def table(of: Callable[[LabelsBought], tuple[str, str]]) -> tuple[SpentRow, ...]:
         groups: dict[tuple[str, str], list[LabelsBought]] = {}
-        for one in found:
-            groups.setdefault(of(one), []).append(one)
-        rows = [_together(name, link, several, months) for (name, link), several in groups.items()]
+        for buy in buys:
+            groups.setdefault(of(buy), []).append(buy)
+        rows = [_together(name, link, group, months) for (name, link), group in groups.items()]
         return tuple(sorted(rows, key=lambda row: (-row.labels, row.of)))
 
     return SpentTables(
-        rows=found, months=months, teams=table(lambda one: (one.ownership.team or NO_TEAM, "")),
-        sources=table(lambda one: (one.name, f"/{one.kind}s/{one.store}/{one.name}")),
-        total=_together("all", "", found, months),
+        rows=buys, months=months, teams=table(lambda buy: (buy.ownership.team or NO_TEAM, "")),
+        sources=table(lambda buy: (buy.name, f"/{buy.kind}s/{buy.store}/{buy.name}")),
+        total=_together("all", "", buys, months),
     )
 
 
-def labels_json(told: SpentTables) -> LabelsBoughtJson:
+def labels_json(tables: SpentTables) -> LabelsBoughtJson:
     """The labels that were bought as JSON: the total, and one entry for each row that the tables are made
     of."""
-    return {"labels": told.total.labels, "bought": [
-        {"store": one.store, "kind": one.kind, "name": one.name, "month": one.month or None,
-         "labels": one.labels, "cost": one.cost, **ownership_json(one.ownership)}
-        for one in told.rows
+    return {"labels": tables.total.labels, "bought": [
+        {"store": buy.store, "kind": buy.kind, "name": buy.name, "month": buy.month or None,
+         "labels": buy.labels, "cost": buy.cost, **ownership_json(buy.ownership)}
+        for buy in tables.rows
     ]}
 
 
-def _together(of: str, link: str, several: Sequence[LabelsBought], months: Sequence[str]) -> SpentRow:
+def _together(of: str, link: str, buys: Sequence[LabelsBought], months: Sequence[str]) -> SpentRow:
     return SpentRow(
-        of=of, link=link, labels=sum(one.labels for one in several),
-        months=tuple(sum(one.labels for one in several if one.month == month) for month in months),
-        priced=sum(one.labels for one in several if one.cost is not None),
-        cost=sum(one.cost or 0.0 for one in several),
+        of=of, link=link, labels=sum(buy.labels for buy in buys),
+        months=tuple(sum(buy.labels for buy in buys if buy.month == month) for month in months),
+        priced=sum(buy.labels for buy in buys if buy.cost is not None),
+        cost=sum(buy.cost or 0.0 for buy in buys),
     )

@@ -49,11 +49,11 @@ def beside_files() -> Mapping[str, tuple[bytes, str]]:
     }
 
 
-def _page(template: str, title: str, here: str, **values: Any) -> bytes:
-    """here: the part of the service that the page belongs to."""
+def _page(template: str, title: str, section: str, **values: Any) -> bytes:
+    """section: the part of the service that the page belongs to."""
     style, script = beside_files()
     return render(
-        f"service/{template}.html.j2", title=title, here=here, style_file=style, script_file=script,
+        f"service/{template}.html.j2", title=title, here=section, style_file=style, script_file=script,
         **{"w": wording} | values,
     )
 
@@ -75,27 +75,27 @@ class HomeList:
     prefect: str                     # where its pages are; nothing where that is not known
 
 
-def home_html(told: HomeList) -> bytes:
+def home_html(listing: HomeList) -> bytes:
     """The home page in HTML: one page of the list, with counts over all entries, the search form, and links
     to the other pages."""
-    every = told.every
+    every = listing.every
     return _page(
-        "home", "Evaluations and monitors", "home", told=told,
-        breaches=sum(one.verdict == "breach" for one in every),
-        waiting=sum(one.state in ("waiting", "stale") for one in every),
-        evaluations=sum(one.kind == "evaluation" for one in every),
-        monitors=sum(one.kind == "monitor" for one in every),
-        damaged=sum(one.state == "damaged" for one in every),
-        teams=sorted({one.ownership.team for one in every if one.ownership.team}),
-        shows={name: said for name, (said, _) in SHOWS.items()},
-        sorts={name: said for name, (said, _) in SORTS.items()}, kinds=KINDS,
-        turns=_turns("/", _asked(told.query), told.page, told.pages),
+        "home", "Evaluations and monitors", "home", told=listing,
+        breaches=sum(entry.verdict == "breach" for entry in every),
+        waiting=sum(entry.state in ("waiting", "stale") for entry in every),
+        evaluations=sum(entry.kind == "evaluation" for entry in every),
+        monitors=sum(entry.kind == "monitor" for entry in every),
+        damaged=sum(entry.state == "damaged" for entry in every),
+        teams=sorted({entry.ownership.team for entry in every if entry.ownership.team}),
+        shows={name: text for name, (text, _) in SHOWS.items()},
+        sorts={name: text for name, (text, _) in SORTS.items()}, kinds=KINDS,
+        turns=_turns("/", _asked(listing.query), listing.page, listing.pages),
     )
 
 
-def labels_html(told: SpentTables) -> bytes:
+def labels_html(tables: SpentTables) -> bytes:
     """The page of bought labels in HTML: tables by team and by monitor or evaluation."""
-    return _page("labels", "Labels bought", "labels", told=told, most=MOST_SPENDERS)
+    return _page("labels", "Labels bought", "labels", told=tables, most=MOST_SPENDERS)
 
 
 def compare_choice_html(entries: Sequence[HomeEntry]) -> bytes:
@@ -103,15 +103,15 @@ def compare_choice_html(entries: Sequence[HomeEntry]) -> bytes:
     estimate."""
     return _page(
         "choice", "Compare", "compare",
-        entries=[one for one in entries if one.kind == "evaluation" and one.known[0] is not None][:500],
+        entries=[line for line in entries if line.kind == "evaluation" and line.known[0] is not None][:500],
     )
 
 
 def _asked(query: ListQuery) -> dict[str, str]:
     usual = ListQuery()
-    named = {"q": "words", "show": "show", "kind": "kind", "team": "team", "store": "store", "sort": "sort"}
-    given = {key: (getattr(query, name), getattr(usual, name)) for key, name in named.items()}
-    return {key: asked for key, (asked, default) in given.items() if asked != default}
+    fields = {"q": "words", "show": "show", "kind": "kind", "team": "team", "store": "store", "sort": "sort"}
+    values = {key: (getattr(query, name), getattr(usual, name)) for key, name in fields.items()}
+    return {key: value for key, (value, default) in values.items() if value != default}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class Turns:
     after: str
 
 
-def _turns(path: str, asked: Mapping[str, str], page: int, pages: int) -> Turns:
+def _turns(path: str, query: Mapping[str, str], page: int, pages: int) -> Turns:
     def at(number: int) -> str:
-        return path + "?" + urlencode({**asked, "page": number}) if 1 <= number <= pages else ""
+        return path + "?" + urlencode({**query, "page": number}) if 1 <= number <= pages else ""
 
     return Turns(page, pages, at(page - 1), at(page + 1))
 
@@ -156,11 +156,11 @@ def evaluation_html(about: EvaluationAbout, data: ReportData | None) -> bytes:
 
     name = about.standing.evaluation
     values = {} if data is None else report_values(data)
-    said = written_yaml(dict(about.spec), width=90)
+    spec_text = written_yaml(dict(about.spec), width=90)
     return _page(
         "evaluation", name, "", about=about, name=name, known=data is not None,
         path=f"/evaluations/{about.store}/{name}", answered=sum(many for _, many in about.people),
-        compares=bool(data and data.systems), **{"spec": said, **values},
+        compares=bool(data and data.systems), **{"spec": spec_text, **values},
     )
 
 
@@ -171,27 +171,27 @@ def prefect_runs(prefect: str, name: str, flow_run: str, did: str) -> list[tuple
     """
     if not prefect:
         return []
-    known = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", flow_run) is not None
+    has_run = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", flow_run) is not None
     search = f"{prefect}/runs?{urlencode({'flow-run-search': name})}"
-    first = [(f"{prefect}/runs/flow-run/{flow_run}", f"the Prefect run that {did}")] if known else []
-    return [*first, (search, "runs of this name in Prefect")]
+    run_links = [(f"{prefect}/runs/flow-run/{flow_run}", f"the Prefect run that {did}")] if has_run else []
+    return [*run_links, (search, "runs of this name in Prefect")]
 
 
-def several_html_of(several: Sequence[ReportData], links: Sequence[str]) -> bytes:
+def several_html_of(reports: Sequence[ReportData], links: Sequence[str]) -> bytes:
     """A page in HTML with evaluations side by side, each with a link to its report; one link for each
     evaluation, in order."""
-    return _page("several", f"{len(several)} evaluations", "compare", **several_values(several, links))
+    return _page("several", f"{len(reports)} evaluations", "compare", **several_values(reports, links))
 
 
 def systems_html(data: ReportData, link: str) -> bytes:
     """The systems of one evaluation side by side. Raises ValueError for one that compares none."""
-    found = comparison_section(data)
-    if found is None:
+    section = comparison_section(data)
+    if section is None:
         raise ValueError(f"{data.evaluation} compares no systems")
-    first = whole_pool_rows(data)[0]
+    row = whole_pool_rows(data)[0]
     return _page(
-        "systems", data.evaluation, "compare", name=data.evaluation, link=link, comparison=found,
-        headline=sentences.headline(data), confidence=wording.percent(first.confidence),
+        "systems", data.evaluation, "compare", name=data.evaluation, link=link, comparison=section,
+        headline=sentences.headline(data), confidence=wording.percent(row.confidence),
     )
 
 
@@ -261,8 +261,8 @@ def window_json_bytes(row: HistoryRow) -> bytes:
 
 # What went wrong.
 
-def problem_html(status: int, said: str) -> bytes:
+def problem_html(status: int, message: str) -> bytes:
     """A page in HTML that says why there is no other one: a heading for the HTTP status, and the reason."""
     words = {400: "That cannot be asked", 401: "Who are you?", 404: "There is nothing here",
              405: "Only looking is possible", 421: "Not this server", 503: "Not now"}
-    return _page("problem", words.get(status, "Something is wrong"), "", status=status, said=said)
+    return _page("problem", words.get(status, "Something is wrong"), "", status=status, said=message)

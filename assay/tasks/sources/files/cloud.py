@@ -97,10 +97,10 @@ def list_cloud(source: str) -> list[CloudFile]:
     with _explained(source):
         files = _filesystem(scheme)
         try:
-            found = _glob(files, name) if is_glob(name) and not files.isfile(name) else _below(files, name)
+            infos = _glob(files, name) if is_glob(name) and not files.isfile(name) else _below(files, name)
         except FileNotFoundError:
             return []
-        return sorted((_file(files, scheme, info) for info in found), key=lambda file: file.path)
+        return sorted((_file(files, scheme, info) for info in infos), key=lambda file: file.path)
 
 
 def _glob(files: Any, pattern: str) -> list[Mapping[str, Any]]:

@@ -54,10 +54,10 @@ def unreadable(path: str, reason: str) -> BadInput:
     return BadInput(f"{path}: cannot be read: {reason}; repair or remove this file, then try again")
 
 
-def line_too_long(path: str, line: int, most: int) -> BadInput:
+def line_too_long(path: str, line: int, limit: int) -> BadInput:
     """The error for a line that would cost too much memory."""
     return BadInput(
-        f"{path}: line {line:,} is longer than {most >> 20} MB, which no row needs; shorten its texts, or "
+        f"{path}: line {line:,} is longer than {limit >> 20} MB, which no row needs; shorten its texts, or "
         "store the address of a file instead"
     )
 
@@ -109,21 +109,21 @@ class _Ranges(io.RawIOBase):
 
 def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> None:
     """Raise Remediable naming the file, the first missing column, the nearest one and all there are."""
-    there = Counter(present)
+    counts = Counter(present)
     for name in needed:
-        if name not in there:
+        if name not in counts:
             raise Remediable(
                 f"{path}: no column {name!r}; {did_you_mean(name, present)}it has: "
                 f"{', '.join(_short(present))}",
                 "correct the name in the spec, or add the column",
             )
-        if there[name] > 1:
+        if counts[name] > 1:
             raise BadInput(f"{path}: the column {name!r} is there twice; rename or drop one")
 
 
-def _short(names: Sequence[str], most: int = 40) -> list[str]:
-    shown = [repr(name) for name in names[:most]]
-    return shown if len(names) <= most else [*shown, f"and {len(names) - most} more"]
+def _short(names: Sequence[str], limit: int = 40) -> list[str]:
+    shown = [repr(name) for name in names[:limit]]
+    return shown if len(names) <= limit else [*shown, f"and {len(names) - limit} more"]
 
 
 # What names of files and folders say: formats, wildcards, what a folder leaves out, and columns.
@@ -168,8 +168,8 @@ _INSTEAD = {
 
 def no_predictions(path: str) -> str | None:
     """Of a name that promises data in a format that is not read: what it is, and what to do."""
-    found = _INSTEAD.get(_suffix(path))
-    return None if found is None else f"{path}: {found[0]}, which is not read; {found[1]}"
+    advice = _INSTEAD.get(_suffix(path))
+    return None if advice is None else f"{path}: {advice[0]}, which is not read; {advice[1]}"
 
 
 def supported_formats() -> str:
@@ -290,9 +290,9 @@ _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 def partition_columns(path: str) -> dict[str, str | None]:
     """Column -> value, of the folders above a file; where a name comes twice, the folder nearest the file."""
-    found: dict[str, str | None] = {}
+    columns: dict[str, str | None] = {}
     for folder in [] if is_table(path) else path.split("/")[:-1]:
         name, equals, value = folder.partition("=")
         if equals and name:
-            found[unquote(name)] = None if value == _MISSING else unquote(value)
-    return found
+            columns[unquote(name)] = None if value == _MISSING else unquote(value)
+    return columns

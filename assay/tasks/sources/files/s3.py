@@ -149,14 +149,14 @@ def list_s3(source: str) -> list[S3File]:
 
 
 def _listed(bucket: str, prefix: str) -> list[S3File]:
-    found = []
+    files = []
     with _explained(f"s3://{bucket}/{prefix}", "list_objects_v2"):
         for page in _s3().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
             for entry in page.get("Contents", []):
                 if not entry["Key"].endswith("/"):
                     path = f"s3://{bucket}/{entry['Key']}"
-                    found.append(S3File(path=path, size=entry["Size"], version=f"etag:{entry['ETag']}"))
-    return found
+                    files.append(S3File(path=path, size=entry["Size"], version=f"etag:{entry['ETag']}"))
+    return files
 
 
 def _split(path: str) -> tuple[str, str]:

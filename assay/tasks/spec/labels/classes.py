@@ -47,13 +47,13 @@ ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text
 """A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
 
 
-def several(least: int, most: int) -> AfterValidator:
+def several(minimum: int, maximum: int) -> AfterValidator:
     """Refuses a list that is too short or too long, or has something twice."""
 
     def check(names: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not least <= len(names) <= most:
-            wanted = f"{least:,}" if least == most else f"between {least} and {most:,}"
-            raise wrong(f"lists {len(names):,}; give {wanted}")
+        if not minimum <= len(names) <= maximum:
+            count = f"{minimum:,}" if minimum == maximum else f"between {minimum} and {maximum:,}"
+            raise wrong(f"lists {len(names):,}; give {count}")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise wrong(f"lists {twice!r} twice; keep one")
@@ -65,11 +65,11 @@ def several(least: int, most: int) -> AfterValidator:
 def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names as they are, where people can tell all of them apart. Raises an error of the spec, which
     names both, for two that differ only in what cannot be seen, such as spaces."""
-    seen: dict[str, str] = {}
+    by_look: dict[str, str] = {}
     for name in names:
-        other = seen.setdefault(as_seen(name), name)
-        if other != name:
-            raise wrong(f"calls classes {other!a} and {name!a}, which look the same; give them different "
+        twin = by_look.setdefault(as_seen(name), name)
+        if twin != name:
+            raise wrong(f"calls classes {twin!a} and {name!a}, which look the same; give them different "
                         "names")
     return names
 
@@ -380,18 +380,18 @@ def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
         return None
     names, measures = labels.get("classes"), spec.get("measure")
     listed = measures if isinstance(measures, list | tuple) else [measures]
-    named = {one.get("class") if isinstance(one, dict) else None for one in listed}
+    classes = {measure.get("class") if isinstance(measure, dict) else None for measure in listed}
     if "task" in pool:      # a ledger says what an earlier version made of `auto`, or of these settings
         by_counts = pool["task"] == OneOfSeveral.task and (is_auto(method) or ":" in method)
     else:
         by_counts = is_auto(method) and _counts_suffice(pool, listed)
     by_counts = by_counts or of_two_classes_alone(method)
-    if not isinstance(names, list | tuple) or len(named) != 1 or not by_counts:
+    if not isinstance(names, list | tuple) or len(classes) != 1 or not by_counts:
         return None
     beside = any(pool.get(key) is not None for key in _BESIDE)
     if compares(pool) or beside or asks_for_scores(measures):
         return None
-    [name] = named
+    [name] = classes
     return name if isinstance(name, str) and name in names else None
 
 

@@ -142,23 +142,23 @@ def _of_limit(
         )
         return
     try:
-        first = measures[0].of(kind, 1)
+        measure = measures[0].of(kind, 1)
     except BadInput:
         return   # said already
-    if len(first.parts) > 1:
-        remedy = "put a measure of one number first, and the curve after it" if first.points else (
-            f"name a class, as in {{name: {first.name}, class: {kind.parts[0]}}}, or put an average first"
+    if len(measure.parts) > 1:
+        remedy = "put a measure of one number first, and the curve after it" if measure.points else (
+            f"name a class, as in {{name: {measure.name}, class: {kind.parts[0]}}}, or put an average first"
         )
         yield "limit", (
-            f"applies to the first measure, and {first.name!r} has {len(first.parts)} numbers; {remedy}"
+            f"applies to the first measure, and {measure.name!r} has {len(measure.parts)} numbers; {remedy}"
         )
 
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
     if of_two_classes_alone(name):
-        why = why_of_two_classes(name)
+        reason = why_of_two_classes(name)
         counts = f"which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
-        yield "method", f"is {name!r}, and {why}" if why else f"is {name!r}, {counts}"
+        yield "method", f"is {name!r}, and {reason}" if reason else f"is {name!r}, {counts}"
         return
     try:
         chosen = outcome_method(name, kind)
@@ -230,7 +230,7 @@ def _of_columns_beside(
     from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 
     try:
-        chosen, asked = outcome_method(name, kind), [choice.of(kind, 1) for choice in measures]
+        chosen, estimands = outcome_method(name, kind), [choice.of(kind, 1) for choice in measures]
     except BadInput:
         return   # said already
     if pool.spread is not None and pool.prediction is None and not pool.compares:
@@ -248,7 +248,7 @@ def _of_columns_beside(
             f"cannot be used by method {name!r}, whose estimate is made of labels alone; use "
             f"{' or '.join(able)}, or leave them out"
         )
-    elif isinstance(chosen, RecalibratedSample) and class_asked_of(kind, asked) is not None:
+    elif isinstance(chosen, RecalibratedSample) and class_asked_of(kind, estimands) is not None:
         yield "pool.covariates", (
             f"correct what is guessed of items, and {name!r} models labels of one class along its score; use "
             "guesses, or leave them out"
@@ -278,10 +278,10 @@ def _of_audit(
         yield "budget.audit", f"and method {method_name!r} both say how much is spread evenly; keep one"
     else:
         try:
-            asked = [choice.of(kind, 1) for choice in measures]
+            estimands = [choice.of(kind, 1) for choice in measures]
         except BadInput:
             return   # said already
-        if class_asked_of(kind, asked) is None:
+        if class_asked_of(kind, estimands) is None:
             yield "budget.audit", (
                 "looks for items of one class where nobody expects them, and the measures are of no one "
                 "class; name it, as in {name: f1, class: ...}, or leave the audit out"
@@ -318,9 +318,9 @@ def contradictions_of_systems(
         )
     able = [choice for choice in measures if (kind.name, choice.name) in MEASURES_BY_KIND]
     for i, choice in enumerate(measures):
-        why = MEASURES_BY_KIND[kind.name, choice.name].one_system if choice in able else None
-        if why:
-            yield f"measure[{i}]", f"{choice.name!r} {why}; leave it out of a comparison"
+        reason = MEASURES_BY_KIND[kind.name, choice.name].one_system if choice in able else None
+        if reason:
+            yield f"measure[{i}]", f"{choice.name!r} {reason}; leave it out of a comparison"
     try:
         by_system = [
             [choice.of(kind, 1, system=s) for s in range(len(pool.compared))] for choice in able
@@ -451,8 +451,8 @@ def _watchable(kind: OutcomeKind, compares: bool) -> Iterator[str]:
     """The measures of this kind of outcome that can be watched, of one class where they have one."""
     for of, name in sorted(MEASURES_BY_KIND):
         family = MEASURES_BY_KIND[of, name]
-        named = "class" in family.options and kind.counted is None
-        options = {"class": kind.parts[0]} if named else {}
+        has_class = "class" in family.options and kind.counted is None
+        options = {"class": kind.parts[0]} if has_class else {}
         try:
             if of != kind.name:
                 continue

@@ -116,12 +116,12 @@ class QuestionEntry(Part):
     def system(self) -> System | None:
         """What predicts the answer to a question of two classes: its prediction, score, probability and
         threshold, as far as they are given. None where nothing is, and for a question of another form."""
-        said = {
+        columns = {
             key: getattr(self, key) for key in ("prediction", "score", "probability", "threshold")
             if getattr(self, key) is not None
         }
         two = isinstance(self.answer, ComparedClasses)
-        return System.model_construct(**said) if said and two else None
+        return System.model_construct(**columns) if columns and two else None
 
     @property
     def watched(self) -> bool:
@@ -179,15 +179,15 @@ class QuestionList(LabelsForm):
 
     @model_validator(mode="after")
     def _together(self) -> "QuestionList":
-        names = [one.name for one in self.questions]
+        names = [entry.name for entry in self.questions]
         if not 2 <= len(names) <= MOST_QUESTIONS:
             raise wrong(f"lists {len(names)} questions; give 2 to {MOST_QUESTIONS}, or the labels of one "
                         "alone")
         for name in names:
-            if [other.lower() for other in names].count(name.lower()) > 1:
+            if [text.lower() for text in names].count(name.lower()) > 1:
                 raise wrong(f"calls two questions {name!r}; give each a name of its own")
         try:
-            packing([one.outcome.kind for one in self.questions])
+            packing([entry.outcome.kind for entry in self.questions])
         except BadInput as error:
             raise wrong(str(error)) from None
         return self
@@ -200,7 +200,7 @@ class QuestionList(LabelsForm):
     @property
     def in_words(self) -> str:
         """How many questions there are, and their names, in words: `2 questions: coherence, faithful`."""
-        return f"{len(self.questions)} questions: {', '.join(one.name for one in self.questions)}"
+        return f"{len(self.questions)} questions: {', '.join(entry.name for entry in self.questions)}"
 
     @property
     def answers(self) -> QuestionAnswers:
@@ -208,51 +208,51 @@ class QuestionList(LabelsForm):
         that people see where it is given. The answers to all are packed into one code."""
         kind = self.outcome
         return QuestionAnswers(
-            each={one.name: one.answer.answers for one in self.questions}, packing=kind.packing,
-            asks={one.name: one.question for one in self.questions if one.question is not None},
+            each={entry.name: entry.answer.answers for entry in self.questions}, packing=kind.packing,
+            asks={entry.name: entry.question for entry in self.questions if entry.question is not None},
         )
 
     @property
     def outcome(self) -> SeveralQuestions:
         """The outcome that the statistics see: an answer to each question, in the order of the list."""
-        return SeveralQuestions(tuple(one.outcome for one in self.questions))
+        return SeveralQuestions(tuple(entry.outcome for entry in self.questions))
 
     @property
     def asked(self) -> Mapping[str, QuestionEntry]:
         """Name of a question -> its entry, in the order of the list."""
-        return {one.name: one for one in self.questions}
+        return {entry.name: entry for entry in self.questions}
 
 
 def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
     """A spec whose `labels` are a list: the list under `questions`, and the measures of its entries under
     `measure`, each with its question.  Others as they are."""
-    said = dict(data)
-    if isinstance(said.get("labels"), list | tuple):
-        said["labels"] = {"questions": list(said["labels"])}
-    labels = said.get("labels")
+    spec = dict(data)
+    if isinstance(spec.get("labels"), list | tuple):
+        spec["labels"] = {"questions": list(spec["labels"])}
+    labels = spec.get("labels")
     if not isinstance(labels, dict):
-        return said
+        return spec
     entries = labels.get("questions")
     if not isinstance(entries, list | tuple):
-        return said
-    measures = _as_list(said.get("measure"))
-    kept = []
+        return spec
+    measures = _as_list(spec.get("measure"))
+    questions = []
     for entry in entries:
         if isinstance(entry, dict) and "measure" in entry:
             measures += [
-                {"name": one, "question": entry.get("name")} if isinstance(one, str)
-                else {**one, "question": entry.get("name")} if isinstance(one, dict) else one
-                for one in _as_list(entry["measure"])
+                {"name": measure, "question": entry.get("name")} if isinstance(measure, str)
+                else {**measure, "question": entry.get("name")} if isinstance(measure, dict) else measure
+                for measure in _as_list(entry["measure"])
             ]
             entry = {key: value for key, value in entry.items() if key != "measure"}
-        kept.append(entry)
-    order = [entry.get("name") for entry in kept if isinstance(entry, dict)]
+        questions.append(entry)
+    order = [entry.get("name") for entry in questions if isinstance(entry, dict)]
 
-    def place(one: Any) -> int:
-        name = one.get("question") if isinstance(one, dict) else None
+    def place(measure: Any) -> int:
+        name = measure.get("question") if isinstance(measure, dict) else None
         return order.index(name) if name in order else len(order)
 
-    return said | {"labels": {**labels, "questions": kept}, "measure": sorted(measures, key=place)}
+    return spec | {"labels": {**labels, "questions": questions}, "measure": sorted(measures, key=place)}
 
 
 def _as_list(value: Any) -> list[Any]:

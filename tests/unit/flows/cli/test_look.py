@@ -40,7 +40,7 @@ def test_status_of_a_monitor_says_where_its_newest_window_stands(tmp_path, capsy
 
     assert run_command_line(["status", "stream", "--store", where]) == 0
     assert "no window has been opened yet" in capsys.readouterr().out
-    tick(store, "stream", now=after(2))
+    tick(store, "stream", moment=after(2))
     assert run_command_line(["status", "stream", "--store", where]) == 3
     said = capsys.readouterr().out
     assert said.startswith("stream: a monitor; window 2026-11-02: in breach, 0.")
@@ -68,7 +68,7 @@ def test_names_are_in_natural_order():
     (0, "210 labels of a budget of 200"), (10, "200 labels bought of a budget of 200, and 10 known before"),
 ])
 def test_labels_that_were_not_bought_are_no_part_of_the_budget(known_before, said):
-    assert sentences.labels(210, 200, known_before, named=True) == said
+    assert sentences.labels(210, 200, known_before, with_word=True) == said
 
 
 def test_several_evaluations_make_one_page_that_leads_to_the_report_of_each(tmp_path, capsys, monkeypatch):

@@ -19,7 +19,7 @@ def test_a_body_is_made_again_only_when_the_digest_changed():
 
 
 def test_memory_stays_below_its_bound():
-    bodies = Bodies(most=1000)
+    bodies = Bodies(limit=1000)
     for n in range(100):
         bodies.body(n, "1", lambda: b"x" * 100)
     assert bodies.size <= 1000

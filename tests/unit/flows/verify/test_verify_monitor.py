@@ -25,7 +25,7 @@ def watched(tmp_path_factory):
     write_stream(folder, 3)
     store = MemoryStore()
     register(store, a_monitor(folder, quiet_labels=60))
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     return store
 
 
@@ -166,7 +166,7 @@ def test_a_record_that_a_crash_kept_from_its_key_is_named_and_put_there_by_the_n
     key = layout.monitor_verdict(MONITOR, 3)
     store = without(watched, key)
     assert named(store) == {key}
-    tick(store, "stream", now=after(3))
+    tick(store, "stream", moment=after(3))
     assert store.get(key) == watched.get(key)
     assert named(store) == set()
 
@@ -179,10 +179,11 @@ def changing(tmp_path_factory):
     (folder / "predictions-2026-11-02.csv").unlink()
     store, name = MemoryStore(), "stream"
     register(store, a_monitor(folder, quiet_labels=30))
-    mute(store, name, until=after(2), reason="roll-out", now=after(0))
-    tick(store, name, now=after(1))
-    amend(store, a_monitor(folder, quiet_labels=30, error_rate=0.1), now=after(1), first="2026-11-03")
-    tick(store, name, now=after(3))
+    mute(store, name, until=after(2), reason="roll-out", moment=after(0))
+    tick(store, name, moment=after(1))
+    amended = a_monitor(folder, quiet_labels=30, error_rate=0.1)
+    amend(store, amended, moment=after(1), first_window="2026-11-03")
+    tick(store, name, moment=after(3))
     return store
 
 
@@ -240,7 +241,7 @@ def told(tmp_path_factory):
     (folder / "predictions-2026-11-02.csv").unlink()
     store = MemoryStore()
     register(store, a_monitor(folder, quiet_labels=40))
-    tick(store, "stream", now=after(4))
+    tick(store, "stream", moment=after(4))
     return store
 
 
@@ -281,12 +282,12 @@ def newest(request, tmp_path_factory):
     if request.param == "version":
         amended = a_monitor(folder, quiet_labels=30).to_json()
         amended["limit" if "limit" in amended else "threshold"] = {"min": 0.85001}
-        amend(store, MonitorSpec.from_data(amended, origin="the test"), now=after(1))
+        amend(store, MonitorSpec.from_data(amended, origin="the test"), moment=after(1))
         return store, VERSION, b'"min":0.85001', b'"min":0.10000'
     if request.param == "state":
-        tick(store, "stream", now=after(2.5))
+        tick(store, "stream", moment=after(2.5))
     else:
-        mute(store, "stream", until=after(2), reason="roll-out", now=after(0))
+        mute(store, "stream", until=after(2), reason="roll-out", moment=after(0))
     return store, *NEWEST[request.param]
 
 
@@ -309,7 +310,7 @@ def test_the_newest_record_cannot_be_forged(newest, removed):
         assert key in {one.key for one in found.differences}
         assert forged.get(key) != store.get(key)
         with suppress(DamagedRecord):       # and the next run does not lend it a seal
-            tick(forged, "stream", now=after(3))
+            tick(forged, "stream", moment=after(3))
 
 
 @pytest.mark.parametrize("removed", [0, 1])
@@ -319,7 +320,7 @@ def test_no_window_is_judged_by_a_limit_that_was_forged(tmp_path, removed):
     register(store, spec)
     stricter = spec.to_json()
     stricter["limit" if "limit" in stricter else "threshold"] = {"min": 0.9}
-    amend(store, MonitorSpec.from_data(stricter, origin="the test"), now=after(0))
+    amend(store, MonitorSpec.from_data(stricter, origin="the test"), moment=after(0))
     for key, was, lie in (
         (VERSION, b'"min":0.9', b'"min":0.1'), (layout.spec(MONITOR), b'"min":0.85', b'"min":0.05'),
     ):
@@ -327,8 +328,8 @@ def test_no_window_is_judged_by_a_limit_that_was_forged(tmp_path, removed):
         if removed:
             forged = without(forged, layout.log_entry(MONITOR, 2 if key == VERSION else 1))
         with pytest.raises(DamagedRecord):
-            tick(forged, "stream", now=after(2))
+            tick(forged, "stream", moment=after(2))
         assert not list(forged.keys(layout.monitor_verdicts(MONITOR)))
-    tick(store, "stream", now=after(2))
+    tick(store, "stream", moment=after(2))
     assert [one.verdict for one in read_verdicts(Ledger(store, MONITOR))] == ["breach", "breach"]
     assert verify_monitor(store, "stream").verified

@@ -84,12 +84,12 @@ def _object(field: Field) -> str:
     needs that tag: Label Studio takes such values out of HTML. Pictures and marked text are part of the page
     (inline), where its style reaches them; HTML, and Markdown made HTML, is in a frame of its own.
     """
-    named = f'name={quoteattr(field.key)} value={quoteattr("$" + field.key)}'
+    attributes = f'name={quoteattr(field.key)} value={quoteattr("$" + field.key)}'
     if field.kind == "embedded":
-        return f'<Image {named} defaultZoom="fit" maxHeight="calc(100vh - 300px)"/>'
+        return f'<Image {attributes} defaultZoom="fit" maxHeight="calc(100vh - 300px)"/>'
     tag = "Text" if field.kind == "text" else "HyperText"
     inline = ' inline="true"' if field.kind in ("image", "compared") else ""
-    return f'<{tag} {named} valueType="text"{inline}/>'
+    return f'<{tag} {attributes} valueType="text"{inline}/>'
 
 
 # How the labelling page looks: the CSS in its `<Style>`.

@@ -148,24 +148,24 @@ class Control:
 
         What is beside it does not count: choosing `can't tell` took it off the page.
         """
-        ours = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-        apart = [_chosen(one) for one in ours if one.get("from_name") == self._apart]
-        within = [_chosen(one) for one in ours if one.get("from_name") == self._name]
+        ours = [result for result in results if isinstance(result, dict)] if isinstance(results, list) else []
+        apart = [_chosen(result) for result in ours if result.get("from_name") == self._apart]
+        within = [_chosen(result) for result in ours if result.get("from_name") == self._name]
         return [_ALIAS] in apart or within == [[_ALIAS]]
 
     def is_empty(self, results: Any) -> bool:
         """Whether the results of an annotation hold no entry of this control, so that its question was left
         alone. Results that are no list count as empty."""
-        ours = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-        return not any(one.get("from_name") in (self._name, self._apart) for one in ours)
+        ours = [result for result in results if isinstance(result, dict)] if isinstance(results, list) else []
+        return not any(result.get("from_name") in (self._name, self._apart) for result in ours)
 
     def meaning(self, results: Any) -> str | None:
         """The answer in the results of an annotation, regions that people drew apart; None if it is none."""
         if not isinstance(results, list):
             return None
-        if not all(isinstance(one, dict) and "from_name" in one for one in results):
+        if not all(isinstance(result, dict) and "from_name" in result for result in results):
             return None
-        ours = [one for one in results if one["from_name"] == self._name]
+        ours = [result for result in results if result["from_name"] == self._name]
         if not self.answers.choices:
             return self._number(ours)
         if self.answers.several and (_none_chosen(results, self._apart) or (not ours and not self.of)):
@@ -208,9 +208,9 @@ def hotkeys(names: Sequence[str], taken: str = "") -> list[str]:
     A name that is a digit has that digit as its key, and then no other name has one, so that nobody presses 3
     and gives the grade 2.
     """
-    own = set(names) & set(DIGITS)
-    free = (key for key in (LETTERS if own else DIGITS + LETTERS) if key not in taken)
-    return [name if name in own else next(free, "") for name in names]
+    digits = set(names) & set(DIGITS)
+    free = (key for key in (LETTERS if digits else DIGITS + LETTERS) if key not in taken)
+    return [name if name in digits else next(free, "") for name in names]
 
 
 def _called(name: str, end: str | None) -> str:
@@ -222,7 +222,7 @@ def _called(name: str, end: str | None) -> str:
 
 
 def _none_chosen(results: Sequence[Any], apart: str) -> bool:
-    return [_NONE_ALIAS] in [_chosen(one) for one in results if one.get("from_name") == apart]
+    return [_NONE_ALIAS] in [_chosen(result) for result in results if result.get("from_name") == apart]
 
 
 def _chosen(result: Mapping[str, Any]) -> list[str] | None:
@@ -295,32 +295,32 @@ class ControlsOfQuestions(Control):
     def lines(self, about: str) -> list[str]:
         """The lines of XML for all questions in their order: a block for each, with its wording as a heading
         and the lines of its control. `about` is the name of the shown field that answers are attached to."""
-        found: list[str] = []
+        lines: list[str] = []
         for name, control in self._each:
-            asked = self._asked.asks.get(name) or f"{name}: {control.question}"
-            found += [
-                '<View className="assay-asked">', f'  <Header value={quoteattr(to_page(asked))} size="5"/>',
+            header = self._asked.asks.get(name) or f"{name}: {control.question}"
+            lines += [
+                '<View className="assay-asked">', f'  <Header value={quoteattr(to_page(header))} size="5"/>',
                 *(f"  {line}" for line in control.lines(about)), "</View>",
             ]
-        return found
+        return lines
 
     def cannot_tell(self, results: Any) -> bool:
         """Whether somebody chose `can't tell` at every one of the questions, so that the item counts as
         skipped. Where one of them is answered, the others are gaps."""
-        return self.meaning(results) is None and all(one.cannot_tell(results) for _, one in self._each)
+        return self.meaning(results) is None and all(part.cannot_tell(results) for _, part in self._each)
 
     def meaning(self, results: Any) -> str | None:
         """The answers in the results of an annotation; None if they are none."""
-        given: dict[str, str | None] = {}
+        answers: dict[str, str | None] = {}
         for name, control in self._each:
             if control.cannot_tell(results) or control.is_empty(results):
                 continue
-            given[name] = control.meaning(results)
-            if given[name] is None:
+            answers[name] = control.meaning(results)
+            if answers[name] is None:
                 return None
-        return self._asked.of(given) if given else None
+        return self._asked.of(answers) if answers else None
 
     def results(self, answer: str | None) -> list[dict[str, Any]]:
         """What Label Studio's page submits for the answers; None: can't tell of any."""
-        said = {} if answer is None else self._asked.by_question(answer)
-        return [one for name, control in self._each for one in control.results(said.get(name))]
+        answers = {} if answer is None else self._asked.by_question(answer)
+        return [result for name, control in self._each for result in control.results(answers.get(name))]

@@ -45,7 +45,7 @@ _MARKS = re.compile("</?mark>")
 def marked(left: str, right: str) -> tuple[str, str]:
     """Both texts in HTML, with marks around the words that the other one does not have there."""
     pieces = _PIECE.findall(left), _PIECE.findall(right)
-    words = [[piece for piece in one if not piece.isspace()] for one in pieces]
+    words = [[piece for piece in side if not piece.isspace()] for side in pieces]
     if not all(words):
         return escape(left), escape(right)
     differing = _differing(*words)
@@ -70,49 +70,49 @@ def _differing(left: Sequence[str], right: Sequence[str]) -> tuple[list[bool], l
     if len(left) * len(right) <= _MOST_PAIRS:
         return _unmatched(left, right)
     units = _sentences(left), _sentences(right)
-    found: tuple[list[bool], list[bool]] = ([], [])
+    flags: tuple[list[bool], list[bool]] = ([], [])
     if len(units[0]) * len(units[1]) > _MOST_PAIRS:
         return [True] * len(left), [True] * len(right)
     for tag, i, j, k, m in SequenceMatcher(None, *units).get_opcodes():
-        ours = [word for unit in units[0][i:j] for word in unit]
-        theirs = [word for unit in units[1][k:m] for word in unit]
-        same, small = tag == "equal", len(ours) * len(theirs) <= _MOST_PAIRS
-        parts = _unmatched(ours, theirs) if small and not same else (
-            [not same] * len(ours), [not same] * len(theirs)
+        left_words = [word for unit in units[0][i:j] for word in unit]
+        right_words = [word for unit in units[1][k:m] for word in unit]
+        same, small = tag == "equal", len(left_words) * len(right_words) <= _MOST_PAIRS
+        parts = _unmatched(left_words, right_words) if small and not same else (
+            [not same] * len(left_words), [not same] * len(right_words)
         )
-        for whole, part in zip(found, parts, strict=True):
-            whole += part
-    return found
+        for side, part in zip(flags, parts, strict=True):
+            side += part
+    return flags
 
 
 def _unmatched(left: Sequence[str], right: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    ours, theirs = [True] * len(left), [True] * len(right)
+    left_flags, right_flags = [True] * len(left), [True] * len(right)
     for block in SequenceMatcher(None, left, right).get_matching_blocks():
-        ours[block.a : block.a + block.size] = [False] * block.size
-        theirs[block.b : block.b + block.size] = [False] * block.size
-    return ours, theirs
+        left_flags[block.a : block.a + block.size] = [False] * block.size
+        right_flags[block.b : block.b + block.size] = [False] * block.size
+    return left_flags, right_flags
 
 
 def _sentences(words: Sequence[str]) -> list[tuple[str, ...]]:
     """The words up to each sign that may end a sentence."""
-    found: list[tuple[str, ...]] = []
+    sentences: list[tuple[str, ...]] = []
     begin = 0
     for place, word in enumerate(words):
         if word in ".!?;。" or place == len(words) - 1:
-            found.append(tuple(words[begin : place + 1]))
+            sentences.append(tuple(words[begin : place + 1]))
             begin = place + 1
-    return found
+    return sentences
 
 
 def _html(pieces: Sequence[str], differing: Sequence[bool]) -> str:
     """The pieces with a mark around each run of differing words and the blanks between them."""
-    left = iter(differing)
-    flags = [None if piece.isspace() else next(left) for piece in pieces]
+    differences = iter(differing)
+    flags = [None if piece.isspace() else next(differences) for piece in pieces]
     for place, flag in enumerate(flags):   # a blank between two differing words belongs to their run
         if flag is None:
             flags[place] = 0 < place < len(flags) - 1 and all((flags[place - 1], flags[place + 1]))
     written = []
-    for differs, run in groupby(zip(pieces, flags, strict=True), key=lambda one: bool(one[1])):
+    for differs, run in groupby(zip(pieces, flags, strict=True), key=lambda pair: bool(pair[1])):
         text = escape("".join(piece for piece, _ in run))
         written.append(f"<mark>{text}</mark>" if differs else text)
     return "".join(written)
@@ -182,8 +182,8 @@ def shown_values(fields: Sequence[Field], shown: Mapping[str, str]) -> dict[str,
     values = {field.key: shown_value(field, shown.get(field.name, "")) for field in fields}
     for row in paired_lines(fields):
         if row.right is not None and row.left.kind == row.right.kind == "compared":
-            both = marked(shown.get(row.left.name, ""), shown.get(row.right.name, ""))
-            values |= zip((row.left.key, row.right.key), both, strict=True)
+            texts = marked(shown.get(row.left.name, ""), shown.get(row.right.name, ""))
+            values |= zip((row.left.key, row.right.key), texts, strict=True)
     return values
 
 
@@ -218,11 +218,11 @@ def still_shows(stored: object, value: str) -> bool:
         return True
     if not isinstance(stored, str):
         return False
-    now = stored.split()
-    if value.split() in (now, unmarked(stored).split()):
+    words = stored.split()
+    if value.split() in (words, unmarked(stored).split()):
         return True
     as_kinds = (Field(name="", key="", kind=kind) for kind in (*KINDS, "embedded"))
-    return any(now == shown_value(field, value).split() for field in as_kinds) or (
+    return any(words == shown_value(field, value).split() for field in as_kinds) or (
         sanitised(stored).split() == sanitised(value).split()   # made safe by another version
     )
 
@@ -266,9 +266,9 @@ def kind_by_name(name: str, show_as: Mapping[str, str]) -> Kind | None:
 
 
 def _kind(name: str, show_as: Mapping[str, str], values: Sequence[str]) -> Kind:
-    known = kind_by_name(name, show_as)
-    if known is not None:
-        return known
+    kind = kind_by_name(name, show_as)
+    if kind is not None:
+        return kind
     filled = [value for value in values if value]
     return "image" if filled and all(_IMAGE_URL.fullmatch(value) for value in filled) else "text"
 

@@ -56,8 +56,8 @@ class PictureCheck:
         embedded = _matches(values, _DATA)
         bad = filled & ~embedded & ~_matches(values, _WEB)
         if column not in self._show_as:
-            far = _matches(values, _FAR)
-            bad = far if far.any() and (far == filled).all() else np.zeros(len(far), np.bool_)
+            remote = _matches(values, _FAR)
+            bad = remote if remote.any() and (remote == filled).all() else np.zeros(len(remote), np.bool_)
         if bad.any():
             return bad, "are no pictures that people's browsers can open", _REMEDY % column
         return self._mixed(column, filled, embedded) if kind == "image" else None
@@ -65,10 +65,10 @@ class PictureCheck:
     def _mixed(self, column: str, filled: Bools, embedded: Bools) -> tuple[Bools, str, str] | None:
         if not filled.any():
             return None
-        first = self._embedded.setdefault(column, bool(embedded[filled][0]))
-        other = filled & (embedded != first)
-        what = "are not data: as the first one is" if first else "are data:, and the first one is not"
-        return (other, what, "write the whole column in one way") if other.any() else None
+        as_data = self._embedded.setdefault(column, bool(embedded[filled][0]))
+        odd_rows = filled & (embedded != as_data)
+        what = "are not data: as the first one is" if as_data else "are data:, and the first one is not"
+        return (odd_rows, what, "write the whole column in one way") if odd_rows.any() else None
 
 
 def _matches(values: pa.StringArray, pattern: str) -> Bools:

@@ -107,7 +107,7 @@ def test_an_error_repeats_nothing_of_a_file_that_is_another():
         read_answer_rows("answers.csv", blob, ["item_id", "label"])
     assert "root" not in str(caught.value)
     with pytest.raises(DeskRefused, match="more than 5 rows"):
-        read_answer_rows("answers.csv", b"item_id,label\n" + b"a,x\n" * 6, ["item_id", "label"], most=5)
+        read_answer_rows("answers.csv", b"item_id,label\n" + b"a,x\n" * 6, ["item_id", "label"], max_rows=5)
 
 
 def test_a_row_that_may_not_be_whole_yet_is_left_out():

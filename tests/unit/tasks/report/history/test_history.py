@@ -109,7 +109,7 @@ def test_files_are_the_same_bytes_again_and_hold_the_same_rows():
 
 
 def test_markdown_has_a_chart_and_the_newest_windows():
-    lines = history_markdown(DAYS, last=3).splitlines()
+    lines = history_markdown(DAYS, windows=3).splitlines()
     assert lines[0] == "### stream: F1 over windows"
     table = lines[-3:]
     assert [line.split(" | ")[0] for line in table] == ["| 2026-11-04", "| 2026-11-03", "| 2026-11-02"]
