@@ -49,6 +49,6 @@ def test_prefect_that_cannot_be_reached_holds_nothing_up_on_the_command_line(tmp
     spec = spec_json(predictions, labels, budget={"labels": 6}, batch_size=3)
     (tmp_path / "small.yaml").write_text(json.dumps(spec))
     assert run_command_line(["run", "small.yaml", "--json"]) == 0
-    assert run_command_line(["sweep"]) == 0
+    assert run_command_line(["advance", "small"]) == 0
     assert run_command_line(["verify", "small"]) == 0
     assert "9/api" not in "".join(capsys.readouterr())
