@@ -530,7 +530,7 @@ def test_rows_of_several_files_need_ids(doctor):
 
 
 @pytest.mark.parametrize(("name", "remedy"), [
-    ("p.xlsx", "save it as CSV"), ("p.json", "save it as CSV"), ("p.pkl", "write it with to_parquet")])
+    ("p.xlsx", "save it as CSV"), ("p.pkl", "write it with to_parquet")])
 def test_what_is_not_read_says_what_to_do(doctor, capsys, name, remedy):
     Path(name).write_text('[{"id": 1}]')
     code, told = doctor(name)

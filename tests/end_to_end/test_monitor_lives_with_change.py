@@ -20,7 +20,7 @@ from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import backfill, tick
 from assay.flows.monitor.versions import MonitorNameTaken, amend, open_monitor, register
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.alert import Alert, as_raised
 from assay.tasks.alerts.outbox import deliver_due, outbox_index
 from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
@@ -58,7 +58,7 @@ def rows(store):
 
 def alerts(store):
     keys = [key for key in store.keys(layout.alerts(MONITOR)) if layout.alert.match(key)]
-    return {key.rsplit("/", 1)[1].removesuffix(".json"): record.decode(Alert, store.get(key), key)
+    return {key.rsplit("/", 1)[1].removesuffix(".json"): as_raised(record.decode(Alert, store.get(key), key))
             for key in keys}
 
 
