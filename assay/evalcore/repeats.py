@@ -26,7 +26,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.intervals import FEWEST
@@ -132,7 +131,8 @@ def subset_share(chosen: Floats, n: Floats, k: int) -> Floats:
     >>> subset_share(np.array([0.0, 2.0, 4.0]), np.array([4.0, 4.0, 4.0]), 2).round(4).tolist()
     [0.0, 0.1667, 1.0]
     """
-    return np.asarray(scipy.special.binom(chosen, k) / scipy.special.binom(n, k) * (chosen >= k))
+    steps = np.arange(k)
+    return np.asarray(np.prod(np.maximum(chosen[:, None] - steps, 0.0) / (n[:, None] - steps), axis=1))
 
 
 def within_items(right: Floats, n: Floats) -> Floats:
@@ -166,12 +166,12 @@ def _worth(within: float, between: float, item: float, answer: float) -> RepeatP
 
     Raises BadInput for a price that is not above 0.
     """
-    if item < 0 or answer <= 0:
+    if not (0 <= item < np.inf and 0 < answer < np.inf):
         raise BadInput("prices: an item costs 0 or more and an answer more than 0, got "
                        f"{item:g} and {answer:g}")
     m = np.arange(1, MOST_ANSWERS + 1)
     cost = (between + within / m) * (item + m * answer)
-    best = int(cost.argmin())
+    best = int(np.argmax(cost <= cost.min() * (1 + 1e-9)))      # of equal ones the fewest answers
     return RepeatPrice(
         item=item, answer=answer, answers=int(m[best]),
         variance_of_one=float(cost[0] / cost[best]) if cost[best] > 0 else 1.0,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assay.evalcore.errors import BadInput
 from assay.evalcore.repeats import Repeats
 from assay.face.frames import no_column, table_of
@@ -36,7 +38,7 @@ def repeats(
         BadInput: for a column that is missing, a label that is none, fewer than ten items, and an item with
             fewer than k answers.
     """
-    draws = (k,) if isinstance(k, int) else tuple(k)
+    draws = (int(k),) if isinstance(k, int | np.integer) else tuple(k)
     if not draws:
         raise BadInput("k: is empty; name how many answers of an item are drawn, such as 4")
     if not 0 < confidence < 1:

@@ -57,7 +57,7 @@ from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
-from assay.tasks.pool.silent_columns import without_silent_columns
+from assay.tasks.pool.silent_columns import refuse_columns_that_speak, without_silent_columns
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
@@ -332,6 +332,7 @@ def _resumed(spec: Spec, ledger: Ledger) -> Finding:
     try:
         manifest = load_manifest(ledger)
         refuse_changed_source(ledger, spec.as_frozen(manifest.columns), manifest)
+        refuse_columns_that_speak(ledger, spec, manifest)
     except KeyMissing:
         return ok("name", begun)     # killed before the pool was frozen
     except BadInput as error:

@@ -152,10 +152,16 @@ def latest_answers(annotations: Iterable[Answer]) -> Mapping[str, Sequence[Answe
     return by_item
 
 
-def earliest_votes(answers: Iterable[Answer], people: int) -> list[str]:
-    """What the first so many people answered about an item who gave a label; a later one only broke a tie."""
-    votes = sorted((answer for answer in answers if answer.kind == "label"), key=_age)
-    return [answer.label for answer in votes[:people] if answer.label is not None]
+def votes_without_tie_breaks(answers: Iterable[Answer], people: int) -> list[str]:
+    """What so many people answered about an item who gave a label, in order of the answers.
+
+    One vote more than these was asked of a tie alone, and went to the winner; which of the votes it was no
+    desk says for certain, so one of the winner's goes for each.
+    """
+    votes = sorted(answer.label for answer in answers if answer.kind == "label" and answer.label is not None)
+    while len(votes) > people:
+        votes.remove(max(sorted(set(votes)), key=votes.count))
+    return votes
 
 
 def _age(answer: Answer) -> tuple[datetime, str, str, str]:

@@ -11,6 +11,7 @@ label is made of several answers.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,13 +29,14 @@ FEWEST_SHARED = 10      # items that two people answered, below which nothing is
 
 def people_against_each_other(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample,
-    answers: Sequence[Sequence[float]], confidence: float,
+    answers: Sequence[Sequence[float]], confidence: float, weight: Floats | None = None,
 ) -> list[MeasureEstimate]:
     """The estimate of each number of each measure with one person's answers for predictions.
 
     measures of one system; answers: of each labelled item, in the order of the sample (n), the codes that
-    different people answered. Items with one answer are left out, and measures that need more than a
-    prediction, such as curves. Nothing where fewer than FEWEST_SHARED items have two answers.
+    different people answered; weight (n, 1): what the items count for, None where all count alike. Items
+    with one answer are left out, and measures that need more than a prediction, such as curves. Nothing where
+    fewer than FEWEST_SHARED items have two answers.
     """
     shared = [at for at, codes in enumerate(answers) if len(codes) > 1]
     if len(shared) < FEWEST_SHARED:
@@ -47,12 +49,19 @@ def people_against_each_other(
     item, label, predicted, share = pairs[:, 0].astype(np.int64), *pairs[:, 1:].T
     rows = _rows(sample, item, label, share)
     labelled = Labelled(
-        items=Items(prediction=predicted[:, None], cluster=pairs[:, :1]), among=np.ones(len(item), np.bool_)
+        items=Items(
+            prediction=predicted[:, None], cluster=pairs[:, :1],
+            weight=None if weight is None else weight[item],
+        ),
+        among=np.ones(len(item), np.bool_),
     )
     estimates: list[MeasureEstimate] = []
     for measure in measures:
         try:
-            estimates += weighted_estimates(kind, [measure], rows, labelled, confidence)
+            estimates += [
+                replace(row, labels=len(shared))
+                for row in weighted_estimates(kind, [measure], rows, labelled, confidence)
+            ]
         except BadInput:       # it is of scores, ranks or the like, which people do not answer
             continue
     return estimates

@@ -31,6 +31,8 @@ STEPS_PER_ERROR = 4.0     # of the smallest standard error of a part
 SPREAD_OF_LOGITS = 1.0    # scale of the prior of what parts differ by, in logits; half of it in logarithms
 SPREAD_IN_ERRORS = 2.0    # the same, in standard errors of a part
 FEWEST_WITH_VARIANCE = 3  # parts; with fewer there is no variance to learn from
+LEAST_EFFECT = 0.05       # of a variance on that of a share: below it a mean of losses is no share
+NEAR_A_BOUND = 0.1        # of the way from one bound to the other
 _LEAST_SHARE = 1e-6
 
 
@@ -52,8 +54,9 @@ class DirectEstimates:
 
     @property
     def labelled_share(self) -> Floats:
-        """(S,) of the items of a part."""
-        return np.asarray(np.minimum(self.labels / np.maximum(self.items, 1.0), 1.0))
+        """(S,) of the items of a part; 0 of one whose labels are all there and vary still (drawn again)."""
+        share = np.minimum(self.labels / np.maximum(self.items, 1.0), 1.0)
+        return np.asarray(np.where((share < 1) | ~(self.variance > 0), share, 0.0))
 
     @property
     def variance_of_draws(self) -> Floats:
@@ -103,7 +106,14 @@ def area_scale(direct: DirectEstimates, bounds: tuple[float, float]) -> AreaScal
     """The scale of a measure with these bounds; None where no variance can be learned."""
     finite = np.isfinite(bounds)
     if finite.all():
-        return _logits(direct, bounds)
+        (low, high), here = bounds, direct.present
+        share, labels = np.clip((direct.value[here] - low) / (high - low), 0.0, 1.0), direct.labels[here]
+        effect = design_effect(share, direct.variance_of_draws[here] / (high - low) ** 2, labels)
+        if effect >= LEAST_EFFECT or not labels.sum():
+            return _logits(direct, bounds)
+        place = float(share @ labels / labels.sum())
+        bounds = (low if place < NEAR_A_BOUND else -np.inf, high if place > 1 - NEAR_A_BOUND else np.inf)
+        finite = np.isfinite(bounds)
     return _logarithms(direct, bounds) if finite.any() else _as_it_is(direct)
 
 
@@ -196,6 +206,8 @@ def _logarithms(direct: DirectEstimates, bounds: tuple[float, float]) -> AreaSca
     shape = np.where(here, direct.labels / relative, 0.0)
     middle = float(distance[here] @ labels / labels.sum())
     step = min(COARSEST_STEP, 1 / np.sqrt(max(float(shape.max()), 1.0)) / STEPS_PER_ERROR)
+    if 2 * FURTHEST_LOGIT / step > 4 * LARGEST_GRID:     # no grid is fine enough: far from the bound
+        return _as_it_is(direct)
     points = min(int(2 * FURTHEST_LOGIT / step) | 1, LARGEST_GRID)
     predicted = sign * (direct.predicted - bound)
     usable = np.isfinite(predicted).all() and bool((predicted > 0).all())
@@ -239,7 +251,7 @@ def moderated_variances(variance: Floats, df: Floats) -> tuple[Floats, Floats]:
     logs = np.log(variance) - scipy.special.digamma(half) + np.log(half)
     mean = float(logs.mean())
     beyond = float(logs.var(ddof=1) - scipy.special.polygamma(1, half).mean())
-    if beyond <= 0:     # no more scatter than that of so few labels: all parts have one variance
+    if beyond <= 1e-6:  # no more scatter than that of so few labels: all parts have one variance
         return np.full(len(df), float(df @ variance / df.sum())), np.full(len(df), float(df.sum()))
     prior_half = float(np.exp(scipy.optimize.brentq(
         lambda logarithm: scipy.special.polygamma(1, np.exp(logarithm)) - beyond, -15.0, 15.0

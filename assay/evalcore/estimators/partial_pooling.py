@@ -35,6 +35,7 @@ BELIEFS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5)    # points of β
 CENTRES = 41              # points of μ
 CLOSER = 6                # times that the grid of μ closes in on its posterior
 REACH = 5.0               # its width, in standard deviations on either side
+_HAIR = 1e-9              # of a step: what rounding may take from a whole number of items
 _NOTHING = 1e-9           # of the posterior: a point of the grid that is left out
 
 
@@ -180,9 +181,9 @@ def _posterior(scale: AreaScale) -> _Posterior:
         running = np.concatenate([np.zeros((n_parts, 1)), np.cumsum(mass, axis=1)], axis=1)
         for s in range(n_parts):
             cumulative[s] += np.interp(edges, steps + belief * offset[s], running[s])
-            expected[s] += float(apart @ scale.back(grid + belief * offset[s]))
+            expected[s] += float(apart @ (grid + belief * offset[s]))
     return _Posterior(
-        edges=edges, cumulative=cumulative / cumulative[:, -1:], expected=expected,
+        edges=edges, cumulative=cumulative / cumulative[:, -1:], expected=scale.back(expected),
         spread=float(spreads[np.searchsorted(np.cumsum(of_spread), of_spread.sum() / 2)]),
     )
 
@@ -234,8 +235,8 @@ class _Items:
         upper = np.minimum(self.value + self.widened * (scale.back(above) - self.chance), high)
         step = np.where(self.step > 0, self.step, 1.0)
         if self.step.any():
-            lower = np.where(self.step > 0, low + np.floor((lower - low) / step) * step, lower)
-            upper = np.where(self.step > 0, high - np.floor((high - upper) / step) * step, upper)
+            lower = np.where(self.step > 0, low + np.floor((lower - low) / step + _HAIR) * step, lower)
+            upper = np.where(self.step > 0, high - np.floor((high - upper) / step + _HAIR) * step, upper)
         return np.where(self.at_low > tail, low, lower), np.where(self.at_high > tail, high, upper)
 
 
@@ -244,7 +245,7 @@ def _of_items(scale: AreaScale, direct: DirectEstimates, density: Floats, at: Fl
     chance = density @ at
     variance = np.maximum(density @ at**2 - chance**2, 1e-30)
     share = np.where(direct.present, direct.labelled_share, 0.0) * (not direct.population)
-    left = np.maximum(direct.items - np.where(direct.present, direct.labels, 0.0), 0.0)
+    left = np.where(direct.present, direct.items * (1 - direct.labelled_share), direct.items)
     left = np.full(len(left), np.inf) if direct.population else left
     scatter = (density * scale.likelihood.scatter(at)).sum(axis=1)
     of_items = np.where(left > 0, (1 - share) ** 2 * (variance + scatter / np.maximum(left, 1.0)), 0.0)

@@ -213,14 +213,14 @@ class MeasureEstimate:
         """What is measured, and where: `accuracy of new minus old`, `f1 in language=en`."""
         return f"{self.what} in {self.segment}" if self.segment else self.what
 
-    def same(self, row: "MeasureEstimate") -> bool:
+    def same(self, other: "MeasureEstimate") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
         own_key, compared_key = (
             (
                 estimate.measure, estimate.question, estimate.system, estimate.versus, estimate.class_name,
                 estimate.at, estimate.curve, estimate.segment,
             )
-            for estimate in (self, row)
+            for estimate in (self, other)
         )
         return own_key == compared_key
 

@@ -95,7 +95,7 @@ def _lowest_differences(rows: Sequence[MeasureEstimate], names: Sequence[str], s
             i, j = place[str(row.system)], place[str(row.versus)]
             low, high = sorted((sign * ends.lower, sign * ends.upper))
             lowest[i, j], lowest[j, i] = low, -high
-    elif all(row.band is not None or row.interval == "exact" for row in rows):
+    elif all(row.versus is None and (row.band is not None or row.interval == "exact") for row in rows):
         ends_of = [
             (row.value, row.value) if row.band is None else (row.band.lower, row.band.upper) for row in rows
         ]
@@ -107,6 +107,8 @@ def _lowest_differences(rows: Sequence[MeasureEstimate], names: Sequence[str], s
         return None
     for j in range(k):      # what follows of every two by way of a third (Floyd 1962)
         lowest = np.maximum(lowest, lowest[:, j][:, None] + lowest[j][None])
+    if (lowest + lowest.T > _SETTLED).any():      # intervals that contradict each other say nothing
+        return None
     np.fill_diagonal(lowest, 0.0)
     return np.where(np.abs(lowest) < _SETTLED, 0.0, lowest)
 

@@ -139,6 +139,7 @@ def _of_column(
             rows[q] = replace(rows[q], comparison=comparison)
     worth = np.array([_worth(sample.weight[of.among]) for of in parts.values()])
     n_segments, at = len(parts), 0
+    unseen = np.maximum(1 - np.minimum(worth / np.maximum(segments.items, 1.0), 1.0), 1e-6)
     for measure in short_measures:
         pooled_parts = len(measure.parts) if len(measure.parts) <= MOST_POOLED else 0
         predicted = segments.of(measure)
@@ -147,7 +148,11 @@ def _of_column(
             fits = [numbers[q].fit for q in places]
             pooled = with_pooled(SegmentColumn(
                 rows=[rows[q] for q in places], value=np.array([fit.value[part] for fit in fits]),
-                variance=np.array([numbers[q].variance for q in places]), labels=worth, items=segments.items,
+                variance=np.array([
+                    # `DirectEstimates` takes that of the labels alone, and divides by what is unseen
+                    numbers[q].variance * (left if rows[q].about == "population" else 1.0)
+                    for q, left in zip(places, unseen.tolist(), strict=True)
+                ]), labels=worth, items=segments.items,
                 predicted=predicted[:, part], bounds=measure.bounds, is_error=measure.is_error,
                 population=any(rows[q].about == "population" for q in places),
             ), question.confidence)

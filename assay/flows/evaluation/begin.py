@@ -98,7 +98,7 @@ def begin_evaluation(
     _check_audit(store, spec)
     bare_spec = without_silent_columns(spec) if same_source else spec
     if bare_spec is not spec:
-        _log.info("%s", _SILENT)
+        _log.warning("%s", _SILENT)
     if desk is None:
         own_identity(Ledger(store, spec.name))
     chosen_desk = desk if desk is not None else desk_of(store, spec)

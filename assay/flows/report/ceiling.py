@@ -1,10 +1,11 @@
 """What two people reach against each other, in the measures of an evaluation."""
 
-from assay.evalcore.annotators.adjudication import earliest_votes, latest_answers
+from assay.evalcore.annotators.adjudication import latest_answers, votes_without_tie_breaks
 from assay.evalcore.annotators.ceiling import people_against_each_other
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.weighted.estimate import unreached
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.opened import Opened
 from assay.flows.weighted import PoolSample, measure_of
@@ -13,13 +14,14 @@ from assay.tasks.ledger.closed_round import read_labels
 
 def read_ceiling(opened: Opened, sample: PoolSample | None) -> list[MeasureEstimate]:
     """The estimates of each measure with one person held against another, by the answers that rounds were
-    closed with; nothing without weights, and where not every item is answered by two.
+    closed with; nothing without weights, where not every item is answered by two, and where nobody is asked
+    about a part of the pool, of which a person's answers are unknown too.
 
     Where second answers are asked for of surprising ones alone, they say nothing of the others; where an item
     with two answers came to no label, those with one say too little of how people differ.
     """
     people = opened.spec.desk.annotators_per_item
-    if sample is None or people < 2:
+    if sample is None or people < 2 or unreached(opened.cut.cells.size, sample.sample):
         return []
     annotating = Annotating(opened)
     answers: dict[tuple[int, str], list[str]] = {}
@@ -27,7 +29,7 @@ def read_ceiling(opened: Opened, sample: PoolSample | None) -> list[MeasureEstim
         number = closed.planned.number
         by_item = latest_answers(annotating.answers_of(number))
         for decided in read_labels(opened.ledger, number) or ():
-            votes = earliest_votes(by_item.get(decided.item_id, ()), people)
+            votes = votes_without_tie_breaks(by_item.get(decided.item_id, ()), people)
             if decided.label is None and len(votes) > 1:
                 return []
             answers[number, decided.item_id] = votes
@@ -37,7 +39,7 @@ def read_ceiling(opened: Opened, sample: PoolSample | None) -> list[MeasureEstim
         for number, row in zip(sample.sample.round.tolist(), sample.rows, strict=True)
     ]
     return people_against_each_other(
-        sample.kind, _measures(opened, sample), sample.sample, codes, opened.confidence
+        sample.kind, _measures(opened, sample), sample.sample, codes, opened.confidence, sample.items.weight
     )
 
 

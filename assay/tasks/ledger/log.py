@@ -97,6 +97,8 @@ def begin_log(ledger: Ledger) -> None:
     keys |= {key for kind in _AT_FIRST if len(kind.fields) == 1 and ledger.exists(key := kind(ledger.name))}
     lost = sorted(key for key in keys if is_logged(key))
     if lost and begins_with_log(ledger):
+        if ledger.exists(first_key):
+            return      # somebody else began it, and went on, since this one looked
         raise damaged(first_key, f"the log of this ledger is gone, and {lost[0]} was in it")
     covers = {
         short_key(key, ledger.name): layout.digest(ledger.get(key))

@@ -25,13 +25,15 @@ from assay.tasks.spec.evaluation import Spec
 def are_equal_weights(batches: Iterator[pa.Array]) -> bool:
     """Whether all weights are the same finite number above 0, so that the weighted mean Σwx/Σw is the plain
     one."""
-    first_weight = 0.0
+    first_weight: float | None = None
     for values in batches:
         weights, are_numbers = as_numbers(values)
-        first_weight = first_weight or weights[0]
+        if not len(weights):
+            continue
+        first_weight = float(weights[0]) if first_weight is None else first_weight
         if not (are_numbers.all() and (weights == first_weight).all()):
             return False
-    return bool(0 < first_weight < np.inf)
+    return first_weight is not None and bool(0 < first_weight < np.inf)
 
 
 def is_one_stratum(batches: Iterator[pa.Array]) -> bool:
@@ -89,5 +91,6 @@ def refuse_columns_that_speak(ledger: Ledger, spec: Spec, manifest: Manifest) ->
         if not says_nothing(spec.pool.source, key, getattr(spec.pool, key)):
             raise changed_source(
                 FrozenPool.of(ledger, spec, manifest), spec.pool.source,
-                f"column {getattr(spec.pool, key)!r} (pool.{key}) says something that it did not say then",
+                f"column {getattr(spec.pool, key)!r} (pool.{key}) is missing, or says "
+                "something that it did not say then",
             )

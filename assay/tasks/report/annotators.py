@@ -106,13 +106,27 @@ def annotators_in_words(
         differ=len(quality.would_differ),
         estimates=tuple(_corrected(e, naive.get(e.measure)) for e in correction.estimates)
         if correction.reason is None else (),
-        ceiling=tuple(_ceiling(row, naive.get(row.measure)) for row in ceiling),
+        ceiling=_ceiling_lines(ceiling, estimates),
+    )
+
+
+def _ceiling_lines(
+    ceiling: Sequence[MeasureEstimate], estimates: Sequence[MeasureEstimate]
+) -> tuple[CeilingLine, ...]:
+    """Beside the system's own estimate of the same class, where there is one system."""
+    several = len({row.system for row in estimates}) > 1
+    own = {} if several else {(row.measure, row.class_name): row for row in estimates}
+    return tuple(
+        _ceiling(row, own.get((row.measure, row.class_name)) or own.get((row.measure, None)))
+        for row in ceiling
     )
 
 
 def _ceiling(row: MeasureEstimate, system: MeasureEstimate | None) -> CeilingLine:
+    named = system is None or system.class_name is not None
+    of_class = f" of {row.class_name}" if row.class_name and named else ""
     return CeilingLine(
-        name=wording.measure_name(row.measure),
+        name=wording.measure_name(row.measure) + of_class,
         system="–" if system is None else wording.value_or_reason(system),
         people=wording.value_or_reason(row),
         interval=wording.interval(row),

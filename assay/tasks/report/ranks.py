@@ -51,8 +51,9 @@ def _share_of_price(ship: Shipping) -> str:
     if abs(share - 1) < 0.005:
         return "the same price"
     if share > 1:
-        return f"{share:.2g} times the price"
-    return f"{wording.percent(round(share, 2) or round(share, 4))} of the price"
+        return f"{float(f'{share:.2g}'):,g} times the price"
+    rounded = round(share, 2) or round(share, 4)
+    return f"{wording.percent(rounded)} of the price" if rounded else "less than 0.01% of the price"
 
 
 def rank_lines(ranks: SystemRanks | None) -> list[str]:

@@ -25,6 +25,7 @@ pool:
   # thresholds: [0.3, 0.5, 0.7]  # instead of both: compare thresholds of the score; or compare models with
   # systems: {old: {prediction: p1}, new: {prediction: p2}}, in place of both (docs/reference/systems.md)
   # baseline: old                # whom the others are compared with; pairs: all compares every two
+  # margin: 0.02                # how much worse a cheaper system may be, to be called worth its price
   display: [name_a, name_b]      # the only columns people see
   # show_as: {photo: image}      # text (default), image (a URL), html or markdown
   segments: []                   # columns that split the pool, such as [region]

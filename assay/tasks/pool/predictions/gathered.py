@@ -45,6 +45,7 @@ from assay.tasks.pool.frozen import FrozenShard, packed_bytes
 from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
 from assay.tasks.pool.kind import CellRows, PoolToCut, cut_columns
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels.questions import QuestionList
 
 # A column of the frozen parts that holds several numbers an item, gathered in a temporary file.
 #
@@ -375,8 +376,10 @@ def cut_gathered(
         measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids, weights))
         cells = outcome_method(method).cells(measured)
         check_contenders(spec, cells)
+        # each of several questions has guesses of its own
+        expected = {} if isinstance(spec.labels, QuestionList) else measured.expected_by_segment()
         return OutcomeCut(
-            cells=cells, grids=grids, weights=weights, expected_by_segment=measured.expected_by_segment()
+            cells=cells, grids=grids, weights=weights, expected_by_segment=expected
         ), measured.rows()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.annotators.adjudication import Annotation, earliest_votes
+from assay.evalcore.annotators.adjudication import Annotation, votes_without_tie_breaks
 from assay.evalcore.annotators.ceiling import FEWEST_SHARED, people_against_each_other
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.classes import Classes
@@ -43,13 +43,13 @@ def test_few_shared_items_say_nothing():
     assert people_against_each_other(KIND, MEASURES, a_random_sample(len(answers)), answers, 0.95) == []
 
 
-def test_a_vote_that_broke_a_tie_is_none_of_the_first_two():
+def test_a_vote_that_broke_a_tie_is_none_of_two_people_s():
     answers = [
         Annotation(item_id="i", annotation_id=str(at), annotator=f"p{3 - at}", kind="label", label=label,
                    updated_at=f"2026-11-0{at + 1}T00:00:00Z")
         for at, label in enumerate(("cat", "dog", "dog"))
     ]
-    assert earliest_votes(reversed(answers), 2) == ["cat", "dog"]
+    assert votes_without_tie_breaks(answers, 2) == ["cat", "dog"]
 
 
 def test_intervals_cover_what_two_people_reach():
@@ -63,3 +63,11 @@ def test_intervals_cover_what_two_people_reach():
         rows = people_against_each_other(KIND, MEASURES, a_random_sample(100), answers.tolist(), 0.95)
         covered += [row.lower <= true <= row.upper for row, true in zip(rows, truth, strict=True)]
     assert (covered / 200 > 0.9).all()
+
+
+def test_items_that_weigh_more_count_for_more():
+    answers = [(1.0, 1.0)] * 10 + [(1.0, 0.0)] * 10
+    weight = np.array([[1.0]] * 10 + [[9.0]] * 10)
+    _, accuracy = people_against_each_other(KIND, MEASURES, a_random_sample(20), answers, 0.95, weight)
+    assert accuracy.value == pytest.approx(0.1)
+    assert accuracy.labels == 20

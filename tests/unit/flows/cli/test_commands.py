@@ -104,8 +104,8 @@ READS_A_LEDGER = {"numpy", "pyarrow", "pydantic"}
 FORECASTS = {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.special"}
 # With it the most modules of our own: each costs some 2 ms, half of it for its dataclasses.
 IMPORTS = {
-    "status": (READS_A_LEDGER, 206),
-    "status small": (READS_A_LEDGER, 206),
+    "status": (READS_A_LEDGER, 207),
+    "status small": (READS_A_LEDGER, 207),
     "advance small": (READS_A_LEDGER | {"rich", "scipy.special"}, 280),
     "alerts": (READS_A_LEDGER, 230),
     "doctor predictions.csv": (READS_A_LEDGER | FORECASTS | {"rich"}, 270),
