@@ -7,6 +7,7 @@ ts -verify` reads it. Keys come from a file or from the environment and are neve
 
 import base64
 import hashlib
+import http.client
 import os
 import urllib.error
 import urllib.request
@@ -114,13 +115,13 @@ def time_stamp(server: str, message: bytes) -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
             stamped: bytes = answer.read(_MOST_BYTES)
-        said = client.decode_timestamp_response(stamped)
-        digest = said.tst_info.message_imprint.message
-    except (urllib.error.URLError, OSError, ValueError) as error:
+        response = client.decode_timestamp_response(stamped)
+        digest = response.tst_info.message_imprint.message
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
         raise Unreachable(
             f"{server}: no time stamp came back ({error}); try again later, or name another server"
         ) from None
-    if digest != hashlib.sha256(message).digest() or said.tst_info.nonce != asked.nonce:
+    if digest != hashlib.sha256(message).digest() or response.tst_info.nonce != asked.nonce:
         raise Unreachable(f"{server}: answered with the time stamp of something else; name another server")
     return stamped
 
@@ -137,9 +138,9 @@ def stamped_at(stamp: bytes, message: bytes, root: bytes | None) -> datetime:
     with needs("signing", "time stamps"):
         client, x509 = import_module("rfc3161_client"), import_module("cryptography.x509")
     try:
-        said = client.decode_timestamp_response(stamp)
-        digest = said.tst_info.message_imprint.message
-        seen: datetime = said.tst_info.gen_time.astimezone(UTC)
+        response = client.decode_timestamp_response(stamp)
+        digest = response.tst_info.message_imprint.message
+        seen: datetime = response.tst_info.gen_time.astimezone(UTC)
     except ValueError:
         raise WrongSignature("there is no time stamp of RFC 3161") from None
     if root is None:
@@ -153,7 +154,7 @@ def stamped_at(stamp: bytes, message: bytes, root: bytes | None) -> datetime:
     except ValueError:
         raise BadInput("--time-root: holds no certificate in PEM") from None
     try:
-        verifier.build().verify_message(said, message)
+        verifier.build().verify_message(response, message)
     except (client.VerificationError, ValueError) as error:
         raise WrongSignature(f"the time stamp does not hold: {error}") from None
     return seen

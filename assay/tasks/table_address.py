@@ -20,7 +20,7 @@ from assay.evalcore.errors import BadInput, did_you_mean
 
 SQL, DELTA, ICEBERG = "sql://", "delta://", "iceberg://"
 _CONNECTION = r"[A-Za-z_][A-Za-z0-9_]*|[a-z0-9-]+/[a-z0-9-]+"
-_SQL = re.compile(rf"{SQL}(?P<connection>{_CONNECTION})(?::(?P<order>[^?]*))?\?(?P<query>.+)", re.DOTALL)
+_SQL = re.compile(rf"{SQL}(?P<connection>{_CONNECTION})(?::(?P<order>[^?/@:]*))?\?(?P<query>.+)", re.DOTALL)
 _TABLE = re.compile(r"(?P<kind>delta|iceberg)://(?P<place>[^?]+)(?:\?(?P<options>.*))?")
 _OPTIONS: Mapping[str, Mapping[str, type[int] | type[str]]] = {
     DELTA: {"version": int}, ICEBERG: {"snapshot": int, "catalog": str},
@@ -92,7 +92,7 @@ def parsed_address(address: str) -> QueryAddress | TableAddress:
                 f"pool.source: {address}: there is no option {name!r}; {did_you_mean(name, _OPTIONS[kind])}"
                 f"there are {', '.join(_OPTIONS[kind])}"
             )
-        if _OPTIONS[kind][name] is int and not value.isdecimal():
+        if _OPTIONS[kind][name] is int and not (value.isdecimal() and len(value) < 20):
             raise BadInput(f"pool.source: {address}: {name} is {value!r}; give a whole number")
         options[name] = _OPTIONS[kind][name](value)
     state = options.get("version", options.get("snapshot"))
@@ -113,7 +113,7 @@ def address_of_mapping(given: Mapping[str, Any]) -> str:
                            f"there are {', '.join(_KEYS[kind])}")
         wanted = int if key in ("version", "snapshot") else str
         is_right = isinstance(value, wanted) and not isinstance(value, bool) and value != ""
-        if not is_right or (wanted is int and value < 0):
+        if not is_right or (wanted is int and not 0 <= value < 1 << 63):
             raise BadInput(f"{key} is {value!r}; give {'a whole number' if wanted is int else 'a text'}")
     if kind == "sql":
         connection = given.get("connection")
@@ -134,12 +134,25 @@ def address_of_mapping(given: Mapping[str, Any]) -> str:
 
 def secret_in_query(address: str) -> bool:
     """Whether a query holds an address with a password, or gives a key that opens a store."""
-    query = address.partition("?")[2]
+    name, _, query = address.removeprefix(SQL).partition("?")
+    if re.search(r"//|@|\b(password|pwd)\s*=", name, re.IGNORECASE):
+        return True      # the address itself, where the name of its variable belongs
     given = re.sub(r"'(?:[^']|'')*'", "''", query)      # texts that it compares with are no keys
     return bool(
         re.search(r"://[^\s/'\"@]+:[^\s/'\"@]+@", query)
+        or _OPENING.search(query) or _SIGNED.search(query)
         or re.search(r"\b(password|secret|account_key|sas_token)\s*=?\s*''", given, re.IGNORECASE)
     )
+
+
+# in texts too: what connections of databases are made of, and addresses that are signed
+_OPENING = re.compile(
+    r"\b(password|pwd|accountkey|sharedaccesssignature)\s*=\s*[^\s'%_]", re.IGNORECASE
+)
+_SIGNED = re.compile(
+    r"://[^\s'\"]*[?&;][^\s'\"=&]*(sig|signature|token|credential|secret|key)[^\s'\"=&]*=[^\s'\"&]",
+    re.IGNORECASE,
+)
 
 
 def _one_statement(query: str) -> str:

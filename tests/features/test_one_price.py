@@ -130,5 +130,5 @@ def test_weights_that_differ_by_now_are_another_pool(folder, tmp_path):
     assert begin_evaluation(store, spec).spec.pool.weight is None
     begin_evaluation(store, spec)      # the same file: resumed
     source.write_text(source.read_text(encoding="utf-8").replace(",1.0,2,", ",3.0,2,", 1), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"column 'weight' \(pool.weight\) says something"):
+    with pytest.raises(BadInput, match=r"column 'weight' \(pool.weight\) is missing, or says"):
         begin_evaluation(store, spec)

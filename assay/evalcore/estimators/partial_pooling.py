@@ -167,6 +167,8 @@ def _posterior(scale: AreaScale) -> _Posterior:
     total = float(np.exp(every - most).sum())
     cumulative, expected = np.zeros((n_parts, len(edges))), np.zeros(n_parts)
     of_spread = np.zeros(SPREADS)
+    # with one bound the mean of exp(g) exists only because the grid ends: the middle on the scale of g stands
+    geometric = bool(np.isfinite(scale.bounds[0]) != np.isfinite(scale.bounds[1]))
     for belief, likelihood, pieces in by_belief:
         mass, apart = np.zeros_like(likelihood), np.zeros(len(grid))
         for t, piece in enumerate(pieces):
@@ -181,9 +183,11 @@ def _posterior(scale: AreaScale) -> _Posterior:
         running = np.concatenate([np.zeros((n_parts, 1)), np.cumsum(mass, axis=1)], axis=1)
         for s in range(n_parts):
             cumulative[s] += np.interp(edges, steps + belief * offset[s], running[s])
-            expected[s] += float(apart @ (grid + belief * offset[s]))
+            places = grid + belief * offset[s]
+            expected[s] += float(apart @ (places if geometric else scale.back(places)))
     return _Posterior(
-        edges=edges, cumulative=cumulative / cumulative[:, -1:], expected=scale.back(expected),
+        edges=edges, cumulative=cumulative / cumulative[:, -1:],
+        expected=scale.back(expected) if geometric else expected,
         spread=float(spreads[np.searchsorted(np.cumsum(of_spread), of_spread.sum() / 2)]),
     )
 

@@ -253,16 +253,17 @@ def _only_bundle(names: tuple[str, ...], asked: _ReportOptions) -> bool:
 
 def _bundle(store: Store, name: str, asked: _ReportOptions, as_json: bool) -> int:
     """Write the bundle of an evaluation; returns the exit code of its standing."""
-    from assay.flows.report.bundle import GatheredBundle
+    from assay.flows.report.bundle import GatheredBundle, ledger_keys
     from assay.flows.report.gather import report_data
     from assay.tasks.report.bundle import write_bundle
     from assay.tasks.signatures import read_signing_key
 
     file, key = Path(asked["bundle"] or ""), read_signing_key(asked["sign_with"])
     opened = open_evaluation(store, name)
+    keys = ledger_keys(opened)
     standing = current_standing(opened)
     with working(f"writing the bundle of {name}"):
-        gathered = GatheredBundle(opened, report_data(opened, standing), file)
+        gathered = GatheredBundle(opened, report_data(opened, standing), file, keys)
         write_bundle(file, gathered.about, gathered.contents(), key, asked["time_server"])
     if as_json:
         print_json(standing.to_json())
@@ -409,6 +410,11 @@ def _verified(result: "Verification", as_json: bool) -> int:
     return 0 if result.verified else 1
 
 
+def _plain(text: str) -> str:
+    """A text from a bundle, of which nothing moves the cursor of a terminal."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
 def _recomputed(result: "Verification") -> str:
     if result.evaluation.startswith(layout.MONITORS_PREFIX):
         return wording.plural(result.rounds, "verdict")
@@ -425,7 +431,7 @@ def _print(result: "Verification") -> None:
     else:
         click.echo(f"{result.evaluation}: NOT VERIFIED ({state})")
         for mismatch in result.differences:
-            click.echo(f"  {mismatch.key}: {mismatch.difference}")
+            click.echo(f"  {_plain(f'{mismatch.key}: {mismatch.difference}')}")
     click.echo(
         f"  {_recomputed(result)} recomputed; "
         f"{result.keys_checked} of {wording.plural(result.keys, 'key')} compared with digests; the others "
@@ -434,6 +440,6 @@ def _print(result: "Verification") -> None:
     if result.seal:
         click.echo(f"  seal {result.seal}")
     if result.remedy:
-        click.echo(f"  what to do: {result.remedy}")
+        click.echo(f"  what to do: {_plain(result.remedy)}")
     for note in result.notes:
-        click.echo(f"  note: {note}")
+        click.echo(f"  note: {_plain(note)}")

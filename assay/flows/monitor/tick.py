@@ -65,6 +65,7 @@ from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import NoFile
 from assay.tasks.sources.reader import is_there
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.table_address import is_table
 
 # What is due for a window, until it is settled: open it, see what changed of it since, advance its
 # evaluations, judge it, buy more labels.
@@ -103,13 +104,15 @@ def _open_new(run: MonitorRun, window: Window) -> Opening | None:
         return None
     try:
         return open_window(run, window)
-    except NothingToJudge as error:
-        _leave_out(run, name, Found(state=error.state, why=str(error), files=error.files))
-    except NoFile:
+    except (NothingToJudge, NoFile) as error:
         spec = run.spec_of(name)
         until = window.end.astimezone(UTC) + spec.settle + timedelta(hours=spec.monitor.grace_hours)
-        if run.now <= until:
+        # a query, and a table, are there before their rows are
+        to_come = isinstance(error, NoFile) or (error.state == "empty" and is_table(spec.pool.source))
+        if to_come and run.now <= until:
             run.done.awaited[name] = f"no predictions yet; waited for until {until:%Y-%m-%d %H:%M} UTC"
+        elif isinstance(error, NothingToJudge):
+            _leave_out(run, name, Found(state=error.state, why=str(error), files=error.files))
         else:
             _leave_out(run, name, Found(state="missing", why=f"no file {window.fill(spec.pool.source)}"))
     return None

@@ -1,8 +1,9 @@
 """What goes into the evidence bundle of an evaluation, gathered from its ledger."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.report.evidence import gather_evidence
@@ -15,20 +16,30 @@ from assay.tasks.report.files import render_report
 from assay.tasks.report.model_card import model_card
 
 
+def ledger_keys(opened: Opened) -> Sequence[str]:
+    """The keys of an evaluation, sorted."""
+    ledger = opened.ledger
+    return sorted(retried(lambda: list(ledger.keys(f"{ledger.name}/")))())
+
+
 class GatheredBundle:
     """The files of a bundle, and what its bundle.json says of them."""
 
-    def __init__(self, opened: Opened, data: ReportData, file: Path) -> None:
-        """file: where the bundle will be, for the command that checks it."""
+    def __init__(self, opened: Opened, data: ReportData, file: Path, keys: Sequence[str]) -> None:
+        """file: where the bundle will be, for the command that checks it; keys: of the ledger, listed before
+        `data` was gathered. Raises BadInput where there are others by now.
+        """
         evidence = gather_evidence(opened)
         readme = README.format(evaluation=opened.name, file=file.name, version=data.versions.get("assay", ""))
-        self._opened = opened
-        self._files: Mapping[str, bytes] = {
+        self._opened, self._keys = opened, keys
+        self.files: Mapping[str, bytes] = {
             "README.md": readme.encode(),
             "model-card.md": model_card(data),
             **{f"report/{name}": blob for name, blob in render_report(data).items()},
             **{f"evidence/{name}": blob for name, blob in evidence_files(evidence).items()},
         }
+        if ledger_keys(opened) != keys:
+            raise BadInput(f"{opened.name}: went on while its bundle was made; make it again")
         self.about: JsonObject = {
             "evaluation": opened.name,
             "seal": evidence.facts["seals"]["last"],
@@ -39,7 +50,7 @@ class GatheredBundle:
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Name and bytes of each file; those of the ledger one after the other, as they are read."""
-        yield from self._files.items()
+        yield from self.files.items()
         ledger = self._opened.ledger
-        for key in sorted(retried(lambda: list(ledger.keys(f"{ledger.name}/")))()):
+        for key in self._keys:
             yield LEDGER + key, retried(ledger.get)(key)

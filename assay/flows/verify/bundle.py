@@ -11,24 +11,33 @@ Nothing outside the bundle is read: no store, no source, no network.
 """
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assay.evalcore.errors import BadInput
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
+from assay.flows.report.bundle import GatheredBundle, ledger_keys
+from assay.flows.report.gather import report_data
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.ledger import Verification, verify
 from assay.tasks.ledger.findings import Difference, in_one_sentence, value_differences
+from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import BadKey, Store
-from assay.tasks.report.bundle import LEDGER, Bundle
+from assay.tasks.report.bundle import CONTENT, LEDGER, OF_CONTENT, Bundle
 
 _REPORT = "report/report.json"
 _COMPARED = ("evaluation", "state", "stopped_by", "verdict", "labels", "rounds", "revision", "estimates")
+_DRAWN = re.compile(rb"data:image/svg\+xml;base64,[A-Za-z0-9+/=]*")     # another matplotlib draws otherwise
+_NUMBER = re.compile(rb"(-?[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)")     # whole ones are as they were
 
 
 def verify_bundle(
@@ -57,25 +66,78 @@ def verify_bundle(
             raise BadInput(f"{path}: holds what is no key of a ledger: {error}") from None
         integrity = verify(store, bundle.evaluation, seal or bundle.seal, None, watch)
         different += [replace(one, key=LEDGER + one.key) for one in integrity.differences]
-        different += _of_report(bundle, store)
+        if not integrity.differences:
+            different += _of_the_rest(bundle, store)
+            if not _by_this_version(bundle):
+                notes.append("of the report only the figures in report.json were compared, because another "
+                             "version of Assay made it; what else it says `assay report` tells")
     return replace(
         integrity, differences=tuple(sorted(different)), notes=(*notes, *integrity.notes),
         as_sealed=[LEDGER + name for name in integrity.as_sealed],
     )
 
 
-def _of_report(bundle: Bundle, store: Store) -> Iterator[Difference]:
-    """Where the report says something else than the ledger."""
-    if _REPORT not in bundle.names:
+def _of_the_rest(bundle: Bundle, store: Store) -> Iterator[Difference]:
+    """Where what is not the ledger says something else than the ledger, or does not belong there."""
+    own = f"{LEDGER}{bundle.evaluation}/"
+    for name in bundle.names:
+        if name.startswith(LEDGER) and not name.startswith(own):
+            yield Difference(key=name, difference="is not of the ledger of this evaluation")
+    try:
+        opened = open_evaluation(store, bundle.evaluation)
+        data = report_data(opened, current_standing(opened))
+        file = Path(str(bundle.about.get("verify")).removeprefix("assay verify --bundle "))
+        made = GatheredBundle(opened, data, file, ledger_keys(opened))
+    except UNREADABLE as error:
+        yield Difference(key=_REPORT, difference=f"cannot be compared: {type(error).__name__}: {error}")
         return
-    with suppress(*UNREADABLE):      # of a ledger that cannot be read `verify` has said so
-        standing = current_standing(open_evaluation(store, bundle.evaluation))
-        current = json.loads(json.dumps(standing.to_json()))
+    for name in ("seal", "pool_digest"):
+        if bundle.about.get(name) != made.about[name]:
+            yield Difference(key=CONTENT, difference=f"{name} is not that of the ledger")
+    strange = {name for name in bundle.names if not name.startswith(LEDGER)} - {*made.files, *OF_CONTENT}
+    yield from (Difference(key=name, difference="is no file of a bundle") for name in sorted(strange))
+    if not _by_this_version(bundle):
+        yield from _of_figures(bundle, made.files[_REPORT])
+        return
+    for name, blob in made.files.items():
+        if name not in bundle.names:
+            yield Difference(key=name, difference="is missing")
+        elif not _alike(name, bundle.read(name), blob):
+            yield Difference(key=name, difference="says something else than what is made of the ledger now")
+
+
+def _by_this_version(bundle: Bundle) -> bool:
+    made_by = bundle.about.get("versions")
+    this = made_by.get("this_bundle") if isinstance(made_by, dict) else None
+    return isinstance(this, dict) and this.get("assay") == versions()["assay"]
+
+
+def _of_figures(bundle: Bundle, due: bytes) -> Iterator[Difference]:
+    """Where the figures of the report are not those of the ledger, whatever words another version has."""
+    try:
+        said, new = (json.loads(blob) for blob in (bundle.read(_REPORT), due))
+        wrong = list(value_differences(
+            {name: said.get(name) for name in _COMPARED}, {name: new.get(name) for name in _COMPARED}
+        ))
+    except (AssayError, ValueError, AttributeError, RecursionError) as error:
+        wrong = [f"cannot be read: {type(error).__name__}"]
+    if wrong:
+        yield Difference(key=_REPORT, difference=in_one_sentence(wrong))
+
+
+def _alike(name: str, blob: bytes, due: bytes) -> bool:
+    """Whether two files say the same, but for last digits of numbers that are not whole."""
+    if blob == due:
+        return True
+    if name.endswith(".parquet"):
         try:
-            reported = json.loads(bundle.read(_REPORT))
-        except ValueError:
-            reported = {}
-        estimates, due = ({name: table.get(name) for name in _COMPARED} for table in (reported, current))
-        wrong = list(value_differences(estimates, due))
-        if wrong:
-            yield Difference(key=_REPORT, difference=in_one_sentence(wrong))
+            tables = [pq.read_table(pa.BufferReader(one)).to_pylist() for one in (blob, due)]
+        except (pa.ArrowException, OSError):
+            return False
+        return not list(value_differences(*tables))
+    pieces, due_pieces = (_NUMBER.split(_DRAWN.sub(b"", one)) for one in (blob, due))
+    return len(pieces) == len(due_pieces) and all(
+        one == other or (bool(_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)) and
+                         math.isclose(float(one), float(other), rel_tol=2e-3, abs_tol=1e-9))
+        for one, other in zip(pieces, due_pieces, strict=True)
+    )

@@ -74,9 +74,9 @@ class LogImporter(Importer):
                 notes.leave_out(self.lost_name(record))
                 continue
             if self.counts_repeats:
-                asked = (response.question_id, response.system, response.question)
-                times[asked] += 1
-                response = replace(response, repeat=times[asked])
+                question_key = (response.question_id, response.system, response.question)
+                times[question_key] += 1
+                response = replace(response, repeat=times[question_key])
             yield response
 
     def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:

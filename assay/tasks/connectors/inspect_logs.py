@@ -134,13 +134,15 @@ class InspectLogs(LogImporter):
         if response is None:
             return None
         choices, question = sample.get("choices"), response.question
-        given = [score.get("answer") for score in members(sample.get("scores"))] if choices else []
+        answers = [score.get("answer") for score in members(sample.get("scores"))] if choices else []
         if choices and question is not None:
             question += "\n\n" + "\n".join(f"{chr(ord('A') + i)}) {text}" for i, text in enumerate(choices))
         turns = with_results(turns_of(sample.get("messages") or [], "user", notes))
         return replace(
             response, question=question, trajectory=texts_of_conversation(turns)["trajectory"],
-            choice=next((text for text in given if isinstance(text, str) and 0 < len(text) <= _SHORT), None),
+            choice=next(
+                (word for word in answers if isinstance(word, str) and 0 < len(word) <= _SHORT), None
+            ),
         )
 
 

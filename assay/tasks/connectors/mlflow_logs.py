@@ -79,9 +79,9 @@ class MlflowLogs(LogImporter):
     def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
         """Traces, or rows of a table."""
         numbers: dict[str, None] = {}
-        found = _at_address(place) if place.is_address else (
+        records = _at_address(place) if place.is_address else (
             _rows(place) if self._is_table(place) else place.values())
-        for record in found:
+        for record in records:
             if "number" in record:
                 numbers |= {name: None for name, value in record["about"].items()
                             if isinstance(value, bool | float)}

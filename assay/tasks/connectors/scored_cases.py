@@ -102,8 +102,8 @@ class RagasResults(LogImporter):
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
         """Of a row."""
         row = record["row"]
-        asked = row["user_input"]
-        messages = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
+        user_input = row["user_input"]
+        messages = user_input if isinstance(user_input, list) else [{"role": "user", "content": user_input}]
         answer = text_at(row, "response")
         return self.shape.response_of(record, notes, [
             *with_results(turns_of(messages, "user", notes)), *_between(_steps(row, "retrieved_contexts")),

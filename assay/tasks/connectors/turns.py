@@ -211,8 +211,8 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 def tells_more(story: Sequence[Turn]) -> bool:
     """Whether a conversation is more than a question and its answer."""
     outputs = [turn for turn in story if turn.role == "assistant"]
-    asked = [turn for turn in story if turn.role == "user"]
-    return len(outputs) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
+    questions = [turn for turn in story if turn.role == "user"]
+    return len(outputs) > 1 or len(questions) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
 
 
 def with_results(turns: Iterable[Turn]) -> list[Turn]:

@@ -35,28 +35,28 @@ class RepeatColumns:
         return [self.item, self.label]
 
 
-def repeats_of_columns(columns: Mapping[str, pa.Array], asked: RepeatColumns) -> tuple[Repeats, int]:
+def repeats_of_columns(columns: Mapping[str, pa.Array], roles: RepeatColumns) -> tuple[Repeats, int]:
     """What repeated answers say, and how many rows have no label and are left out.
 
     Raises BadInput for a row without an item, for labels that are none, and as `repeated_answers`.
     """
-    names = as_text(columns[asked.item]).to_pylist()
+    names = as_text(columns[roles.item]).to_pylist()
     if None in names or "" in names:
         row = next(i for i, name in enumerate(names) if name in (None, ""))
-        raise BadInput(f"column {asked.item!r}: row {row} names no item; every answer is one to an item")
-    labels = as_text(columns[asked.label]).to_pylist()
+        raise BadInput(f"column {roles.item!r}: row {row} names no item; every answer is one to an item")
+    labels = as_text(columns[roles.label]).to_pylist()
     answers: Counter[str] = Counter()
     right: Counter[str] = Counter()
     for name, label in zip(names, labels, strict=True):
         if label in (None, ""):
             continue
         answers[name] += 1
-        right[name] += _is_right(label, asked)
-    if asked.positive is not None and not right.total() and answers:
-        found = ", ".join(sorted({str(label) for label in labels if label})[:5])
-        raise BadInput(f"column {asked.label!r}: no answer is {asked.positive!r}; its labels are {found}")
+        right[name] += _is_right(label, roles)
+    if roles.positive is not None and not right.total() and answers:
+        examples = ", ".join(sorted({str(label) for label in labels if label})[:5])
+        raise BadInput(f"column {roles.label!r}: no answer is {roles.positive!r}; its labels are {examples}")
     fewest = min(answers.values(), default=0)
-    largest = max(asked.draws)
+    largest = max(roles.draws)
     few = next((name for name, n in answers.items() if n < largest), None)
     if few is not None:
         raise BadInput(f"item {few!r} has {plural(answers[few], 'answer')} with a label, and k = {largest} "
@@ -66,32 +66,32 @@ def repeats_of_columns(columns: Mapping[str, pa.Array], asked: RepeatColumns) ->
         right=np.array([right[name] for name in answers], np.int64),
         answers=np.array(list(answers.values()), np.int64),
     )
-    found_repeats = repeated_answers(counts, asked.draws, asked.confidence, asked.prices)
+    found_repeats = repeated_answers(counts, roles.draws, roles.confidence, roles.prices)
     return found_repeats, len(labels) - answers.total()
 
 
-def _is_right(label: str, asked: RepeatColumns) -> bool:
-    if asked.positive is not None:
-        return label == asked.positive
+def _is_right(label: str, roles: RepeatColumns) -> bool:
+    if roles.positive is not None:
+        return label == roles.positive
     written = label.lower()
     if written not in RIGHT | WRONG:
-        raise BadInput(f"column {asked.label!r} has {label!r}, which is neither true nor false, 1 nor 0; say "
+        raise BadInput(f"column {roles.label!r} has {label!r}, which is neither true nor false, 1 nor 0; say "
                        "which label is that of a right answer (positive)")
     return written in RIGHT
 
 
-def repeats_in_words(found: Repeats, unlabelled: int) -> str:
+def repeats_in_words(repeats: Repeats, unlabelled: int) -> str:
     """Lines for a terminal."""
-    lines = [f"{plural(found.items, 'item')}, {plural(found.answers, 'answer')} with a label"
+    lines = [f"{plural(repeats.items, 'item')}, {plural(repeats.answers, 'answer')} with a label"
              + (f"; {plural(unlabelled, 'row')} without one left out" if unlabelled else "")]
     lines += [
         f"  {row.measure:<10} {wording.value_and_interval(row.value, row.lower, row.upper)}"
-        for row in found.measures
+        for row in repeats.measures
     ]
-    share = wording.percent(round(found.share_between, 2))
+    share = wording.percent(round(repeats.share_between, 2))
     lines.append(f"  {share} of the variance of an answer is between items, the rest within them")
-    if found.price is not None:
-        price = found.price
+    if repeats.price is not None:
+        price = repeats.price
         lines.append(f"  {plural(price.answers, 'answer')} of an item are worth their price"
                      if price.answers > 1 else "  one answer of an item is worth its price, and no more")
         if price.answers > 1:

@@ -15,7 +15,9 @@ what people saw and answered: nothing could be computed again without it.
 
 import hashlib
 import json
+import lzma
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -40,10 +42,11 @@ LEDGER = "ledger/"
 CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP = (
     "bundle.json", "bundle.json.sig", "public-key.pem", "bundle.json.tsr",
 )
-_OF_CONTENT = (CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP)
+OF_CONTENT = (CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP)
 _FORMAT = 1
 _NO_TIME = (1980, 1, 1, 0, 0, 0)     # the first a zip archive can say
 _CHUNK = 1 << 20
+_MOST_TIMES, _SMALL = 100, 64 << 20     # times as large unpacked, and bytes beside
 
 README = """\
 # Evidence of the evaluation {evaluation}
@@ -123,14 +126,19 @@ class Bundle:
         """Raises BadInput for what is no bundle."""
         try:
             self._archive = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile) as error:
+        except (ValueError, *_DAMAGED) as error:
             raise BadInput(f"{path}: cannot be read as a bundle: {error}") from None
+        there = self._archive.infolist()
+        packed, unpacked = sum(one.compress_size for one in there), sum(one.file_size for one in there)
+        if unpacked > _MOST_TIMES * packed + _SMALL:
+            raise BadInput(f"{path}: is no bundle: unpacked it is far larger than packed")
         self.names = [name for name in self._archive.namelist() if not name.endswith("/")]
         try:
             self.content = self._archive.read(CONTENT)
-            about = json.loads(self.content)
+            self.about: JsonObject = json.loads(self.content)
+            about = self.about
             self.evaluation, self.files = str(about["evaluation"]), dict(about["files"])
-            self.seal: str | None = about["seal"]
+            self.seal: str | None = None if about["seal"] is None else str(about["seal"])
             self.format_number = about["format_number"]
         except (KeyError, TypeError, ValueError, *_DAMAGED):
             raise BadInput(f"{path}: is no bundle: it has no {CONTENT} that can be read") from None
@@ -162,7 +170,7 @@ class Bundle:
 
     def differences(self) -> Iterator[Difference]:
         """Files that are not what bundle.json says, that it lacks, or that are missing or there twice."""
-        for name in sorted({*self.names, *self.files} - set(_OF_CONTENT)):
+        for name in sorted({*self.names, *self.files} - set(OF_CONTENT)):
             if name not in self.files:
                 yield Difference(key=name, difference=f"is not in {CONTENT}: it was put there afterwards")
             elif self.names.count(name) != 1:
@@ -171,7 +179,7 @@ class Bundle:
             elif (digest := self._digest(name)) != self.files[name]:
                 why = f"its digest is {digest}; {CONTENT} has {self.files[name]}"
                 yield Difference(key=name, difference=why)
-        for name in _OF_CONTENT:
+        for name in OF_CONTENT:
             if self.names.count(name) > 1:
                 yield Difference(key=name, difference="is there twice")
 
@@ -220,4 +228,7 @@ class Bundle:
         return f"there since {at:%Y-%m-%d %H:%M:%S} UTC, {whose}", None
 
 
-_DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+_DAMAGED = (
+    OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError,
+    struct.error,
+)

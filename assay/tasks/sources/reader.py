@@ -340,15 +340,15 @@ def open_source(address: str, id: str | None = None) -> Source:
 def _in_order(given: str, id: str | None) -> str:
     """The address of a query with the column that its rows are sorted by; another one as it is. Raises
     BadInput."""
-    asked = parsed_address(given) if id is not None and is_table(given) else None
-    if not isinstance(asked, QueryAddress) or asked.order is not None:
+    address = parsed_address(given) if id is not None and is_table(given) else None
+    if not isinstance(address, QueryAddress) or address.order is not None:
         return given
     if id == ROW_NUMBER:
         raise BadInput(
             f"pool.id: the rows of a query have no order, so {ROW_NUMBER!r} names nothing in {given}; "
             "select a column that names each item"
         )
-    return str(replace(asked, order=id))
+    return str(replace(address, order=id))
 
 
 def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:

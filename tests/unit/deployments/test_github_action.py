@@ -36,7 +36,7 @@ class _Answers(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         assert self.path == "/repos/owner/models/issues/7/comments"
-        self.server.comments.append({"id": 1_000, **self._body()})
+        self.server.comments.append({"id": 1_000, "user": {"type": "Bot"}, **self._body()})
         self._answer(201, {})
 
     def do_PATCH(self):

@@ -92,6 +92,8 @@ class _DuckDB:
         return column
 
     def reader(self, query: str) -> pa.RecordBatchReader:
+        if len(self._connection.extract_statements(query)) != 1:
+            raise BadInput("pool.source: the query is of several statements; write one select")
         return self._connection.sql(query).to_arrow_reader(BATCH_ROWS)
 
     def close(self) -> None:
@@ -116,7 +118,9 @@ def _sqlite(_: str, rest: str) -> Database:
 def _duckdb(_: str, rest: str) -> Database:
     with needs("duckdb", "sources in DuckDB"):
         driver = import_module("duckdb")
-    return _DuckDB(driver.connect(_file_of(rest) or ":memory:", read_only=bool(_file_of(rest))))
+    connection = driver.connect(_file_of(rest) or ":memory:", read_only=bool(_file_of(rest)))
+    connection.execute("SET TimeZone = 'UTC'")      # else times are texts in the zone of this machine
+    return _DuckDB(connection)
 
 
 def _snowflake(_: str, rest: str) -> Database:

@@ -71,7 +71,7 @@ def _opened(asked: TableAddress) -> Any:
         deltalake = import_module("deltalake")
     try:
         table = deltalake.DeltaTable(asked.place.removeprefix("file://"), version=asked.state)
-    except (deltalake.exceptions.DeltaError, OSError, ValueError) as error:
+    except (deltalake.exceptions.DeltaError, OSError, ValueError, OverflowError) as error:
         state = "" if asked.state is None else f" of version {asked.state}"
         raise BadInput(
             f"pool.source: {asked.place}: no table of Delta Lake{state} can be read there "

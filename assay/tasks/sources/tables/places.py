@@ -9,7 +9,7 @@ from assay.tasks.table_address import DELTA, QueryAddress, parsed_address
 
 def table_at(address: str) -> Table:
     """The table, or the result of a query, as it is now. Raises BadInput where there is none."""
-    asked = parsed_address(address)
-    if isinstance(asked, QueryAddress):
-        return QueryRows.at(asked)
-    return DeltaRows.at(asked) if asked.kind == DELTA else IcebergRows.at(asked)
+    parsed = parsed_address(address)
+    if isinstance(parsed, QueryAddress):
+        return QueryRows.at(parsed)
+    return DeltaRows.at(parsed) if parsed.kind == DELTA else IcebergRows.at(parsed)

@@ -44,15 +44,20 @@ class QueryRows(Table):
     def rows(self, fields: pa.Schema, file_at: FileAt) -> Iterator[pa.RecordBatch]:
         """These columns, sorted. Raises BadInput for rows out of order, and for what the database says."""
         order, last, names, is_text = self.asked.order, None, list(fields.names), False
+        every: list[tuple[str, bool]] = []
         if order is not None:
             schema = fields if order in names else self.schema()
             check_columns(self.path, [order], schema.names)
             is_text = kind(schema.field(order).type) == "text"
             names += [] if order in names else [order]
+        else:       # columns may be read in several passes: only rows that are alike change places
+            schema = self.schema()
+            every = [(field.name, kind(field.type) == "text") for field in schema
+                     if schema.names.count(field.name) == 1]
         with database_connection(self.asked.connection) as database:
-            behind = ""
-            if order is not None:
-                behind = f"ORDER BY {database.in_order(_quoted(database, order), is_text)}"
+            sorted_by = [(order, is_text)] if order is not None else every
+            behind = ", ".join(database.in_order(_quoted(database, name), text) for name, text in sorted_by)
+            behind = f"ORDER BY {behind}" if behind else ""
             selected = ", ".join(_quoted(database, name) for name in names)
             for batch in database.reader(self._from(behind, selected)):
                 if order is not None and batch.num_rows:

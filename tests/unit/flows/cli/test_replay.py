@@ -27,7 +27,7 @@ def pool(tmp_path):
         (["--half-width", "narrow"], "--half-width: 'narrow' is not a number; write them with commas"),
         (["--plot", "plot.pdf"], "--plot: plot.pdf: the name must end in .svg or .png"),
         (["--divergence"], "--divergence: needs one label an item, and the annotators of this pool differ"),
-        (["--cluster", "item_id"], "curves, clusters and weights need one label of each item"),
+        (["--cluster", "prediction"], "curves, clusters and weights need one label of each item"),
         (["--annotators", "3", "--method", "dirichlet-tree-stochastic:requery=true"],
          "--annotators: is 1 where every draw asks anew"),
         (["--systems", "prediction"], "--systems: need the method 'recycle' alone"),

@@ -60,7 +60,6 @@ def test_an_evaluation_keeps_the_method_that_auto_meant_when_it_began(tmp_path):
     recorded = json.loads(world.store.get(layout.spec("small")))["auto"]
     assert recorded["method"] == opened.question.method.name
     assert recorded["reason"] == opened.why_method
-    assert recorded["rests_on"] == "nothing"
     assert open_evaluation(world.store, "small").why_method == recorded["reason"]
     assert world.advance().state == "finished"
 
