@@ -159,6 +159,11 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
         raise ValueError(f"the key {twice!r} is there twice; keep one")
+    for key in row:
+        try:
+            key.encode()
+        except UnicodeEncodeError:      # half a surrogate pair: "\\ud800" is legal JSON and no text
+            raise ValueError(f"the key {key!r} is not Unicode; write another") from None
     return row
 
 

@@ -72,6 +72,8 @@ class QueryRows(Table):
         """The last id. Raises BadInput where one comes before the one behind it."""
         if isinstance(ids.type, pa.BaseExtensionType):
             ids = ids.storage
+        if pa.types.is_null(ids.type):      # none of the rows has one, which the check of rows says
+            return pa.array([], ids.type) if last is None else last
         ids = ids.drop_null()
         every = ids if last is None else pa.concat_arrays([last, ids])
         if pc.any(pc.greater(every[:-1], every[1:])).as_py():
