@@ -368,8 +368,10 @@ def mark_arrived(ledger: Ledger, round: int, attempt: int, place: str = "") -> N
 @retried
 def desk_address(ledger: Ledger) -> str:
     """The address at which people found the items of the newest round that arrived; may be nothing."""
-    keys = [key for key in ledger.keys(f"{ledger.name}/rounds/") if layout.arrived.match(key)]
-    return get_record(ledger, max(keys), Arrived).place if keys else ""
+    # by number: of keys as texts round 10,000 comes before round 9,999
+    arrivals = [(match, key) for key in ledger.keys(f"{ledger.name}/rounds/")
+                if (match := layout.arrived.match(key)) is not None]
+    return get_record(ledger, max(arrivals)[1], Arrived).place if arrivals else ""
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:

@@ -5,9 +5,10 @@
     layout.parse_key(key)       what any key is: its kind and its values
 
 Keys of an evaluation begin with its name, those of a monitor with `monitors/` and its name; both are called
-the owner. Rounds are written with four digits (or more, from round 10,000 on), so keys sort by round. What is
-below `index/` is no evidence: it can be removed, and is made again (docs/measured/ledger-cost.md). `desks/`
-is none either, but the memory of desks that have no server of their own.
+the owner. Rounds are written with four digits (or more, from round 10,000 on), so keys sort by round up to
+9,999. What is below `index/` is no evidence: it can be removed, and is made again
+(docs/measured/ledger-cost.md). `desks/` is none either, but the memory of desks that have no server of their
+own.
 """
 
 import re

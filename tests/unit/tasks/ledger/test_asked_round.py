@@ -9,8 +9,15 @@ import pytest
 from doubles.planned import a_plan
 
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.asked_round import read_design, read_plan, write_design, write_plan
-from assay.tasks.ledger.record import DamagedRecord, Ledger
+from assay.tasks.ledger.asked_round import (
+    Arrived,
+    desk_address,
+    read_design,
+    read_plan,
+    write_design,
+    write_plan,
+)
+from assay.tasks.ledger.record import DamagedRecord, Ledger, put_record
 from assay.tasks.ledger.stores.store import MemoryStore
 
 
@@ -99,3 +106,10 @@ def test_gold_and_surprising_answers_survive():
                                                   inherited={3: 1}))
     assert (read.gold, read.again, read.again_alone, read.inherited) == (("g",), again, True, {3: 1})
     assert read.to_people() == [0]
+
+
+def test_the_newest_round_is_the_one_of_the_largest_number():
+    ledger = Ledger(MemoryStore(), "e")
+    for number in (9_999, 10_000):
+        put_record(ledger, layout.arrived("e", number, 1), Arrived(place=f"round {number}"))
+    assert desk_address(ledger) == "round 10000"
