@@ -245,3 +245,23 @@ def test_a_bundle_of_a_revised_ledger_of_version_1_which_had_no_log(tmp_path):
     assert "nobody signed it" in done.stderr
     found = verify_bundle(tmp_path / "revised.zip")
     assert (found.verified, found.revisions) == (True, 1)
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("report/report.html", b"<h1>F1 is 0.99</h1>"), ("model-card.md", b"F1 is 0.99"),
+    ("report/report.json", b"[]"), ("report/report.json", b"[" * 5_000), ("evidence/draws.csv", b"a,b"),
+])
+def test_a_page_of_another_hand_is_named_though_its_digest_fits(made, tmp_path, name, content):
+    """Whoever signs can put the digest of a forged page into bundle.json; the ledger says what it is."""
+    def forged(files):
+        files[name] = content
+        listing = json.loads(files["bundle.json"])
+        listing["files"][name] = hashlib.sha256(content).hexdigest()
+        files["bundle.json"] = json.dumps(listing).encode()
+        files.pop("bundle.json.sig")
+        files.pop("bundle.json.tsr")
+        files.pop("public-key.pem", None)
+
+    found = verify_bundle(changed(made, tmp_path, forged))
+    assert not found.verified
+    assert name in {one.key for one in found.differences}

@@ -40,3 +40,33 @@ def test_a_query_is_evaluated_checked_and_refused_once_its_table_has_changed(tmp
         connection.execute("update rows set score = 9 where item_id = 'item-0007'")
     assert run_command_line(["check", "small", "--min", "0.01"]) == 2
     assert "is not the pool of evaluation 'small'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_query_without_an_order_has_the_same_rows_in_every_pass(tmp_path, monkeypatch, capsys):
+    """Columns are read in several passes, and a database may give the rows in another order each time."""
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra duckdb")
+    monkeypatch.setenv("WAREHOUSE", f"duckdb:///{tmp_path}/rows.duckdb")
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as connection:
+        connection.execute(
+            "create table rows as select (i % 10 < 3)::int as prediction, "
+            "case when i % 2 = 0 then (i % 3 = 0)::int end as label, "
+            "case when i % 10 < 3 then 0.9 else 0.3 end as drawing_probability from range(200) rows(i)"
+        )
+    source = "sql://WAREHOUSE?select * from rows order by random()"
+    printed = set()
+    for _ in range(3):
+        assert run_command_line(
+            ["estimate", source, "--weight", "drawing_probability", "--measure", "accuracy", "--json"]
+        ) == 0, capsys.readouterr().err
+        printed.add(capsys.readouterr().out)
+    assert len(printed) == 1
+
+
+@pytest.mark.parametrize("address", [
+    "sql://postgresql://u:sesame@h/db?select 1", "sql://u:sesame@h/db?select 1",
+    "sql://W?select * from postgres_scan('host=h user=u password=sesame', 's', 't')",
+])
+def test_a_password_in_the_address_of_a_query_is_refused_and_not_repeated(address, capsys):
+    assert run_command_line(["doctor", address]) == 2
+    printed = capsys.readouterr()
+    assert "sesame" not in printed.out + printed.err

@@ -149,3 +149,29 @@ def test_with_ten_labels_each_segments_are_nearer_to_the_truth_than_the_pool_s_v
     # 30 evaluations of 20 segments; as if 150 were independent, below 0.94 by chance one time in a million
     assert found.coverage * 150 >= binom.isf(1 - 1e-6, 150, 0.94)
     assert found.pooled < 0.8 * found.own
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1000.0), (0.0, np.inf), EVERYWHERE])
+def test_means_far_from_their_bounds_are_pooled_as_if_there_were_none(bounds):
+    """500 with an error of 0.2: no interval reaches for the bounds."""
+    own = np.array([499.7, 500.1, 500.0, 500.3])
+    pooled = pooled_estimates(direct(own, 25, variance=0.04, items=300), 0.95, bounds)
+    assert (pooled.lower > own - 1).all()
+    assert (pooled.upper < own + 1).all()
+
+
+def test_an_error_that_is_small_against_its_range_stays_small():
+    own = np.array([40.0, 44.0, 47.0, 52.0])
+    pooled = pooled_estimates(direct(own, 40, variance=25.0, items=300), 0.95, (0.0, 1e6))
+    assert (pooled.upper < 80).all()
+    assert (abs(pooled.towards - own.mean()) < 10).all()
+
+
+def test_a_part_whose_labels_are_all_there_and_vary_still_leaves_the_others_alone():
+    """As by draws with replacement, which may have missed none and still have a variance."""
+    own, labels = np.array([0.98, 0.92, 0.95, 1.0]), np.array([60.0, 60.0, 60.0, 4.0])
+    alone = pooled_estimates(direct(own[:3], labels[:3], items=1000), 0.95, UNIT)
+    beside = pooled_estimates(
+        direct(own, labels, variance=[3.3e-4, 1.2e-3, 7.9e-4, 1e-3], items=[1000, 1000, 1000, 4]), 0.95, UNIT
+    )
+    assert beside.value[:3] == pytest.approx(alone.value, abs=0.02)

@@ -84,3 +84,10 @@ def test_intervals_at_four_cover(name):
     for measure, (coverage, _) in found.items():
         # fewer with a chance of one in a hundred thousand, if each covers 94 in 100
         assert coverage * runs >= binom.isf(1 - 1e-5, runs, 0.94), measure
+
+
+def test_many_answers_do_not_overflow():
+    share = subset_share(np.array([1100.0, 550.0, 0.0]), np.array([1100.0] * 3), 500)
+    assert share[0] == pytest.approx(1)
+    assert 0 <= share[1] < 1e-100
+    assert share[2] == 0
