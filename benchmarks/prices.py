@@ -7,7 +7,6 @@ of information, which the table names.
 
 import argparse
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,7 +119,7 @@ def main() -> None:
     for row in rows(repeats):
         print(row, flush=True)
         lines.append(row)
-    write_page(Path(OUT), "\n".join([*lines, ""]))
+    write_page(OUT, "\n".join([*lines, ""]))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.frames import ROW, FrameSource, as_source, no_column
 from assay.face.question import KnownOutcome, listed, systems_of
-from assay.tasks.pool.silent_columns import says_nothing
 from assay.tasks.replay.labelled_pool import columns_as_called, read_labelled_pool
-from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
+from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool, with_columns_that_speak
 from assay.tasks.sources.reader import column_names, open_source
 
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
@@ -80,7 +79,7 @@ class RolesOfColumns:
             raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
         if self._given["rank"] is not None:
             raise BadInput("rank: is of labels that `outcome` lists: grades, or relevant and not relevant")
-        beside = {role: role for role in ("cluster", "weight") if self._given[role] is not None}
+        beside = {role: None if self._given[role] is None else role for role in ("cluster", "weight")}
 
         columns = self._columns | self._features()
 
@@ -88,8 +87,7 @@ class RolesOfColumns:
             pool = read_labelled_pool(
                 path, positive=self.positive, features=[name for name in columns if name.startswith(_FEATURE)]
             )
-            speaking = {role: name for role, name in beside.items() if not says_nothing(path, role, name)}
-            return of_two_classes(path, pool, **speaking) if curves or speaking else pool
+            return with_columns_that_speak(path, pool, **beside, curves=curves)
 
         made: LabelledPool | OutcomePool = self._read_as(columns, read)
         return made

@@ -202,9 +202,12 @@ class _Columns:
 def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Sequence[str]) -> Any:
     """The pool: of any outcome where `outcome` names it, or where two classes have curves, clusters or
     weights."""
-    from assay.tasks.pool.silent_columns import says_nothing
     from assay.tasks.replay.labelled_pool import read_labelled_pool
-    from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
+    from assay.tasks.replay.outcome_pool import (
+        OutcomeColumns,
+        read_outcome_pool,
+        with_columns_that_speak,
+    )
     from assay.tasks.replay.simulated import asks_for_curves
 
     called = columns.called
@@ -221,11 +224,9 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
     labelled_pool = read_labelled_pool(
         pool, positive=columns.positive, features=columns.features, systems=columns.further, called=renamed
     )
-    weight = None if says_nothing(pool, "weight", columns.weight) else columns.weight
-    cluster = None if says_nothing(pool, "cluster", columns.cluster) else columns.cluster
-    if cluster is None and weight is None and not asks_for_curves(measures):
-        return labelled_pool
-    return of_two_classes(pool, labelled_pool, cluster, weight)
+    return with_columns_that_speak(
+        pool, labelled_pool, cluster=columns.cluster, weight=columns.weight, curves=asks_for_curves(measures)
+    )
 
 
 _TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster, --weight and curves"

@@ -115,9 +115,9 @@ def _by_this_version(bundle: Bundle) -> bool:
 def _of_figures(bundle: Bundle, due: bytes) -> Iterator[Difference]:
     """Where the figures of the report are not those of the ledger, whatever words another version has."""
     try:
-        said, new = (json.loads(blob) for blob in (bundle.read(_REPORT), due))
+        reported, new = (json.loads(blob) for blob in (bundle.read(_REPORT), due))
         wrong = list(value_differences(
-            {name: said.get(name) for name in _COMPARED}, {name: new.get(name) for name in _COMPARED}
+            {name: reported.get(name) for name in _COMPARED}, {name: new.get(name) for name in _COMPARED}
         ))
     except (AssayError, ValueError, AttributeError, RecursionError) as error:
         wrong = [f"cannot be read: {type(error).__name__}"]

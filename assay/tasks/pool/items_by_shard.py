@@ -147,8 +147,8 @@ class MeasuredShards:
             return {}
         work = _ExpectedBySegment(self._measures, Travelling(pool.store), pool.shards, pool.segments)
         totals: dict[str, dict[str, Floats]] = {name: {} for name in pool.segments}
-        for found in self._items.of_shards([work] * self.n_shards):
-            for name, of_value in found.items():
+        for shard_sums in self._items.of_shards([work] * self.n_shards):
+            for name, of_value in shard_sums.items():
                 for value, sums in of_value.items():
                     totals[name][value] = totals[name].get(value, 0.0) + sums
         stacked = {
@@ -183,14 +183,14 @@ class _ExpectedBySegment:
     names: Sequence[str]
 
     def __call__(self, shard: int, items: Items) -> dict[str, dict[str, Floats]]:
-        stack, found = self.measures(), {}
+        stack, by_column = self.measures(), {}
         table = pa.concat_tables(frozen_parts(self.store.store, self.shards[shard].part_keys, self.names))
         for name in self.names:
             coded = table.column(name).combine_chunks().dictionary_encode()
             values = coded.dictionary.to_pylist()
             sums = expected_by_part(stack, items, numbers_of(coded.indices).astype(np.int64), len(values))
-            found[name] = dict(zip(values, sums, strict=True))
-        return found
+            by_column[name] = dict(zip(values, sums, strict=True))
+        return by_column
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from assay.tasks.ledger.manifest import CLUSTER, PREDICTED_NUMBERS
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
+from assay.tasks.pool.silent_columns import says_nothing
 from assay.tasks.replay.labelled_pool import class_words, numbers, one_array, probability_column, words
 from assay.tasks.sources.chances import sum_to_one
 from assay.tasks.sources.known_labels import rows_of_questions
@@ -195,6 +196,18 @@ def _contenders(
         row = int(np.argmax(numbered[0] == numbered[1]))
         raise BadInput(f"{path}: row {row + 1} compares {names[int(numbered[0][row])]!r} with itself")
     return tuple(names), code_of(*numbered)[:, None]
+
+
+def with_columns_that_speak(
+    path: str, pool: LabelledPool, *, cluster: str | None, weight: str | None, curves: bool
+) -> LabelledPool | OutcomePool:
+    """A pool of two classes as one of any outcome, where clusters or weights say something or curves are
+    asked for; else the pool itself. Columns that say nothing are left out. Raises as `of_two_classes`."""
+    speaking_cluster = None if says_nothing(path, "cluster", cluster) else cluster
+    speaking_weight = None if says_nothing(path, "weight", weight) else weight
+    if speaking_cluster is None and speaking_weight is None and not curves:
+        return pool
+    return of_two_classes(path, pool, speaking_cluster, speaking_weight)
 
 
 def of_two_classes(

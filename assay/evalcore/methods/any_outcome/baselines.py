@@ -303,8 +303,7 @@ class PassiveSample(Sampled):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The pool cut into as few cells as can be: all items whose labels can matter are together, and
         items that no label can matter to are apart."""
-        pool_profile = profile(pool)
-        return cut(pool, pool_profile, Together(pool_profile), 1).cells
+        return cells_together(pool)
 
     def share(self, state: SampleState) -> Floats:
         """The same chance for every item: ones, (R, C)."""
@@ -428,8 +427,15 @@ class GuaranteedNeyman(Guarantee, NeymanSample):
     strata: int = FEW_STRATA
 
 
+def cells_together(pool: MeasuredPool) -> OutcomeCells:
+    """As few cells as can be: all items whose labels can matter are together, and items that no label can
+    matter to are apart."""
+    pool_profile = profile(pool)
+    return cut(pool, pool_profile, _Together(pool_profile), 1).cells
+
+
 @dataclass(frozen=True, slots=True)
-class Together:
+class _Together:
     """The profile of a shard's items with a single group for all of them. Called with the measures and the
     items of a shard, it can be pickled."""
 

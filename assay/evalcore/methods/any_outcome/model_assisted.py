@@ -27,8 +27,7 @@ from assay.evalcore.estimators.model_assisted import fit_guesses, share_of_rando
 from assay.evalcore.measures.forms import SAME, are_means, component_means, tried_means
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
-from assay.evalcore.methods.any_outcome.baselines import Sampled, Together
-from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.baselines import Sampled, cells_together
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     between,
@@ -40,7 +39,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     skewness,
     with_clusters,
 )
-from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses
 from assay.evalcore.methods.any_outcome.state import (
@@ -89,8 +88,7 @@ class ModelAssisted(Sampled):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The pool cut into as few cells as can be: all items whose labels can matter are together, and
         items that no label can matter to are apart."""
-        pool_profile = profile(pool)
-        return cut(pool, pool_profile, Together(pool_profile), 1).cells
+        return cells_together(pool)
 
     def share(self, state: SampleState) -> Floats:
         """The same chance for every item: ones, (R, C)."""

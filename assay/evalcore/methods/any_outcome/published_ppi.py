@@ -38,7 +38,6 @@ import scipy
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.linearised import freedom, grouped
 from assay.evalcore.measures.forms import are_means
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import PassiveSample, StratifiedSample
 from assay.evalcore.methods.any_outcome.interval import bounds_of, nothing_yet
@@ -100,8 +99,16 @@ def labels_of_mean(state: SampleState, stratum: Ints, slopes: Floats) -> LabelsO
     )
 
 
-def check_means(name: str, stack: Stack, sizes: list[int]) -> None:
+def refuse_guarantee(method: PassiveSample) -> None:
+    """Raises BadInput where guaranteed intervals are asked for: these methods have the published ones."""
+    if method.guaranteed:
+        raise BadInput(f"method {method.written!r} has the published interval; leave guaranteed out")
+
+
+def check_means(name: str, pool: MeasuredPool) -> None:
     """Raises BadInput unless every number is a mean of items that all count alike."""
+    stack = pool.stack
+    sizes = list(stack.known_sizes(pool.none))
     if stack.weights is not None or not are_means(stack, sizes).all():
         raise BadInput(f"method {name!r} {_OF_MEANS}")
 
@@ -155,13 +162,12 @@ class StratifiedPpi(StratifiedSample):
 
     def as_set(self) -> OutcomeMethod:
         """As `stratified`.  Raises BadInput for a guarantee, and for fewer than two strata."""
-        if self.guaranteed:
-            raise BadInput(f"method {self.written!r} has the published interval; leave guaranteed out")
+        refuse_guarantee(self)
         return StratifiedSample.as_set(self)
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Strata of the guess.  Raises BadInput for what is no mean."""
-        check_means(self.written, pool.stack, list(pool.stack.known_sizes(pool.none)))
+        check_means(self.written, pool)
         return StratifiedSample.cells(self, pool)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
@@ -235,13 +241,12 @@ class PredictThenDebias(PassiveSample):
     def as_set(self) -> OutcomeMethod:
         """The method itself. Raises BadInput where guaranteed intervals are asked for: it has the published
         one."""
-        if self.guaranteed:
-            raise BadInput(f"method {self.written!r} has the published interval; leave guaranteed out")
+        refuse_guarantee(self)
         return self
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """One cell of everything that matters.  Raises BadInput for what is no mean."""
-        check_means(self.written, pool.stack, list(pool.stack.known_sizes(pool.none)))
+        check_means(self.written, pool)
         return PassiveSample.cells(self, pool)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
