@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.methods.registry import method
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending
 from assay.tasks.report.data import PoolSummary, ReportData
 

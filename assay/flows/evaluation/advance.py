@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import known_labels, plan, with_one_more
 from assay.flows.alerts import raise_verdicts
 from assay.flows.evaluation.finish import finish_again, stop
@@ -48,14 +49,7 @@ from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound, write_design, write_plan
 from assay.tasks.ledger.checkpoints import CheckpointLost, Entries, find_checkpoint
-from assay.tasks.ledger.closed_round import (
-    Decided,
-    Revision,
-    RoundEstimate,
-    write_annotators,
-    write_estimate,
-    write_labels,
-)
+from assay.tasks.ledger.closed_round import Decided, Revision, write_annotators, write_estimate, write_labels
 from assay.tasks.ledger.life import (
     Ending,
     ensure_closed,

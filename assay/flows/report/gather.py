@@ -31,7 +31,7 @@ from assay.evalcore.weighted.sample import (
 from assay.flows.judges import read_judge_checks, read_judges
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
-from assay.flows.record.opened import Opened, probability_kind
+from assay.flows.record.opened import Opened
 from assay.flows.record.standing import read_history
 from assay.flows.report.ceiling import read_ceiling
 from assay.flows.revisions import revised_fold
@@ -150,7 +150,7 @@ def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided])
     if predicted is None:
         return
     plan = planned.plan
-    kind = probability_kind(plan)
+    kind = plan.probability_kind
     draw = {planned.item_id[t]: t for t in planned.asked()}
     for row in decided:
         if row.label is None:

@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.printed import key_as, printed
-from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
+from assay.flows.record.named import UnknownEvaluation
+from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck

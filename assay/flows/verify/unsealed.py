@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import plural
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.flows.alerts import verdict_changes
 from assay.flows.record.opened import Opened
 from assay.flows.verify.checking import UNREADABLE, unreadable_key
@@ -21,7 +22,6 @@ from assay.tasks.alerts.outbox import Muted, Settled, TryClaim
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.asked_round import Arrived, Attempt, PlannedRound, read_plan
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.findings import Integrity
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.life import Begun, Closed, Identity

@@ -13,13 +13,13 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judge_audit import JudgeAudit
 from assay.evalcore.weighted.judge_effects import JudgeEffects
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report.standing import Standing
 
 MATRIX = "confusion_matrix"
