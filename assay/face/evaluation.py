@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, MissingExtra
+from assay.face.arguments import (
+    USUAL_QUESTION,
+    QuestionArguments,
+    usual_values,
+)
 from assay.face.frames import (
     ROW,
     FrameSource,
@@ -20,17 +24,7 @@ from assay.face.frames import (
     table_of,
     with_columns,
 )
-from assay.face.question import (
-    BATCH_SIZE,
-    COLUMNS,
-    CONFIDENCE,
-    Column,
-    Measures,
-    Outcome,
-    check_frame_columns,
-    in_python,
-    spec_of,
-)
+from assay.face.question import COLUMNS, check_frame_columns, in_python, spec_of
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
@@ -229,58 +223,8 @@ class Evaluation:
         return self.result._repr_html_()
 
 
-def begin(
-    data: Any = None,
-    *,
-    outcome: Outcome | None = None,
-    measures: Measures | None = None,
-    prediction: Column | None = None,
-    score: Column | None = None,
-    probability: Column | Mapping[str, Column] | None = None,
-    threshold: float | None = None,
-    judge: Column | Sequence[Column] | None = None,
-    earlier: Column | Sequence[Column] | None = None,
-    covariates: Column | Sequence[Column] | None = None,
-    spread: Column | None = None,
-    cluster: Column | None = None,
-    weight: Column | None = None,
-    strata: Column | None = None,
-    rank: Column | None = None,
-    systems: Mapping[str, Any] | None = None,
-    baseline: str | None = None,
-    pairs: str | None = None,
-    margin: float | None = None,
-    contenders: Mapping[str, Any] | None = None,
-    thresholds: Sequence[float] | None = None,
-    features: Sequence[str] | None = None,
-    id: Column | None = None,
-    show: Column | Sequence[Column] = (),
-    show_as: Mapping[str, str] | None = None,
-    segments: Column | Sequence[Column] = (),
-    target: float | Mapping[str, float] | None = None,
-    confidence: float = CONFIDENCE,
-    budget: int | Mapping[str, int] | None = None,
-    limit: Mapping[str, float] | None = None,
-    method: str = "auto",
-    interval: str | None = None,
-    about: str | None = None,
-    drive: str | Sequence[str] | None = None,
-    batch_size: int = BATCH_SIZE,
-    seed: int = 0,
-    name: str | None = None,
-    store: str | None = None,
-    question: str | Mapping[str, str] | None = None,
-    guidelines: str | None = None,
-    desk: Mapping[str, Any] | None = None,
-    adjudication: Mapping[str, Any] | None = None,
-    warm_start: Mapping[str, Any] | None = None,
-    outcomes: Mapping[str, Any] | None = None,
-    deadline: Mapping[str, Any] | None = None,
-    skipped: str | None = None,
-    judges: Mapping[str, Any] | None = None,
-    alerts: Mapping[str, Any] | None = None,
-    freeze_runner: str | None = None,
-) -> Evaluation:
+@usual_values(USUAL_QUESTION)
+def begin(data: Any = None, **arguments: Unpack[QuestionArguments]) -> Evaluation:
     """Begin an evaluation, or find it begun with the same question. Nobody is asked yet.
 
     A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
@@ -339,7 +283,7 @@ def begin(
         batch_size: items in a round.
         seed: with the name, fixes every random choice.
         name: of the evaluation in its store; made of the question and the rows unless given.
-        store: where its record is kept; in memory, gone with this object, unless named.
+        store: where its record is kept; in memory, and gone afterwards, unless named.
         question: what people are asked about every item; as in a spec, and so are the others below.
         guidelines: what people who label are told.
         desk: where people label; the caller unless said.
@@ -367,17 +311,17 @@ def begin(
         >>> evaluation.tell({0: "spam", 1: "spam", 2: "ham", 3: "ham"}).value
         1.0
     """
-    arguments = dict(locals())
-    del arguments["data"]
+    asked: Mapping[str, Any] = {**arguments}
+    store: str | None = asked["store"]
     written = _spec(data)
     if written is not None:
-        _refuse_beside_a_spec(arguments)
+        _refuse_beside_a_spec(asked)
         spec_store = open_store(store or written.store or Settings().store)
         return Evaluation(spec_store, begin_spec(spec_store, written).name)
-    data, columns = with_columns(data, {name: arguments[name] for name in COLUMNS})
+    data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
     source = as_source(data, columns["id"], keep=store is not None)
     check_frame_columns(source, columns)
-    spec = spec_of(source, arguments | columns)
+    spec = spec_of(source, {**asked, **columns})
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):
         return Evaluation(place, begin_spec(place, spec).name, source)
@@ -428,8 +372,8 @@ def _spec(data: Any) -> Spec | None:
 
 def _refuse_beside_a_spec(arguments: Mapping[str, Any]) -> None:
     """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
-    for name, parameter in signature(begin).parameters.items():
-        if name not in ("data", "store") and arguments[name] is not parameter.default:
+    for name, value in arguments.items():
+        if name != "store" and value is not USUAL_QUESTION.get(name):
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 

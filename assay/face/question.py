@@ -12,7 +12,7 @@ A column is its name, or the values themselves (`assay.face.frames`).
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
+from assay.evalcore.outcomes.classes import CONFIDENCE
 from assay.evalcore.types import JsonObject
+from assay.face.arguments import BATCH_SIZE
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.consistency import never_met
@@ -33,13 +35,7 @@ from assay.tasks.spec.goals import MeasureChoice, named_measure, written_measure
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Labels, two_classes_as
 
-Column = Any
-"""The name of a column, or its values: an array, a Series, a list."""
-
-Outcome = str | Sequence[Any] | Mapping[str, Any]
-Measures = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
-
-BUDGET, HALF_WIDTH, CONFIDENCE, BATCH_SIZE = 500, 0.05, 0.95, 25
+BUDGET, HALF_WIDTH = 500, 0.05
 KINDS = ("classes", "grades", "tags", "number", "preference")
 
 OF_POOL = {       # argument -> key under `pool`
