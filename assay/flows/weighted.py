@@ -63,9 +63,9 @@ class PoolSample:
 
 
 @retried
-def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
+def read_sample(opened: Opened, question: str | None = None, folded: Fold | None = None) -> PoolSample:
     """The labelled items of the closed rounds, with the labels of now; question: of those that answer it,
-    where several are asked.
+    where several are asked; folded: its rounds as they were closed, where the caller has them.
 
     Raises NoLabels before the first label, and BadInput where the items have no known chances, and where it
     is not said which of several questions is meant.
@@ -78,7 +78,7 @@ def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
                        f"each; {what} questions: {', '.join(names)} (--question)")
     if question is not None and not many_questions:
         raise BadInput(f"evaluation {opened.name!r} asks one question; leave out --question")
-    folded, newest = fold(opened.ledger, opened.statistics), last_revision(opened.ledger)
+    folded, newest = folded or fold(opened.ledger, opened.statistics), last_revision(opened.ledger)
     if newest is not None and newest.rounds:
         folded = revised_fold(opened, folded, newest)
     if not folded.state.labels:

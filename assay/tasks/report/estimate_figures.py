@@ -12,7 +12,7 @@ from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import wording
-from assay.tasks.report.data import ReportData, rounds_and_reissue
+from assay.tasks.report.data import TRUE_VALUES, ReportData, rounds_and_reissue
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, TRUTH, Picture, is_narrow, picture, shortened_name
 
 _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
@@ -92,7 +92,7 @@ def _interval(ax: Any, of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> 
 
 def _lines(ax: Any, data: ReportData, of: MeasureEstimate) -> None:
     """The true value and the limits, where they are known."""
-    truth = (data.truth or {}).get(of.measure)
+    truth = (TRUE_VALUES.of(data) or {}).get(of.measure)
     if truth is not None:
         ax.axhline(
             truth, color=TRUTH, linewidth=1.2, dashes=(5, 2.5), label=f"true value ({wording.number(truth)})"
@@ -117,8 +117,7 @@ def _range(data: ReportData, of: MeasureEstimate, rows: Sequence[MeasureEstimate
     values = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     values += [r.value for r in rows if r.value is not None]
     values += _limits(data, of)
-    if data.truth is not None and of.measure in data.truth:
-        values.append(data.truth[of.measure])
+    values += [value for measure, value in (TRUE_VALUES.of(data) or {}).items() if measure == of.measure]
     if not values:
         return lowest, highest
     low, high = min(values), max(values)

@@ -15,7 +15,7 @@ import numpy as np
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.types import Floats
 from assay.tasks.report import wording
-from assay.tasks.report.data import MATRIX, ReportData, whole_pool_rows
+from assay.tasks.report.data import MATRIX, PAIRS, ReportData, whole_pool_rows
 from assay.tasks.report.rendering import (
     BAND,
     INK,
@@ -49,14 +49,15 @@ def outcome_section(data: ReportData) -> OutcomeSection | None:
 
 
 def _numbers(data: ReportData) -> OutcomeSection | None:
-    if not data.pairs:
+    pairs = PAIRS.of(data)
+    if not pairs:
         return None
     return OutcomeSection(
         title="Predictions and labels",
         caption="The labelled items, each with its prediction. They were not drawn evenly, so the cloud is "
                 "not a picture of the pool; the estimates weigh each item by what it stands for. The ring "
                 "marks the largest error.",
-        figure=label_against_prediction(data.pairs),
+        figure=label_against_prediction(pairs),
     )
 
 

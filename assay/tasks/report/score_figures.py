@@ -15,7 +15,7 @@ from assay.evalcore.types import Floats
 from assay.evalcore.weighted.judges import ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin
 from assay.tasks.report import wording
-from assay.tasks.report.data import ReportData
+from assay.tasks.report.data import RELIABILITY, SCORE_AXIS, ReportData
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture
 
 _ACROSS = {"pr_curve": "recall", "roc_curve": "false_positive_rate"}   # of the panel without thresholds
@@ -155,7 +155,7 @@ def bin_label(lower: float, upper: float) -> str:
 
 def labels_by_score(data: ReportData) -> BinSection | None:
     """The section of two classes; None where there is no axis."""
-    bins = data.score_axis
+    bins = SCORE_AXIS.of(data)
     if not bins:
         return None
     axis = _axis(data)
@@ -217,7 +217,7 @@ def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
 
 def reliability_diagram(data: ReportData) -> BinSection | None:
     """The section of classes with probabilities; None without labels of known weights."""
-    bins = data.reliability
+    bins = RELIABILITY.of(data)
     if not bins:
         return None
     two_classes = data.outcome is None

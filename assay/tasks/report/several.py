@@ -17,7 +17,7 @@ from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import ReportData, whole_pool_rows
 from assay.tasks.report.estimate_figures import estimate_against_labels
 from assay.tasks.report.files import parquet_of, render_report
-from assay.tasks.report.page import ForestTable, scale_of_bars, table_line
+from assay.tasks.report.lines import ForestTable, scale_of_bars, table_line
 from assay.tasks.report.rendering import Picture, render
 from assay.tasks.report.standing import EvaluationJson
 
