@@ -121,39 +121,39 @@ def usual_values(usual: Mapping[str, Any]) -> Callable[[Callable[P, T]], Callabl
     those that were left out as they usually are (None where `usual` has no value), and its signature has a
     parameter for each.
     """
-    def decorated(function: Callable[P, T]) -> Callable[P, T]:
-        bare = signature(function)
-        *own, unpacked = bare.parameters.values()
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        declared = signature(function)
+        *first_parameters, unpacked = declared.parameters.values()
         [arguments] = get_args(unpacked.annotation)
-        whole = bare.replace(parameters=[*own, *(
+        full_signature = declared.replace(parameters=[*first_parameters, *(
             Parameter(name, Parameter.KEYWORD_ONLY, default=usual.get(name), annotation=kind)
             for name, kind in arguments.__annotations__.items()
         )])
 
         @wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        def call_with_all(*args: P.args, **kwargs: P.kwargs) -> T:
             try:
-                bound = whole.bind(*args, **kwargs)
+                bound = full_signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{function.__name__}() {error}") from None
             bound.apply_defaults()
             return function(*bound.args, **bound.kwargs)
 
-        called.__signature__ = whole  # type: ignore[attr-defined]
-        return called
+        call_with_all.__signature__ = full_signature  # type: ignore[attr-defined]
+        return call_with_all
 
-    return decorated
+    return decorate
 
 
 def described_by(other: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator that puts, in place of the line `(those of NAME)` of a docstring, what the docstring of
     that other function says of its arguments after the first."""
-    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
         if function.__doc__ and other.__doc__:     # not under python -OO
             section = other.__doc__.partition("    Args:\n")[2].partition("\n\n")[0]
             outcome_on = section[section.index("        outcome:"):]
-            placed = f"        (those of {other.__name__})"
-            function.__doc__ = function.__doc__.replace(placed, outcome_on)
+            mark = f"        (those of {other.__name__})"
+            function.__doc__ = function.__doc__.replace(mark, outcome_on)
         return function
 
-    return decorated
+    return decorate

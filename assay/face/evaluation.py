@@ -311,17 +311,17 @@ def begin(data: Any = None, **arguments: Unpack[QuestionArguments]) -> Evaluatio
         >>> evaluation.tell({0: "spam", 1: "spam", 2: "ham", 3: "ham"}).value
         1.0
     """
-    asked: Mapping[str, Any] = {**arguments}
-    store: str | None = asked["store"]
+    values: Mapping[str, Any] = {**arguments}
+    store: str | None = values["store"]
     written = _spec(data)
     if written is not None:
-        _refuse_beside_a_spec(asked)
+        _refuse_beside_a_spec(values)
         spec_store = open_store(store or written.store or Settings().store)
         return Evaluation(spec_store, begin_spec(spec_store, written).name)
-    data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
+    data, columns = with_columns(data, {name: values[name] for name in COLUMNS})
     source = as_source(data, columns["id"], keep=store is not None)
     check_frame_columns(source, columns)
-    spec = spec_of(source, {**asked, **columns})
+    spec = spec_of(source, {**values, **columns})
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):
         return Evaluation(place, begin_spec(place, spec).name, source)

@@ -86,30 +86,30 @@ def estimate(labelled: Any = None, **arguments: Unpack[EstimateArguments]) -> Es
         >>> round(found.value, 3)
         0.533
     """
-    asked: Mapping[str, Any] = {**arguments}
-    outcome, about, systems = asked["outcome"], asked["about"], asked["systems"]
-    confidence: float = asked["confidence"]
-    pool_size: int | None = asked["pool_size"]
+    values: Mapping[str, Any] = {**arguments}
+    outcome, about, systems = values["outcome"], values["about"], values["systems"]
+    confidence: float = values["confidence"]
+    pool_size: int | None = values["pool_size"]
     if about not in ("pool", "population"):
         raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
     if pool_size is None:
         _refuse_questions(outcome)
-        by_cluster = about == "pool" and asked["cluster"] is not None
-        return estimates_of_pool(labelled, {**asked, "about": None if by_cluster else about})
-    idle = next((name for name in _OF_WHOLE_POOL if asked[name] is not None), None)
+        by_cluster = about == "pool" and values["cluster"] is not None
+        return estimates_of_pool(labelled, {**values, "about": None if by_cluster else about})
+    idle = next((name for name in _OF_WHOLE_POOL if values[name] is not None), None)
     if idle is not None:
         raise BadInput(f"{idle}: is of all rows of a pool, and pool_size says that labelled ones alone are "
                        "here; give the whole pool, its label empty where there is none, without pool_size")
     if questions_in(outcome):
         refuse_beside_questions({
-            "prediction": asked["prediction"] != "prediction", "systems": systems,
-            "label": not isinstance(asked["label"], str), "weight": not isinstance(asked["weight"], str),
+            "prediction": values["prediction"] != "prediction", "systems": systems,
+            "label": not isinstance(values["label"], str), "weight": not isinstance(values["weight"], str),
         })
-        return _of_questions(labelled, questions_in(outcome), asked["measures"], {
-            key: asked[key] for key in ("label", "weight", "item_weight", "pool_size", "confidence", "about")
+        return _of_questions(labelled, questions_in(outcome), values["measures"], {
+            key: values[key] for key in ("label", "weight", "item_weight", "pool_size", "confidence", "about")
         })
     labelled, roles = with_columns(labelled, {
-        role: asked[role] for role in ("label", "prediction", "systems", "weight", "item_weight")
+        role: values[role] for role in ("label", "prediction", "systems", "weight", "item_weight")
     })
     table, backend = table_of(labelled)
     predicted = _predictions(table, roles)
@@ -119,9 +119,9 @@ def estimate(labelled: Any = None, **arguments: Unpack[EstimateArguments]) -> Es
         for name in (roles["label"], *predicted.values())
     }
     kind = what.kind or READERS[what.reader].kind("the frame", spoken, [])
-    written = measures_as_written(asked["measures"])
+    written = measures_as_written(values["measures"])
     weights = stands_for(
-        _column(table, roles["weight"]), roles["weight"], pool_size, by_name=isinstance(asked["weight"], str)
+        _column(table, roles["weight"]), roles["weight"], pool_size, by_name=isinstance(values["weight"], str)
     )
     codes = {name: _codes(what, kind, name, column) for name, column in spoken.items()}
     n = len(weights)

@@ -96,13 +96,13 @@ def replay(data: Any = None, **arguments: Unpack[ReplayArguments]) -> Replay:
         >>> found.to_dict()["n"]
         400
     """
-    asked: Mapping[str, Any] = {**arguments}
-    roles = {name: asked[name] for name in _ROLES}
-    outcome, systems, threshold = asked["outcome"], asked["systems"], asked["threshold"]
+    values: Mapping[str, Any] = {**arguments}
+    roles = {name: values[name] for name in _ROLES}
+    outcome, systems, threshold = values["outcome"], values["systems"], values["threshold"]
     title = str(data) if isinstance(data, str | Path) else "the frame"
     request = ReplayRequest(
-        methods=tuple(listed(asked["methods"])), measures=(), budgets=tuple(asked["budgets"]),
-        systems=tuple(systems or ()), **{name: asked[name] for name in _OF_REQUEST},
+        methods=tuple(listed(values["methods"])), measures=(), budgets=tuple(values["budgets"]),
+        systems=tuple(systems or ()), **{name: values[name] for name in _OF_REQUEST},
     )
     if questions_in(outcome):
         refuse_beside_questions({
@@ -110,8 +110,8 @@ def replay(data: Any = None, **arguments: Unpack[ReplayArguments]) -> Replay:
             "label": roles["label"] != "label", "threshold": threshold is not None,
             "divergence": request.divergence, "best_of": request.best_of is not None,
         })
-        options = {name: asked[name] for name in ("outcome", "measures", *_OF_ALL_QUESTIONS)}
-        return _of_questions(data, options, replace(request, systems=()), title, asked["processes"])
+        options = {name: values[name] for name in ("outcome", "measures", *_OF_ALL_QUESTIONS)}
+        return _of_questions(data, options, replace(request, systems=()), title, values["processes"])
     data, columns = with_columns(data, roles)
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
@@ -123,12 +123,12 @@ def replay(data: Any = None, **arguments: Unpack[ReplayArguments]) -> Replay:
                        "`probability` or `judge`, or leave it out")
     if roles["prediction"] is not None and systems is not None:
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
-    written = measures_as_written("f1" if asked["measures"] is None else asked["measures"])
+    written = measures_as_written("f1" if values["measures"] is None else values["measures"])
     request = replace(request, measures=tuple(written))
     labelled_pool = pool.of_two_classes(asks_for_curves(written)) if pool.two_classes \
         else pool.of_any_kind()
     with _naming_arguments():
-        result = run_replay(labelled_pool, request, pool_name=title, processes=asked["processes"])
+        result = run_replay(labelled_pool, request, pool_name=title, processes=values["processes"])
     return Replay(result=result, backend=source.backend)
 
 

@@ -131,7 +131,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: Mapping[ReportFindin
     """The report as far as the ledger tells, and what is known besides."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, labels, reading = opened.spec, more_labels(opened, standing), ReportReading(opened, standing)
-    findings = {finding: read(reading) for finding, read in SECTION_READERS.items()} | known
+    findings = {**{finding: read(reading) for finding, read in SECTION_READERS.items()}, **known}
     variance = spec.target.variance
     return ReportData(
         **{field.name: getattr(standing, field.name) for field in fields(standing)},
