@@ -116,7 +116,7 @@ USUAL_QUESTION: Mapping[str, Any] = {     # of `begin` and `evaluate`; every oth
 }
 
 
-def usual_values(usual: Mapping[str, Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def usual_values(usual: Mapping[str, object]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator of a function that takes `**arguments: Unpack[...]`: the function is given all of them,
     those that were left out as they usually are (None where `usual` has no value), and its signature has a
     parameter for each.

@@ -108,7 +108,7 @@ class Evaluation:
         """
         return self._desk().ask(annotator)
 
-    def tell(self, answers: Any, annotator: str = "") -> Result:
+    def tell(self, answers: object, annotator: str = "") -> Result:
         """Give answers, and close the round if it is complete.
 
         Of two answers that are compared the label is A, B or tie as they are shown, or the name of one.
@@ -224,7 +224,7 @@ class Evaluation:
 
 
 @usual_values(USUAL_QUESTION)
-def begin(data: Any = None, **arguments: Unpack[QuestionArguments]) -> Evaluation:
+def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evaluation:
     """Begin an evaluation, or find it begun with the same question. Nobody is asked yet.
 
     A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
@@ -361,7 +361,7 @@ def _of_frame(source: FrameSource) -> Iterator[None]:
         raise BadInput(text if source.table is None else text.replace(source.path, "the frame")) from None
 
 
-def _spec(data: Any) -> Spec | None:
+def _spec(data: object) -> Spec | None:
     """The spec that `data` is, or None if it is predictions."""
     if isinstance(data, Mapping) and "pool" in data:
         return asked_spec(data, "the spec")
@@ -370,14 +370,14 @@ def _spec(data: Any) -> Spec | None:
     return None
 
 
-def _refuse_beside_a_spec(arguments: Mapping[str, Any]) -> None:
+def _refuse_beside_a_spec(arguments: Mapping[str, object]) -> None:
     """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
     for name, value in arguments.items():
         if name != "store" and value is not USUAL_QUESTION.get(name):
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
-def stands_for_none(evaluation: Evaluation, label: Any) -> bool:
+def stands_for_none(evaluation: Evaluation, label: object) -> bool:
     """Whether a value is no label of this evaluation: a missing one, an empty cell, n/a and the like."""
     if is_missing(label):
         return True
@@ -387,14 +387,14 @@ def stands_for_none(evaluation: Evaluation, label: Any) -> bool:
     return answers.empty is None and answers.spelled(label) is None
 
 
-def _spelled_each(label: Any) -> Any:
+def _spelled_each(label: object) -> Any:
     """Answers to several questions as the desk takes them."""
     if not isinstance(label, Mapping):
         return _spelled(label)
     return {name: _spelled(answer) for name, answer in label.items()}
 
 
-def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
+def _answers(answers: object, questions: Sequence[str] = ()) -> dict[Any, Any]:
     """Item -> label, of a frame of both; of questions, whose columns it has, what was answered to each.
 
     Raises BadInput.
@@ -416,7 +416,7 @@ def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
     return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 
 
-def _spelled(label: Any) -> Any:
+def _spelled(label: object) -> Any:
     """An answer as the desk takes it: text, tags, None for undecided."""
     value = label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
     if is_missing(value):

@@ -44,7 +44,7 @@ _Label = Callable[[WaitingItem], Any]
 
 @usual_values(USUAL_QUESTION)
 @described_by(begin)
-def evaluate(data: Any = None, *, oracle: Oracle, **question: Unpack[QuestionArguments]) -> Result:
+def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[QuestionArguments]) -> Result:
     """Estimate measures on predictions, asking the oracle for as few labels as the target takes.
 
     A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
@@ -135,7 +135,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     evaluation = await asyncio.to_thread(begin, data, **question)
     label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
 
-    async def awaited(answer: Any) -> Any:
+    async def awaited(answer: object) -> Any:
         async with free:
             return await answer if isawaitable(answer) else answer
 
@@ -158,7 +158,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     return evaluation.result
 
 
-def _awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _awaited(labels: Mapping[Any, object]) -> Mapping[Any, Any]:
     """The labels, those that a coroutine function gives among them: all of them are awaited at once."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
     if not pending:
@@ -206,7 +206,7 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     return lambda item: labels[source.places[item.item.item_id]]
 
 
-def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -> None:
+def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: "Evaluation") -> None:
     """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
 
     labels: by the number of the row, or by item id; of: which of the two
@@ -226,7 +226,7 @@ def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -
 _MOST_LISTED = 5
 
 
-def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", item: WaitingItem) -> Any:
+def _looked_up(labels: Mapping[Any, object], evaluation: "Evaluation", item: WaitingItem) -> Any:
     own_id = evaluation.own_id(item.item.item_id)
     for key in (own_id, item.item.item_id):
         if key in labels:

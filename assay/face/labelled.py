@@ -38,7 +38,7 @@ _OF_WHOLE_POOL = ("judge", "probability", "cluster", "drawn")
     "label": "label", "prediction": "prediction", "weight": "inclusion_probability", "confidence": CONFIDENCE,
     "about": "pool",
 })
-def estimate(labelled: Any = None, **arguments: Unpack[EstimateArguments]) -> Estimates:
+def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) -> Estimates:
     """Estimate measures of a pool from labels that are there already, and what is guessed of all its items.
 
     The frame is the whole pool, its label empty where there is none; judges, probabilities and predictions of
@@ -155,7 +155,7 @@ def estimate(labelled: Any = None, **arguments: Unpack[EstimateArguments]) -> Es
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
 
 
-def _refuse_questions(outcome: Any) -> None:
+def _refuse_questions(outcome: object) -> None:
     """Raises BadInput where `outcome` lists questions."""
     if questions_in(outcome):
         raise BadInput("pool_size: of several questions, give the labelled rows and say how many items the "

@@ -44,7 +44,7 @@ _OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked ab
     "label": "label", "methods": "auto", "budgets": (50, 100, 200), "repeats": 200, "confidence": CONFIDENCE,
     "batch_size": BATCH_SIZE, "seed": 1, "divergence": False, "processes": 1,
 })
-def replay(data: Any = None, **arguments: Unpack[ReplayArguments]) -> Replay:
+def replay(data: object = None, **arguments: Unpack[ReplayArguments]) -> Replay:
     """Simulate methods on labelled predictions: errors, coverage, and labels to a narrow interval.
 
     Args:
@@ -133,7 +133,7 @@ def replay(data: Any = None, **arguments: Unpack[ReplayArguments]) -> Replay:
 
 
 def _of_questions(
-    data: Any, options: Mapping[str, Any], request: ReplayRequest, title: str, processes: int | None
+    data: object, options: Mapping[str, object], request: ReplayRequest, title: str, processes: int | None
 ) -> Replay:
     """options: outcome, measures, cluster and weight."""
     if data is None:

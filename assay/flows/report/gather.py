@@ -127,7 +127,7 @@ SECTION_READERS: Mapping[ReportFinding[Any], Callable[[ReportReading], Any]] = {
 """Who finds what sections read; what is known outside the ledger alone has no reader."""
 
 
-def _from_ledger(opened: Opened, standing: Standing, known: Mapping[ReportFinding[Any], Any]) -> ReportData:
+def _from_ledger(opened: Opened, standing: Standing, known: Mapping[ReportFinding[Any], object]) -> ReportData:
     """The report as far as the ledger tells, and what is known besides."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, labels, reading = opened.spec, more_labels(opened, standing), ReportReading(opened, standing)

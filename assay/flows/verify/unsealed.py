@@ -82,7 +82,7 @@ def _check(integrity: Integrity, kinds: tuple[Kind, ...]) -> None:
                 integrity.add(key, f"cannot be read: {type(error).__name__}: {error}")
 
 
-def _nothing(_integrity: Integrity, _values: tuple[Any, ...], _record: Any) -> Iterator[str]:
+def _nothing(_integrity: Integrity, _values: tuple[Any, ...], _record: object) -> Iterator[str]:
     return iter(())
 
 
@@ -114,7 +114,7 @@ def _odd_alert(_integrity: Integrity, values: tuple[Any, ...], record: Alert) ->
         yield f"says it is the alert {record.key}"
 
 
-def _of_no_alert(integrity: Integrity, values: tuple[Any, ...], _record: Any) -> Iterator[str]:
+def _of_no_alert(integrity: Integrity, values: tuple[Any, ...], _record: object) -> Iterator[str]:
     if layout.alert(integrity.ledger.name, values[1]) not in integrity.keys:
         yield "there is no such alert"
 

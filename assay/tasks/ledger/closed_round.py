@@ -263,7 +263,7 @@ class ClosedRound:
             code=self.labels if codes is None else codes, seen=None if codes is None else self.labels,
         )
 
-    def labelled(self, segments: Segments, before: Any = None) -> LabelledRound:
+    def labelled(self, segments: Segments, before: object = None) -> LabelledRound:
         """The draws, one by one; segments: the columns of the pool and their values; before: see there."""
         return LabelledRound(
             plan=self.planned.plan,

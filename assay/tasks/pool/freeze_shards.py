@@ -289,7 +289,7 @@ class _Pass:
             counts=self._counts, buckets=ids, refused=refused,
         )
 
-    def _later(self, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    def _later(self, work: Callable[..., Result], *arguments: object) -> Future[Result]:
         """Have it done by the thread, after what it has to do already; waits where that is much."""
         while len(self._writing) >= _AHEAD:
             self._writing.popleft().result()

@@ -346,6 +346,6 @@ class Predictions(ABC):
         return None
 
     @abstractmethod
-    def cut_from_json(self, data: Mapping[str, Any]) -> FrozenCut:
+    def cut_from_json(self, data: Mapping[str, object]) -> FrozenCut:
         """The cut that `FrozenCut.to_json` wrote as these values. Raises KeyError, TypeError or ValueError
         where they are none."""

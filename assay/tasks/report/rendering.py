@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def render(template: str, **values: Any) -> bytes:
+def render(template: str, **values: object) -> bytes:
     """The page that a template makes of these values, in UTF-8, with the stylesheet of reports. Characters
     that UTF-8 cannot hold become question marks."""
     environment, style = _templates()

@@ -202,7 +202,7 @@ class MonitorSpec(Spec):
     )
 
     @classmethod
-    def _meant_method(cls, written: Any) -> Any:
+    def _meant_method(cls, written: object) -> Any:
         """`auto` means in a monitor what was measured there (docs/how-to/monitoring.md)."""
         return auto_in_monitors(written) if isinstance(written, str) and is_auto(written) else written
 
@@ -455,7 +455,7 @@ class MonitorSpec(Spec):
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")
 
     @staticmethod
-    def from_data(data: Any, origin: str) -> "MonitorSpec":
+    def from_data(data: object, origin: str) -> "MonitorSpec":
         """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
         try:
             return MonitorSpec.model_validate(data)

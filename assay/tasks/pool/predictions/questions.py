@@ -129,7 +129,7 @@ class QuestionPredictions(Predictions):
         cells: Any = cut.cells
         return QuestionsCut(cells=cells, weights=cut.weights), rows
 
-    def cut_from_json(self, data: Mapping[str, Any]) -> QuestionsCut:
+    def cut_from_json(self, data: Mapping[str, object]) -> QuestionsCut:
         return QuestionsCut.from_json(data)
 
     def packed(self) -> Iterator[tuple[str, str, int]]:

@@ -143,7 +143,7 @@ class Control:
         taken = {name.strip().casefold() for name in self.answers.choices}
         return next((text for text in _CANNOT_TELL if text not in taken), _CANNOT_TELL[-1])
 
-    def cannot_tell(self, results: Any) -> bool:
+    def cannot_tell(self, results: object) -> bool:
         """Whether the results say that the item cannot be decided.
 
         What is beside it does not count: choosing `can't tell` took it off the page.
@@ -153,13 +153,13 @@ class Control:
         within = [_chosen(result) for result in ours if result.get("from_name") == self._name]
         return [_ALIAS] in apart or within == [[_ALIAS]]
 
-    def is_empty(self, results: Any) -> bool:
+    def is_empty(self, results: object) -> bool:
         """Whether the results of an annotation hold no entry of this control, so that its question was left
         alone. Results that are no list count as empty."""
         ours = [result for result in results if isinstance(result, dict)] if isinstance(results, list) else []
         return not any(result.get("from_name") in (self._name, self._apart) for result in ours)
 
-    def meaning(self, results: Any) -> str | None:
+    def meaning(self, results: object) -> str | None:
         """The answer in the results of an annotation, regions that people drew apart; None if it is none."""
         if not isinstance(results, list):
             return None
@@ -225,7 +225,7 @@ def _none_chosen(results: Sequence[Any], apart: str) -> bool:
     return [_NONE_ALIAS] in [_chosen(result) for result in results if result.get("from_name") == apart]
 
 
-def _chosen(result: Mapping[str, Any]) -> list[str] | None:
+def _chosen(result: Mapping[str, object]) -> list[str] | None:
     value = result.get("value")
     choices = value.get("choices") if isinstance(value, dict) else None
     if not isinstance(choices, list) or not all(isinstance(name, str) for name in choices):
@@ -304,12 +304,12 @@ class ControlsOfQuestions(Control):
             ]
         return lines
 
-    def cannot_tell(self, results: Any) -> bool:
+    def cannot_tell(self, results: object) -> bool:
         """Whether somebody chose `can't tell` at every one of the questions, so that the item counts as
         skipped. Where one of them is answered, the others are gaps."""
         return self.meaning(results) is None and all(part.cannot_tell(results) for _, part in self._each)
 
-    def meaning(self, results: Any) -> str | None:
+    def meaning(self, results: object) -> str | None:
         """The answers in the results of an annotation; None if they are none."""
         answers: dict[str, str | None] = {}
         for name, control in self._each:
