@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, MissingExtra
-from assay.face.arguments import (
-    USUAL_QUESTION,
-    QuestionArguments,
-    usual_values,
-)
+from assay.face.arguments import USUAL_QUESTION, QuestionArguments, usual_values
 from assay.face.frames import (
     ROW,
     FrameSource,

@@ -12,20 +12,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
-from assay.face.arguments import (
-    USUAL_QUESTION,
-    QuestionArguments,
-    described_by,
-    usual_values,
-)
+from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
 from assay.face.evaluation import begin
-from assay.face.frames import (
-    FrameSource,
-    index_of_series,
-    no_column,
-    refuse_own_order,
-    values_of,
-)
+from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source

@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.face.arguments import (
-    BATCH_SIZE,
-    CONFIDENCE,
-    ReplayArguments,
-    usual_values,
-)
+from assay.face.arguments import BATCH_SIZE, CONFIDENCE, ReplayArguments, usual_values
 from assay.face.frames import as_source, with_columns
 from assay.face.pool_columns import RolesOfColumns
 from assay.face.question import (
@@ -25,10 +20,7 @@ from assay.face.question import (
     spec_of,
 )
 from assay.face.results import Replay
-from assay.tasks.replay.outcome_pool import (
-    measures_of_questions,
-    read_question_pool,
-)
+from assay.tasks.replay.outcome_pool import measures_of_questions, read_question_pool
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import ReplayRequest, asks_for_curves
 

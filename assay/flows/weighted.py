@@ -323,7 +323,7 @@ def measure_of(
 
 def weights_of_pool(opened: Opened) -> PoolWeights | None:
     """What is known of all weights; None where all items count alike."""
-    return getattr(opened.cut, "weights", None)
+    return opened.cut.weights
 
 
 def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:

@@ -28,13 +28,7 @@ from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import ClosedRound, last_revision
-from assay.tasks.ledger.monitors import (
-    SupportingEvaluation,
-    WindowVerdict,
-    is_question,
-    last_certain,
-    latest,
-)
+from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, is_question, last_certain, latest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -100,7 +100,7 @@ def statistics_of(
         return Statistics(Question(
             measures=stack,
             systems=spec.pool.system_names,
-            expected_by_segment=getattr(cut, "expected_by_segment", {}),
+            expected_by_segment=cut.expected_by_segment,
             evidence=None if inherited is None else
             outcome_method(manifest.partition.method).pseudo_labels(
                 stack.kind, cut.cells, *as_items(inherited)

@@ -29,11 +29,7 @@ from assay.flows.report.labelled import (
 from assay.flows.revisions import revised_fold
 from assay.flows.weighted import PoolSample, read_sample
 from assay.tasks.effects import retried
-from assay.tasks.ledger.closed_round import (
-    last_revision,
-    read_annotators,
-    read_revised_annotators,
-)
+from assay.tasks.ledger.closed_round import last_revision, read_annotators, read_revised_annotators
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.monitors import window_of
@@ -127,7 +123,9 @@ SECTION_READERS: Mapping[ReportFinding[Any], Callable[[ReportReading], Any]] = {
 """Who finds what sections read; what is known outside the ledger alone has no reader."""
 
 
-def _from_ledger(opened: Opened, standing: Standing, known: Mapping[ReportFinding[Any], object]) -> ReportData:
+def _from_ledger(
+    opened: Opened, standing: Standing, known: Mapping[ReportFinding[Any], object]
+) -> ReportData:
     """The report as far as the ledger tells, and what is known besides."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, labels, reading = opened.spec, more_labels(opened, standing), ReportReading(opened, standing)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from assay.evalcore.monitoring.profile import Beside, Profile, TrafficTally, with_what_is_beside
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import CUT, FEATURE, CellPiece
@@ -187,6 +188,11 @@ class FrozenCut(Protocol):
     def cells(self) -> Any:
         """What the statistics know of the cells, which gives their sizes as `CellSizes` does; its type
         depends on the kind of outcome."""
+        ...
+
+    @property
+    def weights(self) -> "PoolWeights | None":
+        """What is known of the weights of all items; None where all count alike."""
         ...
 
     def to_json(self) -> JsonObject:

@@ -5,7 +5,6 @@ stylesheet is inserted as markup. Figures are images within the page. A content 
 forbids scripts and requests besides, should an escape ever be missed.
 """
 
-from typing import Any
 
 from assay.evalcore.printed import printed
 from assay.tasks.report import price, sentences, wording
@@ -20,7 +19,7 @@ def report_html(data: ReportData) -> bytes:
     return render("page.html.j2", **report_values(data))
 
 
-def report_values(data: ReportData) -> dict[str, Any]:
+def report_values(data: ReportData) -> dict[str, object]:
     """What the template of the page's body is filled in with: the head of the page, and under its name what
     each section says."""
     lead = leading_rows(data)[0]

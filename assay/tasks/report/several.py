@@ -7,7 +7,6 @@ differ, or are of different classes, are never drawn on one scale.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -163,7 +162,7 @@ def several_html(reports: Sequence[ReportData], linked: bool = False) -> bytes:
     return render("several.html.j2", **several_values(reports, links))
 
 
-def several_values(reports: Sequence[ReportData], links: Sequence[str]) -> dict[str, Any]:
+def several_values(reports: Sequence[ReportData], links: Sequence[str]) -> dict[str, object]:
     """What the template of the page's body is filled in with; links: where the report of each is, or ""."""
     finished = sum(data.state == "finished" for data in reports)
     return {

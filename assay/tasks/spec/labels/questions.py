@@ -15,12 +15,7 @@ from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_va
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.questions import (
-    MOST_QUESTIONS,
-    OneQuestion,
-    SeveralQuestions,
-    packing,
-)
+from assay.evalcore.outcomes.questions import MOST_QUESTIONS, OneQuestion, SeveralQuestions, packing
 from assay.tasks.schema import Column, Columns, Finite, Part, wrong
 from assay.tasks.spec.goals import Drop, Limit
 from assay.tasks.spec.labels.base import LabelsForm

@@ -22,6 +22,7 @@ from xml.sax.saxutils import quoteattr
 
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.annotators.question_answers import QuestionAnswers
+from assay.evalcore.types import JsonMapping, JsonObject
 
 CONTROL = "label"
 DIGITS = "1234567890"
@@ -178,14 +179,14 @@ class Control:
             return None
         return self.answers.meaning("|".join(names)) if names else self.answers.empty
 
-    def _number(self, ours: Sequence[Mapping[str, Any]]) -> str | None:
+    def _number(self, ours: Sequence[JsonMapping]) -> str | None:
         value = ours[0].get("value") if len(ours) == 1 else None
         number = value.get("number") if isinstance(value, dict) else None
         if not isinstance(number, int | float) or isinstance(number, bool):
             return None
         return self.answers.meaning(repr(number))
 
-    def results(self, answer: str | None) -> list[dict[str, Any]]:
+    def results(self, answer: str | None) -> list[JsonObject]:
         """What Label Studio's page submits for an answer; None: can't tell."""
         if answer is None:
             control = self._name if self._together else self._apart
@@ -198,7 +199,7 @@ class Control:
         return [self._result("choices", {"choices": [to_page(name) for name in names]}, self._name)]
 
     @staticmethod
-    def _result(kind: str, value: dict[str, Any], control: str) -> dict[str, Any]:
+    def _result(kind: str, value: JsonObject, control: str) -> JsonObject:
         return {"from_name": control, "to_name": "any", "type": kind, "value": value}
 
 
@@ -320,7 +321,7 @@ class ControlsOfQuestions(Control):
                 return None
         return self._asked.of(answers) if answers else None
 
-    def results(self, answer: str | None) -> list[dict[str, Any]]:
+    def results(self, answer: str | None) -> list[JsonObject]:
         """What Label Studio's page submits for the answers; None: can't tell of any."""
         answers = {} if answer is None else self._asked.by_question(answer)
         return [result for name, control in self._each for result in control.results(answers.get(name))]
