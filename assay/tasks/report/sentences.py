@@ -298,16 +298,14 @@ def _rests_on_few(row: MeasureEstimate) -> bool:
 
 
 def _few_labels(rows: Sequence[MeasureEstimate]) -> str:
-    """What was measured: docs/explanation/concepts.md."""
+    """That intervals of fewer than `MIN_LABELS` labels may cover less often than their level, and what to do;
+    how often they did is in docs/measured/named-failures.md."""
     labels = wording.plural(min(row.labels for row in rows), "label", "labels")
     level = wording.percent(rows[0].confidence)
-    text = f"With {labels}, intervals are less sure than the {level} they are named for"
-    if any(row.versus for row in rows):
-        text += (
-            "; nominal 95% intervals of a difference held it in 78% of trials at 25 labels, in 90% at 50, "
-            "and in fewer where random sampling meets systems that differ on few items"
-        )
-    return f"{text}. Buy {MIN_LABELS} or more before you rely on one."
+    return (
+        f"With {labels}, intervals are less sure than the {level} they are named for. "
+        f"Buy {MIN_LABELS} or more before you rely on one."
+    )
 
 
 def people_in_words(
