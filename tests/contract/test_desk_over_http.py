@@ -62,7 +62,7 @@ def test_a_program_elsewhere_asks_and_tells_until_the_evaluation_has_finished(tm
     with receiving(store) as url, client_of(url) as client:
         while (reply := asked(client))["state"] == "waiting":
             assert set(reply["choices"]) == {"match", "no match"}
-            assert reply["several"] is False
+            assert reply["choose_several"] is False
             items = [item["item_id"] for item in reply["items"]]
             told = client.post("/tell", json={"answers": {item: truth[item] for item in items}})
             assert told.json() == {"evaluation": "spam", "answers": len(items), "repeated": False}

@@ -51,7 +51,7 @@ class WaitingJson(TypedDict):
     round: int              # the round in which it is asked
     asking: int             # 1 for the first time; 2 where everybody had skipped it
     answers: int            # people who have answered it
-    wanted: int             # people who are to answer it
+    people: int             # people who are to answer it
 
 
 class AskedJson(TypedDict):
@@ -61,7 +61,7 @@ class AskedJson(TypedDict):
     state: Literal["waiting", "finished"]    # finished: nothing will be asked any more
     question: str | None                     # what is asked of every item; null where the spec has none
     choices: list[str]                       # the answers to choose from; empty for numbers
-    several: bool                            # whether several of them may be chosen, as a list
+    choose_several: bool                            # whether several of them may be chosen, as a list
     items: list[WaitingJson]                 # empty too while the next round is planned: ask again
 
 
@@ -112,7 +112,7 @@ def add_desk(
 
     @app.get("/desks/{evaluation}/ask")
     def ask(evaluation: str, request: Request) -> Response:
-        return refusal(request, evaluation) or _answered(lambda: _asked(store, evaluation, request, hint))
+        return refusal(request, evaluation) or _answered(lambda: _ask_reply(store, evaluation, request, hint))
 
     @app.post("/desks/{evaluation}/tell")
     async def tell(evaluation: str, request: Request) -> Response:
@@ -123,10 +123,10 @@ def add_desk(
         if body is None:
             return _problem(413, "the answers are too long; send fewer at a time")
         key = request.headers.get("idempotency-key", "")
-        return await run_in_threadpool(_answered, lambda: _told(store, evaluation, body, key, hint))
+        return await run_in_threadpool(_answered, lambda: _tell_reply(store, evaluation, body, key, hint))
 
 
-def _asked(store: Store, name: str, request: "Request", hint: Callable[[str], bool]) -> "Response":
+def _ask_reply(store: Store, name: str, request: "Request", hint: Callable[[str], bool]) -> "Response":
     """What waits. Where nothing does, the evaluation is advanced, unless it has finished."""
     from fastapi import Response
 
@@ -137,18 +137,18 @@ def _asked(store: Store, name: str, request: "Request", hint: Callable[[str], bo
     finished = not waiting and current_standing(open_evaluation(store, name)).state == "finished"
     if not waiting and not finished:
         hint(name)
-    asked = AskedJson(
+    listing = AskedJson(
         evaluation=name, state="finished" if finished else "waiting", question=labelling.question,
-        choices=list(labelling.answers.choices), several=labelling.answers.several,
+        choices=list(labelling.answers.choices), choose_several=labelling.answers.several,
         items=[
             WaitingJson(
                 item_id=waits.item.item_id, shown=dict(waits.item.shown), round=waits.round,
-                asking=waits.asking, answers=waits.answers, wanted=waits.wanted,
+                asking=waits.asking, answers=waits.answers, people=waits.wanted,
             )
             for waits in waiting
         ],
     )
-    content = json.dumps(asked).encode()
+    content = json.dumps(listing).encode()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     tags = [text.strip().removeprefix("W/") for text in request.headers.get("if-none-match", "").split(",")]
@@ -157,7 +157,7 @@ def _asked(store: Store, name: str, request: "Request", hint: Callable[[str], bo
     return Response(content, media_type="application/json", headers=headers)
 
 
-def _told(store: Store, name: str, body: bytes, key: str, hint: Callable[[str], bool]) -> "Response":
+def _tell_reply(store: Store, name: str, body: bytes, key: str, hint: Callable[[str], bool]) -> "Response":
     """Keep the answers of a request, and have the evaluation advanced."""
     from fastapi import Response
 
@@ -165,10 +165,10 @@ def _told(store: Store, name: str, body: bytes, key: str, hint: Callable[[str], 
         raise BadInput(f"Idempotency-Key: give at most {MOST_KEY} characters")
     annotator, answers = _answers(body)
     spec = _spec(store, name)
-    new = retried(caller_desk(store, spec).tell)(by_side(spec, answers), annotator, key)
+    first_time = retried(caller_desk(store, spec).tell)(by_side(spec, answers), annotator, key)
     hint(name)
-    told = ToldJson(evaluation=name, answers=len(answers), repeated=not new)
-    return Response(json.dumps(told), media_type="application/json", headers={"Cache-Control": "no-store"})
+    receipt = ToldJson(evaluation=name, answers=len(answers), repeated=not first_time)
+    return Response(json.dumps(receipt), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 def _answers(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -177,13 +177,13 @@ def _answers(body: bytes) -> tuple[str, dict[str, Any]]:
         raise ValueError(constant)
 
     try:
-        told = json.loads(body, parse_constant=refuse)
+        message = json.loads(body, parse_constant=refuse)
     except (ValueError, RecursionError):
         raise BadInput(f"the body is no JSON; send {_EXAMPLE}") from None
-    answers = told.get("answers") if isinstance(told, dict) else None
-    if not isinstance(answers, dict) or not answers or set(told) - {"answers", "annotator"}:
+    answers = message.get("answers") if isinstance(message, dict) else None
+    if not isinstance(answers, dict) or not answers or set(message) - {"answers", "annotator"}:
         raise BadInput(f"send {_EXAMPLE} with at least one answer")
-    annotator = told.get("annotator", "")
+    annotator = message.get("annotator", "")
     if not isinstance(annotator, str) or len(annotator) > MOST_ANNOTATOR:
         raise BadInput(f"annotator: give a text of at most {MOST_ANNOTATOR} characters")
     return annotator, {item: _plain(item, answer) for item, answer in answers.items()}
