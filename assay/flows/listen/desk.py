@@ -61,7 +61,7 @@ class AskedJson(TypedDict):
     state: Literal["waiting", "finished"]    # finished: nothing will be asked any more
     question: str | None                     # what is asked of every item; null where the spec has none
     choices: list[str]                       # the answers to choose from; empty for numbers
-    choose_several: bool                            # whether several of them may be chosen, as a list
+    choose_several: bool                     # whether several of them may be chosen, as a list
     items: list[WaitingJson]                 # empty too while the next round is planned: ask again
 
 

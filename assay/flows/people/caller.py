@@ -28,4 +28,6 @@ def by_side(spec: Spec, answers: Mapping[str, Any]) -> dict[str, Any]:
     """The answers as the desk takes them, by item: where two answers are compared, the name of one becomes
     the side on which the item shows it (A or B); everything else stays."""
     pair = spec.labelling.pair
-    return dict(answers) if pair is None else {item: pair.side(item, answer) for item, answer in answers.items()}
+    if pair is None:
+        return dict(answers)
+    return {item: pair.side(item, answer) for item, answer in answers.items()}
