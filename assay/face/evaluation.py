@@ -36,9 +36,9 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
 from assay.flows.evaluation.begin import begin_evaluation as begin_spec
 from assay.flows.evaluation.finish import extend
-from assay.flows.record.opened import desk_of, open_evaluation
+from assay.flows.people.caller import by_side, caller_desk
+from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
-from assay.tasks.desks.blind import BlindDesk
 from assay.tasks.desks.caller import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.store import MemoryStore, Store
@@ -135,10 +135,7 @@ class Evaluation:
             text_of(item): _spelled_each(label) if questions else _spelled(label)
             for item, label in labels.items()
         }
-        pair = spec.labelling.pair
-        if pair is not None:
-            spelled = {item: pair.side(item, label) for item, label in spelled.items()}
-        self._desk().tell(spelled, annotator)
+        self._desk().tell(by_side(spec, spelled), annotator)
         return result_of(advance(self._store, self._name), self._backend, self._store)
 
     @property
@@ -212,15 +209,7 @@ class Evaluation:
         return current_standing(open_evaluation(self._store, self._name))
 
     def _desk(self) -> CallerDesk:
-        spec = self._asked
-        desk = desk_of(self._store, spec)
-        desk = desk.desk if isinstance(desk, BlindDesk) else desk
-        if not isinstance(desk, CallerDesk):
-            raise BadInput(
-                f"evaluation {self._name!r} asks people at its desk ({spec.desk.kind}); to ask and tell from "
-                "Python begin one with desk: {kind: caller}"
-            )
-        return desk
+        return caller_desk(self._store, self._asked)
 
     def __repr__(self) -> str:
         return f"<Evaluation {self._name!r} in {self._store.url}>"

@@ -203,6 +203,9 @@ desk_mores = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04
 desk_more = KeyPattern[str, str, int, int, int, str](     # items that are to be answered by so many people
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/more/{annotators:04d}-{digest:.16}.json"
 )
+desk_request = KeyPattern[str, str, str](                # a request to tell answers that was carried out
+    "desks/{desk}/{evaluation}/requests/{digest:.32}.json"
+)
 desk_tellings = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/")
 desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one call of `tell`
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/{telling:06d}.json"
