@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-PATIENCE = 120.0   # seconds
+PATIENCE = 300.0   # seconds: it imports for a while
 
 
 @contextmanager

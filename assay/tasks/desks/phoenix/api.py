@@ -12,7 +12,6 @@ import httpx
 import tenacity
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
 from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.desks.phoenix.kind import TOKEN_VARIABLE
 from assay.tasks.desks.replies import Product, Replies, checked_address, checked_token
@@ -49,10 +48,10 @@ class PhoenixApi:
                 "http://HOST:PORT, or name the host of Phoenix in NO_PROXY"
             ) from None
 
-    def rows(self, path: str, params: Mapping[str, Any]) -> list[JsonObject]:
+    def rows(self, path: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """All rows of a list, page by page. DeskUnreachable, DeskRefused, or NotThere where the list is of
         something that does not exist."""
-        rows: list[JsonObject] = []
+        rows: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             reply = self.read(path, {**params, **({"cursor": cursor} if cursor else {})})
@@ -65,14 +64,14 @@ class PhoenixApi:
             cursor = str(following)
         raise self._replies.strange(path)
 
-    def read(self, path: str, params: Mapping[str, Any] | None = None) -> JsonObject:
+    def read(self, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """GET, tried a few times. An object of JSON; DeskUnreachable, DeskRefused or NotThere."""
         pause = tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         reading = retrying(DeskUnreachable, self._read_attempts, pause)
-        reply: JsonObject = reading(self._read_once, path, params)
+        reply: dict[str, Any] = reading(self._read_once, path, params)
         return reply
 
-    def send(self, method: str, path: str, body: Any = None) -> tuple[int, JsonObject]:
+    def send(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
         """One attempt to change something: the status and the JSON of the reply; 400 and 409 are replies too.
 
         Raises DeskUnreachable if it was never sent, AmbiguousPost if its fate is unknown, else DeskRefused.
@@ -93,7 +92,7 @@ class PhoenixApi:
             return response.status_code, answer if isinstance(answer, dict) else {}
         return response.status_code, self._replies.answer(response) or {}
 
-    def _read_once(self, path: str, params: Mapping[str, Any] | None) -> JsonObject:
+    def _read_once(self, path: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
         try:
             response = self._request("GET", path, params=dict(params or {}))
         except httpx.HTTPError as error:

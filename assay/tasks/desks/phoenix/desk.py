@@ -15,17 +15,17 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind, NumberAnswers
-from assay.evalcore.types import JsonObject
 from assay.tasks.desks.desk import AmbiguousPost, Batch, Collected, DeskRefused, Item, digest_of_parts
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.phoenix.api import PAGE_SIZE, PhoenixApi
 from assay.tasks.desks.replies import NotThere
 
+Row: TypeAlias = dict[str, Any]   # an object of JSON
 CANNOT_TELL = "can't tell"
 MOST_SPANS = 100            # whose annotations are asked for at once, in an address
 ARRIVES_WITHIN = 20.0       # seconds in which posted spans are listed, or the post is ambiguous
@@ -98,7 +98,7 @@ class PhoenixDesk:
         present = self._present(batch)
         items = {self._span(batch, item.item_id): item.item_id for item in batch.items}
         spans = sorted(present & items.keys())
-        newest: dict[tuple[str, str], JsonObject] = {}
+        newest: dict[tuple[str, str], Row] = {}
         names = [config["name"] for config in self._configs()]
         for start in range(0, len(spans), MOST_SPANS):
             for row in self._annotations(spans[start : start + MOST_SPANS], names):
@@ -116,7 +116,7 @@ class PhoenixDesk:
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Nothing: Phoenix shows every item to everybody, as often as they like."""
 
-    def _annotations(self, spans: Sequence[str], names: Sequence[str]) -> list[JsonObject]:
+    def _annotations(self, spans: Sequence[str], names: Sequence[str]) -> list[Row]:
         params = {"span_ids": list(spans), "include_annotation_names": list(names), "limit": PAGE_SIZE}
         try:
             return self._api.rows(self._path("span_annotations"), params)
@@ -136,7 +136,7 @@ class PhoenixDesk:
         contexts = (row.get("context") for row in rows)
         return {str(context.get("span_id")) for context in contexts if isinstance(context, dict)}
 
-    def _made(self, path: str, body: JsonObject) -> None:
+    def _made(self, path: str, body: Row) -> None:
         """Make something that may be there already; what became of a lost reply, the next read tells."""
         try:
             status, _ = self._api.send("POST", path, body)
@@ -145,7 +145,7 @@ class PhoenixDesk:
         if status == 400:
             raise DeskRefused(f"Phoenix at {self._api.url} refused to make {body['name']!r} among its {path}")
 
-    def _configs(self) -> list[JsonObject]:
+    def _configs(self) -> list[Row]:
         """What people are offered: the answer, and where Phoenix has no list of values, `can't tell`."""
         answer = annotation_config(self._project, self._answers)
         if answer["type"] == "CATEGORICAL":
@@ -154,7 +154,7 @@ class PhoenixDesk:
                 "values": [{"label": CANNOT_TELL}]}
         return [answer, skip]
 
-    def _annotation(self, item_id: str, person: str, row: JsonObject, asking: int) -> Annotation:
+    def _annotation(self, item_id: str, person: str, row: Row, asking: int) -> Annotation:
         kind, label = meaning(row.get("result"), self._answers)
         return Annotation(
             item_id=item_id, annotation_id=f"{row.get('id')}@{row.get('created_at')}", annotator=person,
@@ -162,7 +162,7 @@ class PhoenixDesk:
             raw={key: row[key] for key in _KEPT if key in row}, asking=asking,
         )
 
-    def _span_json(self, batch: Batch, span: str, item: Item, moment: str) -> JsonObject:
+    def _span_json(self, batch: Batch, span: str, item: Item, moment: str) -> Row:
         shown = dict(item.shown)
         text = next(iter(shown.values())) if len(shown) == 1 else json.dumps(shown, ensure_ascii=False)
         mime = "text/plain" if len(shown) == 1 else "application/json"
@@ -179,10 +179,10 @@ class PhoenixDesk:
         return f"projects/{quote(self._project)}" + (f"/{rest}" if rest else "")
 
 
-_NO_DIRECTION: JsonObject = {"optimization_direction": "NONE"}
+_NO_DIRECTION: Row = {"optimization_direction": "NONE"}
 
 
-def annotation_config(name: str, answers: AnswerKind) -> JsonObject:
+def annotation_config(name: str, answers: AnswerKind) -> Row:
     """What Phoenix is told of the answers that people may give, as its configuration of an annotation: a list
     of values that ends in `can't tell`, a range of numbers, or text."""
     if answers.choices and not answers.several:
@@ -216,7 +216,7 @@ def batch_name(batch: Batch) -> str:
     return f"round {batch.round}" + (f", again {batch.asking}" if batch.asking > 1 else "")
 
 
-def _person(row: JsonObject) -> str:
+def _person(row: Row) -> str:
     """Who gave an annotation, without a name: a digest of the account, or of the identifier that came with
     it."""
     account = row.get("user_id") or row.get("identifier") or ""
