@@ -21,7 +21,7 @@ TESTERS ?= $(shell expr $(JOBS) + 1)
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow release audit lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors label-studio up down lock clean
+.PHONY: setup demo test test-slow release audit lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors desks label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -111,6 +111,12 @@ connectors: setup
 	cd $(CONNECTORS) && for tool in $(TRACED); do \
 	  $$tool/bin/python $(MADE_BY)/for_$$tool.py logs/$$tool || exit 1; done
 	ASSAY_LOGS=$(CONNECTORS)/logs $(BIN)/pytest tests/unit/tasks/connectors tests/end_to_end/test_import.py
+
+# The desk in Phoenix against a server of it, in the environment that `make connectors` makes for it.
+desks: setup
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CONNECTORS)/phoenix
+	$(BIN)/uv pip install --quiet --python $(CONNECTORS)/phoenix/bin/python --require-hashes -r requirements/phoenix.txt
+	ASSAY_PHOENIX=$(CONNECTORS)/phoenix/bin/phoenix $(BIN)/pytest tests/contract/test_desk_contract.py -k phoenix
 
 bench: setup
 	$(BIN)/python -m benchmarks
