@@ -17,7 +17,7 @@ from assay.tasks.connectors.inspect_logs import zipped
 LOGS = Path(__file__).parents[3] / "logs"
 STRANGE = [None, [], {}, "", "x", 0, -1, 1.5, True, [None], {"a": None}, "\ud800", 10**400, float("nan"),
            "a\0b", [[]], {"": ""}]
-SEEDS = 8
+SEEDS = 15
 
 
 def strange_within(value, rng, times):

@@ -108,7 +108,8 @@ def in_one(monkeypatch, spec) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("format", "map_over"), [
-    ("parquet", in_threads), ("parquet", last_first), ("csv", in_threads), ("csv.gz", map), ("jsonl", last_first),
+    ("parquet", in_threads), ("parquet", last_first), ("csv", in_threads), ("csv.gz", map),
+    ("jsonl", last_first),
 ])
 def test_the_ledger_is_the_same_to_the_byte(tmp_path, monkeypatch, format, map_over):
     spec, store = a_spec(source(tmp_path, format), **POOL), MemoryStore()
