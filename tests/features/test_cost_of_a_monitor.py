@@ -24,11 +24,11 @@ from benchmarks.recovery.crowds import answer_all
 NAME = layout.monitor_ledger("stream")
 
 
-def test_a_run_makes_as_many_calls_with_sixty_windows_as_with_twelve(tmp_path):
-    costs = {(one.windows, one.what): one.calls for one in windows(tmp_path, [12, 60], {})}
+def test_a_run_makes_as_many_calls_with_thirty_windows_as_with_ten(tmp_path):
+    costs = {(one.windows, one.what): one.calls for one in windows(tmp_path, [10, 30], {})}
     for what in ("nothing is due", "a window to open and judge"):
-        assert costs[60, what] == costs[12, what]
-    assert costs[60, "the checkpoint lost"] > costs[12, "the checkpoint lost"] + 100
+        assert costs[30, what] == costs[10, what]
+    assert costs[30, "the checkpoint lost"] > costs[10, "the checkpoint lost"] + 40
 
 
 @pytest.fixture

@@ -29,12 +29,10 @@ def run(data):
 
 
 @pytest.mark.parametrize("changes", [
-    {"method": "dirichlet-tree"},
     {"method": "dirichlet-tree-stochastic", "pool_probability": None, "measure": ["f1", "cohen_kappa"]},
     {"method": "dirichlet-tree", "pool_probability": "sure", "pool_cluster": "text", "measure": "macro_f1"},
     {"method": "dirichlet-tree:reuse=0.2:self-normalised=true", "measure": "accuracy"},
     {"method": "dirichlet-flat:region-quantile=F:variance=printed", "measure": ["accuracy", "macro_f1"]},
-    {"method": "dirichlet-tree:printed=true", "measure": ["accuracy", "macro_f1"]},
     {"method": "dirichlet-flat:printed=true", "pool_probability": None, "measure": "macro_f1"},
 ])
 def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
