@@ -1,7 +1,8 @@
 """Checkpoints: what closed rounds and judged windows come to, kept so that they need not be read again.
 
 A checkpoint is derived from the ledger, and no evidence: it lies below `index/`, may be removed at any time,
-and is made again by the next `advance` or `run`. `verify` never reads it. It is believed only if its bytes
+and is made again by the next `advance` or `run`. `verify` rests nothing on it, and names one that says
+anything else than the ledger (flows.verify.derived). It is believed only if its bytes
 have the digest in its name, if today's versions wrote it, and if the last record in it has the seal it had
 then. Otherwise it is ignored, and made again from the ledger.
 
