@@ -24,7 +24,7 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.tasks.ledger.stores.store import MemoryStore
-from benchmarks.recovery.fuzzed_ledgers import FuzzedLedger, every_ledger
+from benchmarks.recovery.fuzzed_ledgers import FuzzedLedger, every_ledger, small_runs
 from benchmarks.recovery.limits import at_most
 
 LONGEST = 20      # seconds of one reader
@@ -61,7 +61,7 @@ def fuzz(folder: Path, mutations: int, seed: int, full: int = IN_FULL) -> Fuzzed
     """So many changes in all, evenly over the kinds of keys; full: one in so many is read by all."""
     draw = random.Random(seed)
     result = Fuzzed()
-    with chdir(folder):
+    with chdir(folder), small_runs():
         targets = _targets(every_ledger(folder))
         for i in range(mutations):
             ledger, kind, keys, expected = targets[i % len(targets)]

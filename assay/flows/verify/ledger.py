@@ -6,6 +6,7 @@
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
+    derived      what the index says, which is no evidence, says nothing else (flows.verify.derived)
 
 Nothing is written, no desk is asked, no source is read: a copy of the ledger is enough. An evaluation that is
 still running is verified as far as it goes.
@@ -20,6 +21,7 @@ from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.printed import key_as, printed
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.verify.checking import UNREADABLE
+from assay.flows.verify.derived import check_derived
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
 from assay.flows.verify.unsealed import check_alerts_called_for, check_desk, check_unsealed
@@ -161,6 +163,8 @@ def _recompute(
     revisions.run()
     if not integrity.differences:   # alerts follow from all of it
         retried(check_alerts_called_for)(opened, check.folded.looks, integrity)
+    if not integrity.differences:
+        retried(check_derived)(opened, check.folded, integrity)
     return check.closed, check.labels, revisions.checked
 
 
