@@ -1,10 +1,13 @@
 """From a spec with targets of several measures to where it stops, and what the report says was asked."""
 
+from math import sqrt
+
 import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import method
+from assay.evalcore.printed import printed
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
@@ -42,6 +45,18 @@ def test_a_run_stops_when_its_targets_are_met(tmp_path, target, says, labels):
     assert verify(store, "small").differences == ()
     told = sentences.target(report_data(open_evaluation(store, "small"), standing))
     assert told.lower().startswith(says.lower())
+
+
+def test_what_a_target_of_a_variance_is_held_against_is_printed(tmp_path):
+    store, standing = run(tmp_path, target={"variance": 0.02})
+    stored = standing.estimates[0]
+    printed_row = printed(stored)
+    assert standing.stopped_by == "variance"
+    assert printed_row["standard_error"] == stored.standard_error == sqrt(stored.variance)
+    assert 0 < printed_row["standard_error"] ** 2 <= 0.02
+    # the interval believes it: no more than twice as wide as a normal one of the variance asked for
+    assert stored.upper - stored.lower <= 2 * 2 * 1.96 * sqrt(0.02)
+    assert verify(store, "small").differences == ()
 
 
 def test_one_far_measure_keeps_it_going(tmp_path):

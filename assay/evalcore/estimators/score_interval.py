@@ -93,10 +93,12 @@ class SampleAlongScore:
 class ScoreInterval:
     """The value of a measure and the ends of its interval, (R,) each; and the tests at both ends.
 
+    variance (R,): of the test of the value itself, the squared standard error, NaN where there is no value;
     gain (R, H): by how much one more label of a stratum moves both ends in.
     """
 
     value: Floats
+    variance: Floats
     lower: Floats
     upper: Floats
     gain: Floats | None = None
@@ -116,10 +118,14 @@ def score_interval(
     if _linear(estimand):
         measure = _ratio(sample, estimand, counts)
         value = measure.of_positives(counts.items * counts.observed_rate)
+        variance = _test(counts, measure, confidence).variance_at(value)
         ends = [_end_of_ratio(counts, measure, value, bound, confidence) for bound in attainable]
     else:
         spread = sample.spread_over_groups(estimand)
-        value = estimand.value(_positives(counts.items * counts.observed_rate, spread, items), items)
+        totals = counts.items * counts.observed_rate
+        value = estimand.value(_positives(totals, spread, items), items)
+        tangent = _tangent(estimand, totals, spread, items)
+        variance = _test(counts, tangent, confidence).variance_at(tangent.of_positives(totals))
         ends = [_end_by_profile(counts, estimand, spread, items, sign, confidence) for sign in (-1.0, 1.0)]
     (low, low_gain), (high, high_gain) = ends
     lower, upper = np.fmin(low, high), np.fmax(low, high)
@@ -127,7 +133,7 @@ def score_interval(
     upper = np.clip(np.where(np.isfinite(upper), upper, attainable[1]), *attainable)
     value = np.clip(value, *attainable)
     return ScoreInterval(
-        value=value, lower=np.fmin(lower, value), upper=np.fmax(upper, value),
+        value=value, variance=variance, lower=np.fmin(lower, value), upper=np.fmax(upper, value),
         gain=low_gain + high_gain if with_gain else None,
     )
 
@@ -163,7 +169,7 @@ def _end_of_ratio(
     counts: StratumCounts, measure: TotalsRatio, value: Floats, bound: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
     """An end (R,), and the gain of a label (R, H)."""
-    test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
+    test = _test(counts, measure, confidence)
     has_value = np.isfinite(value)
     end = test.end(np.where(has_value, value, bound), bound)
     return end, test.gain_of_label(end)
@@ -175,20 +181,28 @@ def _end_by_profile(
     """An end (R,) of a measure that is no ratio, the lower one for sign -1; the gain of a label (R, H)."""
     totals = counts.items * counts.observed_rate
     fewest, largest = counts.positive, counts.items - counts.labelled + counts.positive
-    nothing = np.zeros(len(items))
     for _ in range(PROFILE_STEPS):
-        slope = np.einsum("rg,rhg->rh", estimand.quantity.slopes(
-            _positives(totals, spread, items), items)[:, estimand.at], spread)
-        measure = TotalsRatio(
-            top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0
-        )
-        test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
+        measure = _tangent(estimand, totals, spread, items)
+        test, slope = _test(counts, measure, confidence), measure.top
         bound = measure.of_positives(np.where(sign * slope > 0, largest, fewest))
         end = test.end(measure.of_positives(counts.items * counts.observed_rate), bound)
         totals = counts.items * test.of_value(end).rate
     value = estimand.value(_positives(totals, spread, items), items)
     moved = (slope != 0).any(axis=1)
     return np.where(moved, value, np.nan), test.gain_of_label(end)
+
+
+def _tangent(estimand: Estimand, totals: Floats, spread: Floats, items: Floats) -> TotalsRatio:
+    """The measure but for a constant, linear in the strata's positives, with its slopes at these (R, H)."""
+    slopes = estimand.quantity.slopes(_positives(totals, spread, items), items)[:, estimand.at]
+    slope, nothing = np.einsum("rg,rhg->rh", slopes, spread), np.zeros(len(items))
+    return TotalsRatio(
+        top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0
+    )
+
+
+def _test(counts: StratumCounts, measure: TotalsRatio, confidence: float) -> ScoreTest:
+    return ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
 
 
 def _positives(totals: Floats, spread: Floats, items: Floats) -> Floats:

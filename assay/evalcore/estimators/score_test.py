@@ -122,10 +122,11 @@ class TestedHypothesis:
     """The score test of one value in every repeat: its statistic, and what it rests on.
 
     statistic (R,): positive where the estimate lies above the value; rate (R, H): most likely rates under the
-    hypothesis; weight (R, H): w; multiplier (R,): μ ≥ 0 of the constraint.
+    hypothesis; weight (R, H): w; multiplier (R,): μ ≥ 0 of the constraint; variance (R,): V of w·p̂.
     """
 
     statistic: Floats
+    variance: Floats
     rate: Floats
     weight: Floats
     multiplier: Floats
@@ -211,7 +212,17 @@ class ScoreTest:
         reach = np.where(t * skewness > 0, normal, np.clip(t * t, 1.0, max(normal, 1.0))) - 1
         corrected = t - skewness / 6 * reach
         statistic = np.where(corrected * t > 0, corrected, 0.0)
-        return TestedHypothesis(statistic=statistic, rate=rate, weight=weight, multiplier=multiplier)
+        return TestedHypothesis(
+            statistic=statistic, variance=variance, rate=rate, weight=weight, multiplier=multiplier
+        )
+
+    def variance_at(self, value: Floats) -> Floats:
+        """The variance (R,) of the measure under the hypothesis that it is this value: V/D², D = |∂(Σ w p -
+        c)/∂f|.  At the estimate it is the squared standard error; at the ends the interval is made of it.
+        NaN where the value is."""
+        tested = self.of_value(np.nan_to_num(value))
+        slope = self.measure.slope_by_value(self.counts.items * tested.rate)
+        return np.where(np.isfinite(value), tested.variance / slope**2, np.nan)
 
     @property
     def estimate(self) -> Floats:

@@ -4,6 +4,7 @@ when it is withheld.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import ClassVar, Literal
 
 from assay.evalcore.errors import plural
@@ -158,7 +159,15 @@ class MeasureEstimate:
     also: AlsoAbout | None = field(default=None, metadata=IF_ANY)   # of a pool of fewer than 5,000 items
     pooled: PooledSegment | None = field(default=None, metadata=IF_ANY)   # of a segment: with the others
 
-    also_printed: ClassVar = {"price": key_as(inline=True), "warning": IF_ANY}
+    also_printed: ClassVar = {"standard_error": key_as(), "price": key_as(inline=True), "warning": IF_ANY}
+
+    @property
+    def standard_error(self) -> float | None:
+        """The square root of the variance that a target of variances is held against; None where no label
+        tells it, 0 of an exact value."""
+        if self.variance is None or not (self.variance > 0 or self.interval == "exact"):
+            return None
+        return sqrt(self.variance)
 
     @property
     def price(self) -> PriceTag:

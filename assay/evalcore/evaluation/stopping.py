@@ -11,15 +11,15 @@ the trace of the covariance of all of them (Marchant & Rubinstein 2021, Proposit
 
 While no label shows an error the variance is zero, and says only that the error is unknown: then
 the interval is as wide as the errors that the draws may have missed (`evalcore.estimators.intervals`), and a
-half-width counts as met once that bound meets it.  A variance does not, nor does one whose interval is much
-wider than it says.  A pool whose every label is known needs none of that: its value is exact.  `least_budget`
-says which budgets are too small for any target; specs, forecasts, the doctor and the Python face read the
-rule there.
+half-width counts as met once that bound meets it.  A variance does not, nor does one whose interval is more
+than MUCH_WIDER times as wide as a normal one of the variance asked for.  A pool whose every label is known
+needs none of that: its value is exact.  `least_budget` says which budgets are too small for any target;
+specs, forecasts, the doctor and the Python face read the rule there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 from typing import Literal
 
 import scipy
@@ -195,12 +195,7 @@ def _narrow(row: MeasureEstimate | None, bound: float) -> bool:
 
 def _steady(row: MeasureEstimate | None, bound: float) -> bool:
     """Whether the variance is as small as asked, and the interval not much wider than it says."""
-    half_width = _half_width(row)
-    if half_width is None or row is None or row.variance is None:
-        return False
-    if not (row.variance > 0 or row.interval == "exact") or row.variance > bound:
-        return False
-    return half_width <= MUCH_WIDER * _normal_quantile(row) * sqrt(bound)
+    return row is not None and _steady_together([row], bound)
 
 
 def _steady_together(rows: Sequence[MeasureEstimate], bound: float) -> bool:
@@ -209,7 +204,7 @@ def _steady_together(rows: Sequence[MeasureEstimate], bound: float) -> bool:
     total, implied = 0.0, 0.0
     for row in rows:
         half_width = _half_width(row)
-        if half_width is None or row.variance is None or not (row.variance > 0 or row.interval == "exact"):
+        if half_width is None or row.variance is None or row.standard_error is None:
             return False
         total += row.variance
         implied += (half_width / _normal_quantile(row)) ** 2

@@ -22,7 +22,6 @@ import numpy as np
 from assay.evalcore.design.placing import placing_features
 from assay.evalcore.design.round import Design
 from assay.evalcore.estimators.score_interval import ScoreInterval, score_interval
-from assay.evalcore.estimators.score_test import normal_quantile
 from assay.evalcore.measures.by_group import OfConfusion, of_predictions
 from assay.evalcore.measures.forms import component_means
 from assay.evalcore.measures.registry import named
@@ -179,10 +178,9 @@ class ShareOfHits(PlannedAhead):
             return lower, upper
 
         reported = interval(confidence)
-        deviation = (reported.upper - reported.lower) / (2 * normal_quantile(confidence))
         return OutcomeEstimates(
             value=reported.value[:, None], lower=reported.lower[:, None], upper=reported.upper[:, None],
-            variance=np.where(exact, 0.0, deviation**2)[:, None], exact=exact, ends=ends,
+            variance=np.where(exact, 0.0, reported.variance)[:, None], exact=exact, ends=ends,
             interval=self.interval,
         )
 

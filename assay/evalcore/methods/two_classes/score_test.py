@@ -10,7 +10,7 @@ from assay.evalcore.design.draws import Draws, systematic, waterfill, without_re
 from assay.evalcore.design.placing import placing_features, placing_rates, target_labels
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.score_interval import SampleAlongScore, score_interval
-from assay.evalcore.estimators.score_test import LAG_LABELS, normal_quantile
+from assay.evalcore.estimators.score_test import LAG_LABELS
 from assay.evalcore.measures.by_group import Estimand, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
@@ -186,10 +186,9 @@ def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
 
 
 def _estimated(sample: SampleAlongScore, number: Estimand, confidence: float) -> EstimateArrays:
-    """One number; its variance is that of a normal interval of the same width, ((upper - lower)/2z)²."""
+    """One number; its variance is that of the test of the value itself."""
     interval = score_interval(sample, number, confidence)
-    deviation = (interval.upper - interval.lower) / (2 * normal_quantile(confidence))
     return EstimateArrays(
-        value=interval.value, lower=interval.lower, upper=interval.upper, variance=deviation**2,
+        value=interval.value, lower=interval.lower, upper=interval.upper, variance=interval.variance,
         diagnostics={"draws": sample.labelled.sum(axis=1).astype(np.int64)},
     )
