@@ -1,6 +1,6 @@
 """What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf
 from typing import ClassVar, Protocol
 
@@ -17,6 +17,7 @@ from assay.evalcore.methods.registry import (
     is_auto,
     method,
     method_for,
+    method_of_questions,
     methods_that,
     outcome_method,
 )
@@ -24,7 +25,16 @@ from assay.evalcore.outcomes.base import LARGEST, OutcomeKind
 from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
-from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
+from assay.tasks.spec.goals import (
+    WITH_CHANCES,
+    Budget,
+    LabelsSoFar,
+    Limit,
+    MeasureChoice,
+    Outcomes,
+    Target,
+    WarmStart,
+)
 from assay.tasks.spec.judges import JudgesLookedAt, contradictions_of_judges
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, lacking_features
@@ -50,6 +60,8 @@ class WholeSpec(SpecParts, Protocol):
     def drive(self) -> Sequence[str] | None: ...
     @property
     def outcomes(self) -> Outcomes | None: ...
+    @property
+    def labels_so_far(self) -> LabelsSoFar | None: ...
     @property
     def judges(self) -> JudgesLookedAt | None: ...
 
@@ -212,8 +224,41 @@ def contradictions_of_outcomes(
     return problems
 
 
+def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of labels that are there already, which cannot be the first round."""
+    held = spec.labels_so_far
+    if held is None:
+        return
+    if spec.of_monitor:
+        yield "labels_so_far", ("begins one evaluation; a monitor's windows begin with what `outcomes` brings, "
+                                "or with `monitor.carry_over`: leave it out")
+        return
+    if spec.outcomes is not None:
+        yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
+                           "one of them")
+    questions = isinstance(spec.labels, QuestionList)
+    if held.weight is not None and questions:
+        yield "labels_so_far.weight", ("is of one question, as each may have answers of other items; give a "
+                                       "random sample (drawn: random), or ask that question alone")
+        return
+    try:
+        chosen = method_for(method_of_questions(spec.method) if questions else spec.method,
+                            spec.labels.outcome)
+    except BadInput:
+        return     # said already
+    among: Mapping[str, Method] = METHODS if spec.labels.outcome is None else OUTCOME_METHODS
+    if held.weight is not None and chosen.name != WITH_CHANCES:
+        yield "method", (f"is {spec.method!r}, and labels with chances of their own (labels_so_far.weight) are "
+                         f"gone on from by {WITH_CHANCES!r}; leave the method out, or name that one")
+    elif not chosen.capabilities.extends_a_sample or chosen.one_at_a_time or chosen.asks_anew:
+        yield "method", (f"is {spec.method!r}, whose estimates rest on draws of its own, and labels_so_far was "
+                         "drawn by others; methods that go on from a random sample: "
+                         + ", ".join(methods_that("extends_a_sample", among)))
+
+
 def joined_by_row(
-    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None
+    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None,
+    held: LabelsSoFar | None = None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of another file, where the number of a row names an item: rows of the same
     number are other items there."""
@@ -224,6 +269,8 @@ def joined_by_row(
         files.append(("outcomes.source", outcomes.source))
     if warm_start is not None and warm_start.file and warm_start.id is None:
         files.append((f"warm_start.{warm_start.key}", warm_start.file))
+    if held is not None and held.source is not None and held.id is None:
+        files.append(("labels_so_far.source", held.source))
     return [
         (key, f"is another file than pool.source, and pool.id is {ROW_NUMBER!r}: rows of the same number are "
               "not the same items there. Give both files a column with an id")
