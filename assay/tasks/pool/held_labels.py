@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger("assay.begin")
-_KEY = "labels_so_far"
+LABELS_SO_FAR = "labels_so_far"    # the key of a spec that names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,11 +55,11 @@ def freeze_held(
     """
     if spec.labels_so_far is None:
         return None
-    labels = _labels(spec)
+    labels = held_labels(spec)
     rows, n_items = _rows_of(store, part_keys, labels)
     if not rows:
         raise BadInput(
-            f"{_KEY}: {_source(spec)}: none of its {plural(len(labels), 'label')} is of an item of the pool; "
+            f"{LABELS_SO_FAR}: {_source(spec)}: none of its {plural(len(labels), 'label')} is of an item of the pool; "
             f"its ids must be those of pool.id ({spec.pool.id})"
         )
     weight, item_ids = spec.labels_so_far.weight, sorted(rows)
@@ -72,7 +72,7 @@ def freeze_held(
         columns["chance"] = list(_chances(spec, weight, item_ids, n_items))
     outside = len(labels) - len(rows)
     if outside:
-        _log.warning("%s: %s: %s not of the pool, left out", spec.name, _KEY,
+        _log.warning("%s: %s: %s not of the pool, left out", spec.name, LABELS_SO_FAR,
                      plural(outside, "label is", "labels are"))
     blob = record.to_parquet(columns, _schema(weight is not None))
     digest = layout.digest(blob)
@@ -105,24 +105,25 @@ def _read(spec: Spec, extra: Sequence[str] = ()) -> Iterator[tuple[str, str | No
         return
     source, id_column = _source(spec), held.id or spec.pool.id
     if isinstance(answers, QuestionAnswers):
-        batches = rows_of_questions(source, id_column, answers, key=_KEY)
+        batches = rows_of_questions(source, id_column, answers, key=LABELS_SO_FAR)
     else:
-        batches = labelled_rows(source, id_column, held.label, answers, key=_KEY, extra=extra)
+        batches = labelled_rows(source, id_column, held.label, answers, key=LABELS_SO_FAR, extra=extra)
     for batch in batches:
         for item_id, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             if item_id is not None:
                 yield item_id, *values
 
 
-def _labels(spec: Spec) -> dict[str, float]:
-    """Item -> code.  Raises BadInput for an item with two different labels."""
+def held_labels(spec: Spec) -> dict[str, float]:
+    """Item -> code, from the file that the spec names.  Raises BadInput for a file that cannot be used, and
+    for an item with two different labels."""
     answers, labels = spec.labels.answers, {}
     for item_id, name, *_ in _read(spec):
         if name is None:
             continue
         code = answers.code(name)
         if labels.setdefault(item_id, code) != code:
-            raise BadInput(f"{_KEY}: {_source(spec)}: item {item_id!r} has two different labels; keep the one "
+            raise BadInput(f"{LABELS_SO_FAR}: {_source(spec)}: item {item_id!r} has two different labels; keep the one "
                            "that holds")
     return labels
 
@@ -140,7 +141,7 @@ def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> 
             numbers.append(float(value or ""))
         except ValueError:
             said = "no value" if not value else repr(value)
-            raise BadInput(f"{_KEY}: {_source(spec)}: column {column!r}: item {item_id!r} has a label and "
+            raise BadInput(f"{LABELS_SO_FAR}: {_source(spec)}: column {column!r}: item {item_id!r} has a label and "
                            f"{said}; give its chance to be drawn, or the number of items that it stands for"
                            ) from None
     import pyarrow as pa
@@ -148,7 +149,7 @@ def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> 
     try:
         return 1 / stands_for(pa.array(numbers, pa.float64()), column, n_items, by_name=True)
     except BadInput as error:
-        raise BadInput(f"{_KEY}: {_source(spec)}: {error}") from None
+        raise BadInput(f"{LABELS_SO_FAR}: {_source(spec)}: {error}") from None
 
 
 def _rows_of(

@@ -162,6 +162,8 @@ _SETTING = ":guaranteed=true"
 def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
     """A spec as it is written, `auto` as the method that goes on from labels with chances of their own."""
     spec = dict(data)
+    if isinstance(spec.get("labels"), list):    # each question has chances of its own
+        return spec
     with_chances = isinstance(held := spec.get("labels_so_far"), Mapping) and held.get("weight") is not None
     return spec | {"method": WITH_CHANCES} if with_chances and spec.get("method", AUTO) == AUTO else spec
 

@@ -468,8 +468,8 @@ class LabelsSoFar(Part):
     )
     id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
     label: Column = Field(
-        default="label", description="its column of labels, empty where there is none; of several questions "
-                                     "each has a column of its name"
+        default="label", description="its column of labels, empty where there is none (of tags an empty text "
+                                     "says none of them); of several questions each has a column of its name"
     )
     drawn: Literal["random", "unknown"] | None = Field(
         default=None,
