@@ -153,7 +153,7 @@ class Annotating:
         """Item -> answers that are to be asked again; unless it is asked for, of two classes alone. None of
         labels that were there before."""
         desk, statistics = self._opened.spec.desk, self._opened.statistics
-        if planned.plan.design.held or statistics.classes_stand_equal and desk.ask_again is None:
+        if planned.plan.design.held or (statistics.classes_stand_equal and desk.ask_again is None):
             return {}
         draws = statistics.surprising(folded.state, planned, desk.again)
         return {planned.item_id[t]: answers for t, answers in draws.items()}

@@ -3,9 +3,9 @@
     held-<digest>.parquet    item_id, label (its code), and where the item lies: cell and rank; and `chance`
                              where the items were drawn with chances of their own
 
-The file that `labels_so_far` names is read once, when the pool is frozen, and joined by id; the manifest names
-the copy.  Labels of items that are not of the pool say nothing of it, and a random sample without them is one
-of the pool.
+The file that `labels_so_far` names is read once, when the pool is frozen, and joined by id; the manifest
+names the copy.  Labels of items that are not of the pool say nothing of it, and a random sample without them
+is one of the pool.
 """
 
 import logging
@@ -59,8 +59,8 @@ def freeze_held(
     rows, n_items = _rows_of(store, part_keys, labels)
     if not rows:
         raise BadInput(
-            f"{LABELS_SO_FAR}: {_source(spec)}: none of its {plural(len(labels), 'label')} is of an item of the pool; "
-            f"its ids must be those of pool.id ({spec.pool.id})"
+            f"{_place(spec)}: none of its {plural(len(labels), 'label')} is of an item of the pool; its ids "
+            f"must be those of pool.id ({spec.pool.id})"
         )
     weight, item_ids = spec.labels_so_far.weight, sorted(rows)
     cell, rank = _places(store, spec.name, partition, np.array([rows[name] for name in item_ids], np.int64))
@@ -98,6 +98,11 @@ def _source(spec: Spec) -> str:
         else spec.labels_so_far.source
 
 
+def _place(spec: Spec) -> str:
+    """Where the labels are, for a message."""
+    return f"{LABELS_SO_FAR}: {_source(spec)}"
+
+
 def _read(spec: Spec, extra: Sequence[str] = ()) -> Iterator[tuple[str, str | None, *tuple[str | None, ...]]]:
     """(id, label in its fixed spelling or None, `extra` columns) of each row that has an id."""
     held, answers = spec.labels_so_far, spec.labels.answers
@@ -123,8 +128,8 @@ def held_labels(spec: Spec) -> dict[str, float]:
             continue
         code = answers.code(name)
         if labels.setdefault(item_id, code) != code:
-            raise BadInput(f"{LABELS_SO_FAR}: {_source(spec)}: item {item_id!r} has two different labels; keep the one "
-                           "that holds")
+            raise BadInput(f"{_place(spec)}: item {item_id!r} has two different labels; keep the one that "
+                           "holds")
     return labels
 
 
@@ -141,15 +146,14 @@ def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> 
             numbers.append(float(value or ""))
         except ValueError:
             said = "no value" if not value else repr(value)
-            raise BadInput(f"{LABELS_SO_FAR}: {_source(spec)}: column {column!r}: item {item_id!r} has a label and "
-                           f"{said}; give its chance to be drawn, or the number of items that it stands for"
-                           ) from None
+            raise BadInput(f"{_place(spec)}: column {column!r}: item {item_id!r} has a label and {said}; "
+                           "give its chance to be drawn, or the number of items that it stands for") from None
     import pyarrow as pa
 
     try:
         return 1 / stands_for(pa.array(numbers, pa.float64()), column, n_items, by_name=True)
     except BadInput as error:
-        raise BadInput(f"{LABELS_SO_FAR}: {_source(spec)}: {error}") from None
+        raise BadInput(f"{_place(spec)}: {error}") from None
 
 
 def _rows_of(

@@ -230,8 +230,8 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     if held is None:
         return
     if spec.of_monitor:
-        yield "labels_so_far", ("begins one evaluation; a monitor's windows begin with what `outcomes` brings, "
-                                "or with `monitor.carry_over`: leave it out")
+        yield "labels_so_far", ("begins one evaluation; a monitor's windows begin with what `outcomes` "
+                                "brings, or with `monitor.carry_over`: leave it out")
         return
     if spec.outcomes is not None:
         yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
@@ -248,11 +248,11 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
         return     # said already
     among: Mapping[str, Method] = METHODS if spec.labels.outcome is None else OUTCOME_METHODS
     if held.weight is not None and chosen.name != WITH_CHANCES:
-        yield "method", (f"is {spec.method!r}, and labels with chances of their own (labels_so_far.weight) are "
-                         f"gone on from by {WITH_CHANCES!r}; leave the method out, or name that one")
+        yield "method", (f"is {spec.method!r}, and from labels with chances of their own "
+                         f"(labels_so_far.weight) {WITH_CHANCES!r} alone goes on; leave the method out, or name that one")
     elif not chosen.capabilities.extends_a_sample or chosen.one_at_a_time or chosen.asks_anew:
-        yield "method", (f"is {spec.method!r}, whose estimates rest on draws of its own, and labels_so_far was "
-                         "drawn by others; methods that go on from a random sample: "
+        yield "method", (f"is {spec.method!r}, whose estimates rest on draws of its own, and labels_so_far "
+                         "was drawn by others; methods that go on from a random sample: "
                          + ", ".join(methods_that("extends_a_sample", among)))
 
 

@@ -62,6 +62,7 @@ from assay.tasks.spec.consistency import (
 )
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import (
+    WITH_CHANCES,
     Budget,
     Drive,
     LabelsSoFar,
@@ -70,7 +71,6 @@ from assay.tasks.spec.goals import (
     MethodName,
     Outcomes,
     Target,
-    WITH_CHANCES,
     WarmStart,
     asks_for_scores,
 )

@@ -492,7 +492,8 @@ class LabelsSoFar(Part):
             )
         if (self.drawn is None) == (self.weight is None):
             have = "neither" if self.drawn is None else "both"
-            raise wrong(f"needs `drawn: random` or `weight`, the column of each item's chance, and has {have}")
+            raise wrong("needs `drawn: random` or `weight`, the column of each item's chance, and has "
+                        f"{have}")
         return self
 
 

@@ -49,7 +49,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
-from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator, sums
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
@@ -73,9 +73,10 @@ FEW_COMPONENTS = 4  # hits and labels of two classes: means that a regression fo
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnState(SampleState):
     """Labels of items that were drawn with known chances: inclusion (R, m) of the first m, which somebody
-    else drew; None of a random sample."""
+    else drew, None of a random sample; stratum (R, m): of which stratum each is a random sample, if any."""
 
     inclusion: Floats | None = None
+    stratum: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,8 @@ class AssistedNumber:
         stack, cells, n = state.stack, state.cells, state.n
         loss, guess = table.loss[state.item], table.guess[state.item][:, :, : len(cells.first)]
         stands, label_error = expansion(state)
+        strata = DrawnStrata.of_state(state)
+        off_strata = (lambda values: values) if strata is None else strata.off_mean
         item_weights = np.ones(stands.shape) if stack.weights is None else table.known[state.item][..., -1]
         total = (stands * item_weights).sum(axis=1)
         total = np.where(total > 0, total, 1.0)
@@ -283,7 +286,7 @@ class AssistedNumber:
             centre = np.einsum("rbd,rd->rb", mean_guess, slopes) * by_guesses
             size = np.abs(guessed).max(axis=1)
             guessed = guessed - item_weights[..., None] * centre[:, None]
-            fit = fit_guesses(pull, guessed, size, guess_weights, weight)
+            fit = fit_guesses(off_strata(pull), off_strata(guessed), size, guess_weights, weight)
             beta = fit.coefficients
         risk = _risk(mean_loss, beta, off_guess, matter, items, known_means)
         freed = n / np.maximum(n - 1 - fit.spent, 1.0)
@@ -294,9 +297,10 @@ class AssistedNumber:
         plain = interval.value_of(stack, plain, sizes)
         value = np.where(np.isfinite(value), value, plain[:, q])
         made_up = (n - 1) / np.maximum(n - 1 - fit.spent, 1.0)
+        residual = fit.residual if strata is None else off_strata(fit.residual) * strata.freed
         return AssistedNumber(
-            value=value, risk=risk, slopes=slopes, parts=scale * fit.residual, spent=fit.spent,
-            residual_square=(weight * fit.residual**2).sum(axis=1) * made_up,
+            value=value, risk=risk, slopes=slopes, parts=scale * residual, spent=fit.spent,
+            residual_square=(weight * residual**2).sum(axis=1) * made_up,
             square=(weight * pull**2).sum(axis=1),
         )
 
@@ -347,6 +351,44 @@ def expansion(state: SampleState) -> tuple[Floats, Floats]:
         np.concatenate([part * stands + 1 - part, (1 - part) / bought], axis=1),
         np.concatenate([part * label_error, (1 - part) * np.sqrt(1 - bought) / bought], axis=1),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnStrata:
+    """The strata (R, n) of labels that are a random sample of each: pulls and guesses are taken off the mean
+    of their stratum, so that β and the errors are those within strata.  A label that is alone in its stratum
+    stays as it is.
+
+    count (R, n): labels of the stratum of each, n_h; freed: √(n_h/(n_h - 1)), for the mean.
+    """
+
+    stratum: Ints
+    count: Floats
+
+    @staticmethod
+    def of_state(state: SampleState) -> "DrawnStrata | None":
+        """Those of a state; None where the labels are no sample of strata."""
+        if not isinstance(state, DrawnState) or state.stratum is None:
+            return None
+        ones = np.ones(state.stratum.shape)
+        return DrawnStrata(stratum=state.stratum, count=_total(state.stratum, ones))
+
+    @property
+    def freed(self) -> Floats:
+        """(R, n) √(n_h/(n_h − 1)); 1 for a label that is alone."""
+        return np.sqrt(self.count / np.where(self.count > 1, self.count - 1, 1.0))
+
+    def off_mean(self, values: Floats) -> Floats:
+        """Values (R, n, ...) of labels off the mean of their stratum."""
+        shape = (*self.count.shape, *(1,) * (values.ndim - 2))
+        mean = _total(self.stratum, values) / self.count.reshape(shape)
+        return np.where(self.count.reshape(shape) > 1, values - mean, values)
+
+
+def _total(stratum: Ints, values: Floats) -> Floats:
+    """Of each label the total over its stratum, of values (R, n, ...)."""
+    total = sums(stratum, values, int(stratum.max(initial=0)) + 1)
+    return np.asarray(total[np.arange(len(stratum))[:, None], stratum])
 
 
 def _sums_that_matter(state: SampleState) -> _Whole:
