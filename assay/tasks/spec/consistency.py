@@ -11,6 +11,7 @@ from assay.evalcore.evaluation.stopping import TRACE, good_budget, least_budget,
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
+    AUTO,
     METHODS,
     OUTCOME_METHODS,
     auto,
@@ -26,6 +27,7 @@ from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.spec.goals import (
+    SEGMENTS,
     WITH_CHANCES,
     Budget,
     LabelsSoFar,
@@ -34,6 +36,7 @@ from assay.tasks.spec.goals import (
     Outcomes,
     Target,
     WarmStart,
+    segments_drive,
 )
 from assay.tasks.spec.judges import JudgesLookedAt, contradictions_of_judges
 from assay.tasks.spec.labels.base import LabelsForm
@@ -96,7 +99,9 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     listed = [choice.name for choice in measures]
     problems += [("drive", f"names {name!r}, which is not listed under `measure`; "
                            f"{did_you_mean(name, listed)}it lists {', '.join(listed)}")
-                 for name in drive or () if name not in listed and not isinstance(labels, QuestionList)]
+                 for name in drive or () if name not in (*listed, SEGMENTS)
+                 and not isinstance(labels, QuestionList)]
+    problems += _of_segments_that_drive(spec)
     if desk.needs_display and not pool.display:
         problems.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                          "list the columns they need to see"))
@@ -108,6 +113,23 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
                                               "desk.annotators_per_item to 2 or more, or the rule to "
                                               "majority"))
     return problems
+
+
+DRIVEN_BY_SEGMENTS = ("recalibrated", "guesses")
+
+
+def _of_segments_that_drive(spec: WholeSpec) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of `drive: segments` that nothing can be drawn by."""
+    if not segments_drive(spec.drive) or isinstance(spec.labels, QuestionList):
+        return
+    if not spec.pool.segments:
+        yield "drive", "says segments, and the pool has none; name their columns under `pool.segments`"
+    if spec.of_monitor:
+        yield "drive", "says segments, which drive one evaluation; a monitor judges each by itself: leave it out"
+    base = spec.method.partition(":")[0]
+    if base not in (AUTO, *DRIVEN_BY_SEGMENTS):
+        yield "method", (f"is {spec.method!r}, whose strata do not keep segments apart (drive: segments); use "
+                         f"auto or {' or '.join(DRIVEN_BY_SEGMENTS)}")
 
 
 def out_of_range(

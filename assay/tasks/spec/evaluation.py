@@ -73,6 +73,7 @@ from assay.tasks.spec.goals import (
     Target,
     WarmStart,
     asks_for_scores,
+    segments_drive,
 )
 from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
@@ -187,7 +188,8 @@ class Spec(Part):
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; targets are of the first")
     drive: Drive | None = Field(
-        default=None, description="the measures that the choice of items serves, whatever their order"
+        default=None, description="the measures that the choice of items serves, whatever their order; or "
+                                  "segments: the worst of them is to be known soonest"
     )
     target: Target = Field(
         default_factory=Target,
@@ -266,7 +268,7 @@ class Spec(Part):
             return data
         labels = data.get("labels")
         beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight", "strata"))
-        beside = beside or data.get("method") == WITH_CHANCES
+        beside = beside or data.get("method") == WITH_CHANCES or segments_drive(data.get("drive"))
         curves = asks_for_scores(data.get("measure"))
         alone = (_guessed_beside(data["pool"]) or data["pool"].get("rank") is not None) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):

@@ -201,7 +201,14 @@ Drive = Annotated[
     BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
     AfterValidator(_distinct),
 ]
-"""Names of measures that are listed."""
+"""Names of measures that are listed, or `segments`."""
+
+SEGMENTS = "segments"    # among what drives: the segments of the pool, so that the worst is known soonest
+
+
+def segments_drive(drive: Any) -> bool:
+    """Whether the choice of items serves the segments; drive: as it is written, or None."""
+    return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
 
 
 def asks_for_scores(measure: Any) -> bool:

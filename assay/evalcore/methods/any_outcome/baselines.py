@@ -64,7 +64,7 @@ class Sampled(OutcomeMethod):
         share = np.where(eligible > 0, np.maximum(cell_share, 1e-12), 0.0)
         # what a race comes to is asked once
         allocated = (
-            _allocated(state, cell_share, labels) if state.stack.race else self.allocation(state, labels)
+            _allocated(state, cell_share, labels) if moves(state) else self.allocation(state, labels)
         )
         behind = np.maximum(allocated - state.by_cell, 0.0)
         per_item = np.divide(behind, open_items, out=np.zeros_like(behind), where=eligible > 0)
@@ -79,10 +79,10 @@ class Sampled(OutcomeMethod):
         return _allocated(state, self.share(state), labels)
 
     def planned(self, state: SampleState) -> Floats:
-        """(R, C) labels so far as they were meant for each cell; in a race, as they are: what is meant
-        changes as systems fall out. Where a sample was labelled beforehand a cell has at least what that
+        """(R, C) labels so far as they were meant for each cell; in a race, of systems or segments, as they
+        are: what is meant changes as some fall out. Where a sample was labelled beforehand a cell has at least what that
         was to bring: max(held, allocation of m labels), m such that these add up to all labels."""
-        if state.stack.race:
+        if moves(state):
             return state.by_cell.astype(np.float64)
         if state.held is None:
             return self.allocation(state, state.n)
@@ -189,6 +189,11 @@ class Sampled(OutcomeMethod):
             estimates, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
             unseen=hidden.largest_share(confidence),
         )
+
+
+def moves(state: SampleState) -> bool:
+    """Whether what is meant for a cell changes with the values: in a race of systems, or of segments."""
+    return state.stack.race is not None or state.cells.segment is not None
 
 
 AHEAD = 25     # labels of the round whose plan stands for later ones

@@ -73,6 +73,7 @@ class OutcomeCells:
     beside: Bools | None = None
     # (C, 2) Σ w²/Σ w of its items and their largest w, where items have weights; the mean over the pool is 1
     heavy: Floats | None = None
+    segment: Ints | None = None       # (C, L) codes of the segments of its items, where segments drive
 
     @property
     def prediction(self) -> None:
