@@ -263,6 +263,7 @@ def begin(
     desk: Mapping[str, Any] | None = None,
     adjudication: Mapping[str, Any] | None = None,
     warm_start: Mapping[str, Any] | None = None,
+    labels_so_far: Mapping[str, Any] | None = None,
     outcomes: Mapping[str, Any] | None = None,
     deadline: Mapping[str, Any] | None = None,
     skipped: str | None = None,
@@ -334,6 +335,8 @@ def begin(
         desk: where people label; the caller unless said.
         adjudication: how labels are made of several answers.
         warm_start: labels of an earlier evaluation.
+        labels_so_far: labels of a sample that is there already, as the first round:
+            `{"label": "human", "drawn": "random"}`, or its column of chances as `weight`.
         outcomes: labels that come by themselves.
         deadline: how long a round waits.
         skipped: what becomes of items that everybody skipped.

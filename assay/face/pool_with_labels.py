@@ -14,7 +14,7 @@ from assay.face.pool_columns import RolesOfColumns, read_table
 from assay.face.question import check_frame_columns, known_outcome, measures_as_written
 from assay.face.results import Estimates, estimate_of
 from assay.tasks.sources.values import as_text, without_value
-from assay.tasks.weighted.held_labels import HeldQuestion, estimates_of_held_pool
+from assay.tasks.weighted.held_labels import IN_STRATA, HeldQuestion, estimates_of_held_pool
 
 _ROLES = ("label", "prediction", "systems", "judge", "probability", "cluster", "item_weight", "weight")
 _BY_DEFAULT = {"prediction": "prediction", "weight": "inclusion_probability"}   # where there is such a column
@@ -37,6 +37,13 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     if roles["systems"] is not None and not _left_out("prediction", arguments["prediction"]):
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     label, weight = (None if roles[role] is None else str(roles[role]) for role in ("label", "weight"))
+    drawn, strata = arguments["drawn"], None
+    if isinstance(drawn, Mapping):
+        if set(drawn) != {IN_STRATA} or weight is not None:
+            raise BadInput(f"drawn: is {dict(drawn)!r}; write {{'strata': column}}, without `weight`: the "
+                           "chances follow from how many rows of each stratum have a label")
+        drawn, strata = None, str(drawn[IN_STRATA])
+        weight = strata
     for column in (label, weight):
         if column is not None and column not in table.column_names:
             raise no_column(holder, column, table.column_names)
@@ -55,7 +62,7 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
         raise BadInput(said.replace("column 'label'", f"column {label!r}")) from None
     question = HeldQuestion(
         measures=tuple(measures_as_written(arguments["measures"])), systems=tuple(arguments["systems"] or ()),
-        confidence=arguments["confidence"], about=arguments["about"], drawn=arguments["drawn"],
+        confidence=arguments["confidence"], about=arguments["about"], drawn=drawn, strata=strata,
     )
     chances = None if weight is None else table.column(weight).combine_chunks()
     rows, note = estimates_of_held_pool(pool, question, chances, weight or "")

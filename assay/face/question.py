@@ -329,7 +329,8 @@ def in_python(text: str) -> str:
     >>> in_python("$.pool.display names 'x'; give pool.probability or `measure`")
     "show names 'x'; give probability or `measures`"
     """
-    text = re.sub(r"\$\.labels\.(\w+)", r"outcome['\1']", text).replace("$.labels", "outcome")
+    text = re.sub(r"\$\.labels\.(\w+)", r"outcome['\1']", text)
+    text = re.sub(r"\$\.labels(?!\w)", "outcome", text)
     text = re.sub(r"^pool\.source:", "data:", text)
     for key, name in _CALLED.items():
         text = re.sub(rf"\$\.{re.escape(key)}(?![\w.])", name, text)

@@ -3,7 +3,7 @@
 Of the pool of a file or a spec: its usable numbers, what they look like, and what it would cost.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -55,6 +55,7 @@ from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.pool.held_labels import LABELS_SO_FAR, held_labels
 from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.pool.silent_columns import refuse_columns_that_speak, without_silent_columns
@@ -302,16 +303,21 @@ def _places(spec: Spec, store_of: Callable[[Spec], Store]) -> list[Finding]:
 
 
 def _given_elsewhere(spec: Spec) -> list[Finding]:
-    """Whether the file of labels that `warm_start` names can be read, as `begin` would."""
-    start = spec.warm_start
-    if start is None or start.evaluation is not None:
-        return []
-    about = f"warm_start.{start.key}"
-    try:
-        labels = given_labels(spec, start)
-    except BadInput as error:
-        return [problem(about, str(error), "correct the file, or leave warm_start out")]
-    return [ok(about, f"{plural(len(labels), 'label')} in {start.file}")]
+    """Whether the files of labels that `warm_start` and `labels_so_far` name can be read, as `begin` would.
+    """
+    start, held, findings = spec.warm_start, spec.labels_so_far, []
+    files: list[tuple[str, str, Callable[[], Mapping[str, float]]]] = []
+    if start is not None and start.evaluation is None:
+        files.append((f"warm_start.{start.key}", start.file, lambda: given_labels(spec, start)))
+    if held is not None:
+        files.append((LABELS_SO_FAR, held.source or spec.pool.source, lambda: held_labels(spec)))
+    for about, file, read in files:
+        try:
+            findings.append(ok(about, f"{plural(len(read()), 'label')} in {file}"))
+        except BadInput as error:
+            key = about.partition(".")[0]
+            findings.append(problem(about, str(error), f"correct the file, or leave {key} out"))
+    return findings
 
 
 def _name(spec: Spec, store: Store) -> Finding:

@@ -150,9 +150,10 @@ class Annotating:
         return tuple(in_turn[:size])
 
     def surprises(self, folded: Fold, planned: PlannedRound) -> dict[str, tuple[int, ...]]:
-        """Item -> answers that are to be asked again; unless it is asked for, of two classes alone."""
+        """Item -> answers that are to be asked again; unless it is asked for, of two classes alone. None of
+        labels that were there before."""
         desk, statistics = self._opened.spec.desk, self._opened.statistics
-        if statistics.classes_stand_equal and desk.ask_again is None:
+        if planned.plan.design.held or (statistics.classes_stand_equal and desk.ask_again is None):
             return {}
         draws = statistics.surprising(folded.state, planned, desk.again)
         return {planned.item_id[t]: answers for t, answers in draws.items()}

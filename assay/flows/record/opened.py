@@ -39,6 +39,7 @@ from assay.evalcore.evaluation.state import (
     is_settled,
     leading_numbers,
     outcomes_seen,
+    plan,
     revised_state,
 )
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
@@ -75,6 +76,7 @@ from assay.tasks.spec.evaluation import Spec
 if TYPE_CHECKING:   # a command that only looks where an evaluation stands computes nothing
     from assay.evalcore.monitoring.evidence import WindowSample
     from assay.evalcore.weighted.sample import WeightedSample
+    from assay.tasks.pool.held_labels import HeldLabels
     from assay.tasks.pool.inherited import InheritedLabel
     from assay.tasks.pool.kind import FrozenCut
 
@@ -383,6 +385,16 @@ class _Begun:
         return retried(read_outcomes)(self.store, key)
 
     @cached_property
+    def held(self) -> "HeldLabels | None":
+        """The labels of a sample that was there before; None without one."""
+        key = self.manifest.held_key
+        if key is None:
+            return None
+        from assay.tasks.pool.held_labels import read_held
+
+        return retried(read_held)(self.store, key)
+
+    @cached_property
     def statistics(self) -> Statistics:
         """With the intervals that the spec asks for."""
         cold = self.manifest.inherited_key is None
@@ -495,8 +507,12 @@ class Opened:
     def label_beforehand(self, item_id: str, shown: Mapping[str, str] | None) -> float | None:
         """The code of a drawn item that nobody needs to be asked about; None for the others.
 
-        Its outcome, or what an earlier evaluation bought of an item that shows the same.
+        Its label in the sample that was there before, its outcome, or what an earlier evaluation bought of an
+        item that shows the same.
         """
+        held = self.begun.held
+        if held is not None and item_id in held.code:
+            return held.code[item_id]
         if item_id in self.outcomes or not (shown and self.inherited):
             return self.outcomes.get(item_id)
         from assay.tasks.pool.shown import shown_hash
@@ -508,6 +524,20 @@ class Opened:
         if self.all_known:
             return self.manifest.rows
         return min(self.spec.batch_size, self.rule.budget - n_asked)
+
+    def next_draws(self, state: State, n_asked: int) -> RoundPlan:
+        """The draws of the next round after this state, in which so many items were n_asked: first those of
+        a sample that was labelled before."""
+        if self.begun.held is None or state.round:
+            return plan(self.question, state, self.round_size(n_asked))
+        from assay.evalcore.evaluation.held_sample import plan_of_held
+
+        return plan_of_held(self.question, state, self.begun.held.sample)
+
+    @property
+    def n_held(self) -> int:
+        """The number of labels of a sample that was there before; 0 without one."""
+        return 0 if self.begun.held is None else len(self.begun.held.code)
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:

@@ -274,11 +274,21 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
 
 
 def _notes(opened: Opened) -> list[str]:
-    start = opened.spec.warm_start
+    start, held = opened.spec.warm_start, opened.spec.labels_so_far
+    notes = []
+    if held is not None:
+        drawn = "a simple random sample of the pool" if held.weight is None else \
+            f"drawn with the chances in {held.weight!r}"
+        notes.append(
+            f"{plural(opened.n_held, 'label')} of the pool {'was' if opened.n_held == 1 else 'were'} there "
+            f"before ({held.source or opened.spec.pool.source}): {drawn}, as the spec says. They are the "
+            "first round, and no budget counts them."
+        )
     if start is None or not start.file:
-        return []
+        return notes
     many = plural(opened.evidence, "label")
     return [
+        *notes,
         f"The choice of items started from {many} given elsewhere ({start.file}). Nobody knows how their "
         "items were chosen, so they are in no estimate."
     ]

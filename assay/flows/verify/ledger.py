@@ -140,7 +140,8 @@ def _recompute(
     base = {layout.spec(name), layout.manifest(name)}
     if manifest is not None:
         base |= {*manifest.part_keys, *manifest.shown_keys, *manifest.partition_keys, *manifest.piece_keys}
-        base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
+        known = (manifest.inherited_key, manifest.outcomes_key, manifest.held_key)
+        base |= {key for key in known if key is not None}
         base |= {key for key in integrity.keys if layout.extension.match(key)}
     if manifest is None or base & integrity.damaged:
         integrity.notes.append("nothing was recomputed: spec, pool or extensions are not what they were")

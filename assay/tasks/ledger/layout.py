@@ -129,6 +129,7 @@ partition_starts = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.st
 partition_rows = KeyPattern[str, int, str]("{evaluation}/partitions/rows-{shard:05d}-{digest:.16}")
 inherited = KeyPattern[str, str]("{evaluation}/inherited-{digest:.16}.parquet")   # labels bought earlier
 outcomes = KeyPattern[str, str]("{evaluation}/outcomes-{digest:.16}.parquet")   # came by themselves
+held = KeyPattern[str, str]("{evaluation}/held-{digest:.16}.parquet")   # labels that were there before
 gold = KeyPattern[str, str]("{evaluation}/gold/{digest}.json")   # items of known answer
 identity = KeyPattern[str]("{evaluation}/identity.json")   # a random word: no other ledger has it
 begun = KeyPattern[str]("{evaluation}/times.json")         # when it began; never compared

@@ -201,7 +201,14 @@ Drive = Annotated[
     BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
     AfterValidator(_distinct),
 ]
-"""Names of measures that are listed."""
+"""Names of measures that are listed, or `segments`."""
+
+SEGMENTS = "segments"    # among what drives: the segments of the pool, so that the worst is known soonest
+
+
+def segments_drive(drive: Any) -> bool:
+    """Whether the choice of items serves the segments; drive: as it is written, or None."""
+    return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
 
 
 def asks_for_scores(measure: Any) -> bool:
@@ -454,6 +461,47 @@ class WarmStart(Part):
     def file(self) -> str:
         """Where labels given elsewhere are; empty for those of an evaluation."""
         return self.source or self.label_studio or ""
+
+
+WITH_CHANCES = "model-assisted"     # the method that goes on from labels with chances of their own
+
+
+class LabelsSoFar(Part):
+    """Labels of items of the pool that were drawn with known chances before the evaluation began: they are
+    its first round, and nobody is asked about them."""
+
+    source: Predictions | None = Field(
+        default=None, description="a file, folder or glob of them; the pool's own unless said"
+    )
+    id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
+    label: Column = Field(
+        default="label", description="its column of labels, empty where there is none (of tags an empty text "
+                                     "says none of them); of several questions each has a column of its name"
+    )
+    drawn: Literal["random", "unknown"] | None = Field(
+        default=None,
+        description="how the labelled items were chosen: random (a simple random sample of the pool) or "
+                    "unknown (refused)",
+    )
+    weight: Column | None = Field(
+        default=None,
+        description="or its column of the chance that each was drawn with; if its name does not end in "
+                    "`probability`, of the number of items that each stands for",
+    )
+
+    @model_validator(mode="after")
+    def _known_chances(self) -> Self:
+        if self.drawn == "unknown":
+            raise wrong(
+                "has `drawn: unknown`, and no interval holds for labels that nobody knows how they were "
+                "chosen. Give them as `warm_start: {source: ...}`, where they steer what is asked; or label "
+                "a random sample, and say `drawn: random`"
+            )
+        if (self.drawn is None) == (self.weight is None):
+            have = "neither" if self.drawn is None else "both"
+            raise wrong("needs `drawn: random` or `weight`, the column of each item's chance, and has "
+                        f"{have}")
+        return self
 
 
 def _known(name: str) -> str:

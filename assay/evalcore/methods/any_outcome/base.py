@@ -93,7 +93,16 @@ class OutcomeMethod(Method):
     def observe(
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        return state.plus(answers).without(answers, excluded)
+        after = state.plus(answers).without(answers, excluded)
+        return replace(after, held=design.left * design.unlabelled) if design.held else after
+
+    def design_of_held(self, state: SampleState, labels: int) -> Design:
+        eligible = state.wanted
+        chance = min(labels / max(int(eligible.sum()), 1), 1.0)
+        return Design(
+            left=state.left, unlabelled=np.where(eligible > 0, chance, 0.0), census=np.array([chance >= 1]),
+            held=True,
+        )
 
     @abstractmethod
     def share(self, state: SampleState) -> Floats:

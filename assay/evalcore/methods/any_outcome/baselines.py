@@ -52,6 +52,7 @@ from assay.evalcore.types import Floats, Ints
 class Sampled(OutcomeMethod):
     """A method that is told apart by its cells, its share and its use of a label model."""
 
+    capabilities: ClassVar[Capabilities] = replace(OutcomeMethod.capabilities, extends_a_sample=True)
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
     group_labels: ClassVar[float] = LEAST     # labels of a group
     post_stratified: ClassVar[bool] = False   # hits and labels of a class are taken by its predictions
@@ -63,7 +64,7 @@ class Sampled(OutcomeMethod):
         share = np.where(eligible > 0, np.maximum(cell_share, 1e-12), 0.0)
         # what a race comes to is asked once
         allocated = (
-            _allocated(state, cell_share, labels) if state.stack.race else self.allocation(state, labels)
+            _allocated(state, cell_share, labels) if moves(state) else self.allocation(state, labels)
         )
         behind = np.maximum(allocated - state.by_cell, 0.0)
         per_item = np.divide(behind, open_items, out=np.zeros_like(behind), where=eligible > 0)
@@ -78,9 +79,20 @@ class Sampled(OutcomeMethod):
         return _allocated(state, self.share(state), labels)
 
     def planned(self, state: SampleState) -> Floats:
-        """(R, C) labels so far as they were meant for each cell; in a race, as they are: what is meant
-        changes as systems fall out."""
-        return state.by_cell.astype(np.float64) if state.stack.race else self.allocation(state, state.n)
+        """(R, C) labels so far as they were meant for each cell; in a race, of systems or segments, as they
+        are: what is meant changes as some fall out. Where a sample was labelled beforehand a cell has at least what that
+        was to bring: max(held, allocation of m labels), m such that these add up to all labels."""
+        if moves(state):
+            return state.by_cell.astype(np.float64)
+        if state.held is None:
+            return self.allocation(state, state.n)
+        low, high = 0, state.n     # of m
+        while high - low > 1:
+            middle = (low + high) // 2
+            meant = np.maximum(state.held, self.allocation(state, middle))
+            low, high = (middle, high) if meant.sum(axis=1).max() <= state.n else (low, middle)
+        meant = np.maximum(state.held, self.allocation(state, low) if low else 0.0)
+        return np.asarray(meant * state.n / np.maximum(meant.sum(axis=1, keepdims=True), 1e-12))
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """How many items of each cell are asked, (R, C): a systematic sample along the cells, whose counts
@@ -177,6 +189,11 @@ class Sampled(OutcomeMethod):
             estimates, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
             unseen=hidden.largest_share(confidence),
         )
+
+
+def moves(state: SampleState) -> bool:
+    """Whether what is meant for a cell changes with the values: in a race of systems, or of segments."""
+    return state.stack.race is not None or state.cells.segment is not None
 
 
 AHEAD = 25     # labels of the round whose plan stands for later ones
@@ -369,7 +386,9 @@ class StratifiedSample(PassiveSample):
 class ByPull(PassiveSample):
     """Items by their guessed pull.  To be named before the method whose cells are taken."""
 
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, no_weights="", extends_a_sample=False
+    )
     post_stratified: ClassVar[bool] = False
 
     def share(self, state: SampleState) -> Floats:
@@ -393,6 +412,7 @@ class NeymanSample(ByPull, StratifiedSample):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+    capabilities: ClassVar[Capabilities] = replace(ByPull.capabilities, extends_a_sample=True)
     post_stratified: ClassVar[bool] = True
 
 

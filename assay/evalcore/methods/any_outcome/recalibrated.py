@@ -19,6 +19,11 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import exact_by_items
 from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.driving_segments import (
+    BySegment,
+    segment_root,
+    segments_of_cells,
+)
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Beforehand,
     ItemProfile,
@@ -141,11 +146,20 @@ class Guesses(Sampled):
         """By predicted class and spread; by what judges say, for numbers; and first by weight, if there is
         one."""
         pool_profile = profile(pool)
+        if pool.none.segment is not None:
+            by_segment = cut(pool, pool_profile, BySegment(pool_profile), CELLS, segments_of_cells)
+            code = np.rint(by_segment.further / by_segment.cells.size[:, None]).astype(np.int64)
+            return replace(by_segment.cells, segment=code)
         by = pool_profile if pool.stack.weights is None else ByWeight(pool_profile)
         return cut(pool, pool_profile, by, CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
-        """Root of the spread of an item's pull, and a part even."""
+        """Root of the spread of an item's pull, and a part even; where segments drive, as they need it."""
+        if state.cells.segment is not None:
+            reading = fit_difference_estimator(
+                state, self.planned(state), self.modelled, self.group_labels
+            ) if state.n else None
+            return segment_root(state, reading, self.pull_spread(state))
         racing = state.stack.race is not None and state.n >= LEAST_LABELS
         root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
         even = RACING_EVEN if racing else state.stack.kind.even_share
@@ -238,12 +252,13 @@ class RecalibratedSample(Sampled):
         weighted = pool.stack.weights is not None
         # the models along a score know of one system, or take all for one
         many_systems = pool.stack.race is not None or pool.stack.contenders > 0
+        by_segment = pool.none.segment is not None
         usual = RecalibratedSample()
-        if self == usual and asks_for_hits(pool.stack, pool.none):
+        if self == usual and not by_segment and asks_for_hits(pool.stack, pool.none):
             return ShareOfHits().cells(pool)
-        if not (weighted or many_systems) and along_a_score(pool.stack, pool.none):
+        if not (weighted or many_systems or by_segment) and along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
-        if not (weighted or many_systems) and classes_named(pool.stack, pool.none):
+        if not (weighted or many_systems or by_segment) and classes_named(pool.stack, pool.none):
             return self._several.cells(pool)
         set_ = [x for x in ("anytime", "guard", "spread") if getattr(self, x) != getattr(usual, x)]
         if set_ and weighted:

@@ -73,6 +73,7 @@ class OutcomeCells:
     beside: Bools | None = None
     # (C, 2) Σ w²/Σ w of its items and their largest w, where items have weights; the mean over the pool is 1
     heavy: Floats | None = None
+    segment: Ints | None = None       # (C, L) codes of the segments of its items, where segments drive
 
     @property
     def prediction(self) -> None:
@@ -249,6 +250,8 @@ class SampleState(LabelledSample):
     cell: Ints                 # (R, n) their cells
     excluded_guess: Floats     # (R, B, D) what was guessed of the items that are excluded
     excluded_known: Floats     # (R, D_k)
+    # (R, C) how many labels each cell was to have of a sample that was labelled before the first round
+    held: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -271,7 +274,8 @@ class SampleState(LabelledSample):
         """The state of these repeats alone, in the order of the row numbers; cells, measures and the loss
         table are shared."""
         names = ("item", "cell", "labelled", "excluded", "excluded_guess", "excluded_known")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        held = None if self.held is None else self.held[rows]
+        return replace(self, held=held, **{name: getattr(self, name)[rows] for name in names})
 
     def outcome_of(self, codes: Floats) -> Ints:
         """By which of the K outcomes that are told apart labels with these codes (R, b) count."""

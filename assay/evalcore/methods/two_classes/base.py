@@ -110,6 +110,14 @@ class CountingMethod(Method):
         """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
         simulation."""
 
+    def design_of_held(self, state: MethodState, labels: int) -> CountedDesign:
+        eligible, nothing = state.wanted, np.zeros(state.left.shape)
+        chance = min(labels / max(int(eligible.sum()), 1), 1.0)
+        return replace(fixed_size_design(
+            state, np.where(eligible > 0, chance, 0.0), model=nothing, gradient=nothing,
+            size=np.array([labels]),
+        ), held=True)
+
     def next_round(
         self, state: MethodState, size: Ints, rng: np.random.Generator
     ) -> tuple[CountedDesign, Draws]:

@@ -119,7 +119,7 @@ class StratifiedScoreTest(CountingMethod):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, negatively_associated=True, weighting="rounds", ok_by_interval="all",
-        starts_warm=True, draws_alone=True, forecast_worlds=36,
+        starts_warm=True, draws_alone=True, forecast_worlds=36, extends_a_sample=True,
     )
     coverage_slack: ClassVar[float] = 0.01
     least_labels: ClassVar[int] = 50
