@@ -24,9 +24,24 @@ from assay.evalcore.estimators.score_test import (
 )
 from assay.evalcore.measures.by_group import Estimand, OfConfusion
 from assay.evalcore.pool.nested_strata import NestedStrata
+from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats
 
 PROFILE_STEPS = 5       # of the slopes of a measure that is no ratio of linear functions
+PLACED_POSITIVES = 1.0  # of a stratum, that lie in its groups as the placing model says
+_CAPPING_STEPS = 20     # of labels that are meant for cells with fewer items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WeightedItems:
+    """What is known of the cells of a pool whose items do not all count alike, (R, C) each.
+
+    number: items; labelled: how many of them have a label; squares: Σ w² over these.
+    """
+
+    number: Floats
+    labelled: Floats
+    squares: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,6 +49,15 @@ class SampleAlongScore:
     """Labels of strata along a score, by cell: items, labelled, positive and the expected rate, (R, C) each.
 
     level: of `strata`; lag: see `StratumCounts`.
+    weighted: where items have weights: then `items`, `labelled` and `positive` are what they weigh.
+
+    Of items with weights the labels of a stratum are meant for its cells in proportion to what these weigh,
+    so the share of positives is nearly that of the labels.  With v the weight of a labelled item over the
+    chance that was meant for it,
+
+        p̂ = Σ v y/Σ v,      n = (Σ v)²/Σ v²      (Hájek 1971; Kish 1965)
+
+    and the test takes n for the number of labels, as Korn & Graubard (1998) do for one proportion.
     """
 
     strata: NestedStrata
@@ -43,17 +67,41 @@ class SampleAlongScore:
     positive: Floats
     rate: Floats
     lag: bool = True
+    weighted: WeightedItems | None = None
 
     @property
     def counts(self) -> StratumCounts:
         """The labels counted by stratum of the level: items, labelled, positive, and the expected rate, (R,
         H) each for H strata."""
         items = self._sums(self.items)
-        guessed = self._sums(self.items * self.rate) / np.maximum(items, 1e-12)
+        guessed = np.clip(self._sums(self.items * self.rate) / np.maximum(items, 1e-12), 1e-9, 1 - 1e-9)
+        if self.weighted is None:
+            return StratumCounts(
+                items=items, labelled=self._sums(self.labelled), positive=self._sums(self.positive),
+                guessed_rate=guessed, lag=self.lag,
+            )
+        stands = self._stands(self.weighted)
+        total = self._sums(self.labelled * stands)
+        squares = self._sums(self.weighted.squares * stands**2)
+        labels = total**2 / np.where(squares > 0, squares, 1.0)
+        share = self._sums(self.positive * stands) / np.where(total > 0, total, 1.0)
         return StratumCounts(
-            items=items, labelled=self._sums(self.labelled), positive=self._sums(self.positive),
-            guessed_rate=np.clip(guessed, 1e-9, 1 - 1e-9), lag=self.lag,
+            items=items, labelled=labels, positive=labels * share, guessed_rate=guessed, lag=self.lag,
+            left=np.maximum(1 - self._sums(self.labelled) / np.maximum(items, 1e-12), 0.0),
         )
+
+    def _stands(self, weighted: WeightedItems) -> Floats:
+        """(R, C) how many items of its cell a labelled one was meant to stand for: of the labels of a
+        stratum each cell is meant to have a part in proportion to its weight, and at most all its items."""
+        stratum = self.strata.stratum[self.level]
+        labels = self._sums(weighted.labelled)
+        meant = np.zeros_like(self.items)
+        for _ in range(_CAPPING_STEPS):
+            open_weight = self.items * (meant < weighted.number)
+            room = self._sums(open_weight)
+            missing = np.maximum(labels - self._sums(meant), 0.0) / np.where(room > 0, room, 1.0)
+            meant = np.minimum(meant + open_weight * missing[:, stratum], weighted.number)
+        return np.asarray(weighted.number / np.maximum(meant, 1e-12))
 
     def planned(self, prior: float) -> "SampleAlongScore":
         """What a plan takes for the labels: those expected, the model's rate counting for `prior` labels.
@@ -67,13 +115,16 @@ class SampleAlongScore:
         return replace(self, positive=self.labelled * rate[:, stratum], lag=False)
 
     def spread_over_groups(self, estimand: Estimand) -> Floats:
-        """(R, H, G) how the positives of a stratum lie in the groups: those found as found, others as
-        expected."""
-        of_group = estimand.quantity.groups.of_cell
-        free = (self.items - self.labelled) * self.rate
-        positives = self.positive + free + 1e-300 * self.items
+        """(R, H, G) how the positives of a stratum lie in the groups: as those that were found, and
+        PLACED_POSITIVES as the placing model says, fewer where fewer items are left."""
+        strata = self.strata.stratum[self.level]
+        free = self.items - self.labelled
+        expected = free * self.rate + 1e-200 * self.items
+        left = self._sums(free) / np.maximum(self._sums(self.items), 1e-12)
+        placed = expected * (PLACED_POSITIVES * left / self._sums(expected))[:, strata]
+        positives = self.positive + placed + 1e-200 * self.items
         r, h, g = len(positives), len(self.strata.sides[self.level]), len(estimand.quantity.groups.rows)
-        place = self.strata.stratum[self.level] * g + of_group
+        place = strata * g + estimand.quantity.groups.of_cell
         sums = np.zeros((r, h * g))
         np.add.at(sums.T, place, positives.T)
         table = sums.reshape(r, h, g)
@@ -174,13 +225,15 @@ def _end_by_profile(
 ) -> tuple[Floats, Floats]:
     """An end (R,) of a measure that is no ratio, the lower one for sign -1; the gain of a label (R, H)."""
     totals = counts.items * counts.observed_rate
-    fewest, largest = counts.positive, counts.items - counts.labelled + counts.positive
+    fewest, largest = counts.attainable
     nothing = np.zeros(len(items))
     for _ in range(PROFILE_STEPS):
-        slope = np.einsum("rg,rhg->rh", estimand.quantity.slopes(
-            _positives(totals, spread, items), items)[:, estimand.at], spread)
+        by_group = estimand.quantity.slopes(_positives(totals, spread, items), items)[:, estimand.at]
+        slope = np.einsum("rg,rhg->rh", by_group, spread)
+        scatter = np.einsum("rg,rhg->rh", by_group**2, spread) - slope**2
         measure = TotalsRatio(
-            top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0
+            top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0,
+            scatter=np.where(is_nothing(scatter, slope**2), 0.0, np.maximum(scatter, 0.0)),
         )
         test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
         bound = measure.of_positives(np.where(sign * slope > 0, largest, fewest))

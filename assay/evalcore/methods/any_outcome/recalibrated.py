@@ -18,7 +18,7 @@ from assay.evalcore.measures.best_of import LEAST_LABELS
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import exact_by_items
 from assay.evalcore.methods.any_outcome.baselines import Sampled
-from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.cut import cut, weight_octave
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Beforehand,
     ItemProfile,
@@ -29,14 +29,20 @@ from assay.evalcore.methods.any_outcome.racing import racing_root, views
 from assay.evalcore.methods.any_outcome.reading import Reading, fit_difference_estimator, off_centre, sums
 from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
+from assay.evalcore.methods.any_outcome.score_strata import (
+    OneClassStrata,
+    StrataState,
+    asks_for_one_class,
+)
 from assay.evalcore.methods.any_outcome.several_classes import (
     ROWS,
     SeveralClasses,
     SeveralState,
     classes_named,
 )
-from assay.evalcore.methods.any_outcome.share_of_hits import HITS, HitState, ShareOfHits, asks_for_hits
+from assay.evalcore.methods.any_outcome.share_of_hits import ShareOfHits, asks_for_hits
 from assay.evalcore.methods.any_outcome.state import (
+    HITS,
     Axis,
     OutcomeCells,
     OutcomeEstimates,
@@ -46,7 +52,6 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Floats, Ints
 
 # How far the pulls of items spread, learned from the labels: of numbers the pool tells nothing of it.
@@ -111,7 +116,6 @@ def _freed(reading: Reading) -> Floats:
 
 
 CELLS = 60
-OCTAVES = 4      # of weights on either side of the mean: beyond them all are alike
 RACING_EVEN = 0.1   # of a race's labels: spread evenly over the items on which those still in can differ
 _NOTHING = 1e-9   # of the largest root of a spread: nobody who is still in differs there
 FEW_GROUPS = 4   # of predicted classes that are kept apart within an octave
@@ -190,15 +194,6 @@ class ByWeight:
         return replace(item_profile, group=octave * FEW_GROUPS + item_profile.group if few else octave)
 
 
-def weight_octave(stack: Stack, items: Items) -> Ints:
-    """(n,) how often the weight is halved or doubled from the mean, from 0."""
-    if stack.weights is None:
-        raise ValueError("the items have no weights")
-    weight = stack.weights.of(items)
-    twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
-    return np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES
-
-
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
 #
 # Which of the two it is follows from the question and the columns of the pool, once, when the pool is cut.
@@ -241,6 +236,8 @@ class RecalibratedSample(Sampled):
         usual = RecalibratedSample()
         if self == usual and asks_for_hits(pool.stack, pool.none):
             return ShareOfHits().cells(pool)
+        if self == usual and asks_for_one_class(pool.stack, pool.none):
+            return OneClassStrata().cells(pool)
         if not (weighted or many_systems) and along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
         if not (weighted or many_systems) and classes_named(pool.stack, pool.none):
@@ -281,7 +278,7 @@ class RecalibratedSample(Sampled):
         if cells.axis is None or cells.axis[0, 0] == HITS:
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
         by_axis = []
-        for array in np.split(cells.axis, len(cells.axis) // ROWS):
+        for array in np.split(cells.axis[: len(cells.axis) // ROWS * ROWS], len(cells.axis) // ROWS):
             axis = Axis.from_array(array)
             label = (code == axis.part).astype(np.int64)
             by_axis.append(evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight))
@@ -350,11 +347,13 @@ class RecalibratedSample(Sampled):
             return Guesses()
         if cells.axis[0, 0] == HITS:
             return ShareOfHits(self.one_at_a_time)
+        if len(cells.axis) > ROWS and len(cells.axis) % ROWS:
+            return OneClassStrata(self.one_at_a_time)
         return self._scored if len(cells.axis) == ROWS else self._several
 
     def _for(self, state: SampleState) -> Sampled:
         if isinstance(state, SeveralState):
             return self._several
-        if isinstance(state, HitState):
-            return ShareOfHits(self.one_at_a_time)
+        if isinstance(state, StrataState):
+            return OneClassStrata(self.one_at_a_time)
         return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)
