@@ -115,16 +115,24 @@ class SampleAlongScore:
         return replace(self, positive=self.labelled * rate[:, stratum], lag=False)
 
     def spread_over_groups(self, estimand: Estimand) -> Floats:
-        """(R, H, G) how the positives of a stratum lie in the groups: as those that were found, and
-        PLACED_POSITIVES as the placing model says, fewer where fewer items are left."""
-        strata = self.strata.stratum[self.level]
-        free = self.items - self.labelled
-        expected = free * self.rate + 1e-200 * self.items
-        left = self._sums(free) / np.maximum(self._sums(self.items), 1e-12)
-        placed = expected * (PLACED_POSITIVES * left / self._sums(expected))[:, strata]
-        positives = self.positive + placed + 1e-200 * self.items
+        """(R, H, G) how the positives of a stratum lie in the groups: those found as found, others as
+        expected."""
+        free = (self.items - self.labelled) * self.rate
+        return self._shares(estimand, self.positive + free + 1e-300 * self.items)
+
+    def off_spread(self, estimand: Estimand, spread: Floats) -> Floats:
+        """(R, H, G) by how much the positives that were found lie otherwise in the groups than `spread`.
+
+        PLACED_POSITIVES count as if they lay as expected, so that few say little.
+        """
+        found = self._sums(self.positive)
+        share = found / (found + PLACED_POSITIVES)
+        return share[:, :, None] * (self._shares(estimand, self.positive + 1e-300 * self.items) - spread)
+
+    def _shares(self, estimand: Estimand, positives: Floats) -> Floats:
+        """(R, H, G) the shares of the groups in the positives (R, C) of each stratum."""
         r, h, g = len(positives), len(self.strata.sides[self.level]), len(estimand.quantity.groups.rows)
-        place = strata * g + estimand.quantity.groups.of_cell
+        place = self.strata.stratum[self.level] * g + estimand.quantity.groups.of_cell
         sums = np.zeros((r, h * g))
         np.add.at(sums.T, place, positives.T)
         table = sums.reshape(r, h, g)
@@ -170,8 +178,12 @@ def score_interval(
         ends = [_end_of_ratio(counts, measure, value, bound, confidence) for bound in attainable]
     else:
         spread = sample.spread_over_groups(estimand)
-        value = estimand.value(_positives(counts.items * counts.observed_rate, spread, items), items)
-        ends = [_end_by_profile(counts, estimand, spread, items, sign, confidence) for sign in (-1.0, 1.0)]
+        profile = _Profile(
+            counts=counts, estimand=estimand, spread=spread, off=sample.off_spread(estimand, spread),
+            items=items,
+        )
+        value = profile.value(counts.items * counts.observed_rate)
+        ends = [profile.end(sign, confidence) for sign in (-1.0, 1.0)]
     (low, low_gain), (high, high_gain) = ends
     lower, upper = np.fmin(low, high), np.fmax(low, high)
     lower = np.clip(np.where(np.isfinite(lower), lower, attainable[0]), *attainable)
@@ -220,28 +232,51 @@ def _end_of_ratio(
     return end, test.gain_of_label(end)
 
 
-def _end_by_profile(
-    counts: StratumCounts, estimand: Estimand, spread: Floats, items: Floats, sign: float, confidence: float
-) -> tuple[Floats, Floats]:
-    """An end (R,) of a measure that is no ratio, the lower one for sign -1; the gain of a label (R, H)."""
-    totals = counts.items * counts.observed_rate
-    fewest, largest = counts.attainable
-    nothing = np.zeros(len(items))
-    for _ in range(PROFILE_STEPS):
-        by_group = estimand.quantity.slopes(_positives(totals, spread, items), items)[:, estimand.at]
-        slope = np.einsum("rg,rhg->rh", by_group, spread)
-        scatter = np.einsum("rg,rhg->rh", by_group**2, spread) - slope**2
-        measure = TotalsRatio(
-            top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0,
-            scatter=np.where(is_nothing(scatter, slope**2), 0.0, np.maximum(scatter, 0.0)),
-        )
-        test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
-        bound = measure.of_positives(np.where(sign * slope > 0, largest, fewest))
-        end = test.end(measure.of_positives(counts.items * counts.observed_rate), bound)
-        totals = counts.items * test.of_value(end).rate
-    value = estimand.value(_positives(totals, spread, items), items)
-    moved = (slope != 0).any(axis=1)
-    return np.where(moved, value, np.nan), test.gain_of_label(end)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Profile:
+    """A measure g that is no ratio, as a function of the positives of the strata.
+
+    Inside a stratum positives lie as `spread` says, and the labels tell by how much they lie otherwise
+    (`off`), which is added by the slopes: g(T · spread) + Σ_h T_h Σ_g ∂g/∂T_g off_hg.  So the value rests on
+    no belief of where in a stratum positives are.
+    """
+
+    counts: StratumCounts
+    estimand: Estimand
+    spread: Floats    # (R, H, G)
+    off: Floats       # (R, H, G)
+    items: Floats     # (R, G)
+
+    def value(self, totals: Floats) -> Floats:
+        """The measure (R,) where the strata have so many positives (R, H)."""
+        positives = _positives(totals, self.spread, self.items)
+        value = self.estimand.value(positives, self.items)
+        return value + (totals * np.einsum("rg,rhg->rh", self._slopes(positives), self.off)).sum(axis=1)
+
+    def end(self, sign: float, confidence: float) -> tuple[Floats, Floats]:
+        """An end (R,), the lower one for sign -1; the gain of a label (R, H)."""
+        counts = self.counts
+        totals = counts.items * counts.observed_rate
+        fewest, largest = counts.attainable
+        nothing, lie = np.zeros(len(totals)), self.spread + self.off
+        for _ in range(PROFILE_STEPS):
+            by_group = self._slopes(_positives(totals, self.spread, self.items))
+            slope = np.einsum("rg,rhg->rh", by_group, lie)
+            scatter = np.einsum("rg,rhg->rh", by_group**2, lie) - slope**2
+            measure = TotalsRatio(
+                top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0,
+                scatter=np.where(is_nothing(scatter, slope**2), 0.0, np.maximum(scatter, 0.0)),
+            )
+            test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
+            bound = measure.of_positives(np.where(sign * slope > 0, largest, fewest))
+            end = test.end(measure.of_positives(counts.items * counts.observed_rate), bound)
+            totals = counts.items * test.of_value(end).rate
+        moved = (slope != 0).any(axis=1)
+        return np.where(moved, self.value(totals), np.nan), test.gain_of_label(end)
+
+    def _slopes(self, positives: Floats) -> Floats:
+        """(R, G)."""
+        return np.asarray(self.estimand.quantity.slopes(positives, self.items)[:, self.estimand.at])
 
 
 def _positives(totals: Floats, spread: Floats, items: Floats) -> Floats:

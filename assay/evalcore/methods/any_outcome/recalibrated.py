@@ -27,22 +27,15 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
 )
 from assay.evalcore.methods.any_outcome.racing import racing_root, views
 from assay.evalcore.methods.any_outcome.reading import Reading, fit_difference_estimator, off_centre, sums
-from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_of_class
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
-from assay.evalcore.methods.any_outcome.score_strata import (
-    OneClassStrata,
-    StrataState,
-    asks_for_one_class,
-)
 from assay.evalcore.methods.any_outcome.several_classes import (
     ROWS,
     SeveralClasses,
     SeveralState,
     classes_named,
 )
-from assay.evalcore.methods.any_outcome.share_of_hits import ShareOfHits, asks_for_hits
 from assay.evalcore.methods.any_outcome.state import (
-    HITS,
     Axis,
     OutcomeCells,
     OutcomeEstimates,
@@ -234,10 +227,6 @@ class RecalibratedSample(Sampled):
         # the models along a score know of one system, or take all for one
         many_systems = pool.stack.race is not None or pool.stack.contenders > 0
         usual = RecalibratedSample()
-        if self == usual and asks_for_hits(pool.stack, pool.none):
-            return ShareOfHits().cells(pool)
-        if self == usual and asks_for_one_class(pool.stack, pool.none):
-            return OneClassStrata().cells(pool)
         if not (weighted or many_systems) and along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
         if not (weighted or many_systems) and classes_named(pool.stack, pool.none):
@@ -275,14 +264,12 @@ class RecalibratedSample(Sampled):
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
         """(C, 2) by whether items are of the class that the score is of; of M classes (C, 2M)."""
-        if cells.axis is None or cells.axis[0, 0] == HITS:
+        if cells.axis is None:
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
-        by_axis = []
-        for array in np.split(cells.axis[: len(cells.axis) // ROWS * ROWS], len(cells.axis) // ROWS):
-            axis = Axis.from_array(array)
-            label = (code == axis.part).astype(np.int64)
-            by_axis.append(evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight))
-        return np.concatenate(by_axis, axis=1)
+        axes = [Axis.from_array(array) for array in np.split(cells.axis, len(cells.axis) // ROWS)]
+        return np.concatenate(
+            [evidence_of_class(kind, axis, items, code, weight) for axis in axes], axis=1
+        )
 
     def share(self, state: SampleState) -> Floats:
         """How much one item of each cell should be asked for, (R, C) up to a factor, by the method that the
@@ -295,7 +282,7 @@ class RecalibratedSample(Sampled):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The design of the next round, by the method that the question is given to: the score model,
-        several of them, the strata of hits, or the guesses."""
+        several of them, or the guesses."""
         return self._for(state).propose(state, size)
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
@@ -345,15 +332,9 @@ class RecalibratedSample(Sampled):
     def _on(self, cells: OutcomeCells) -> Sampled:
         if cells.axis is None:
             return Guesses()
-        if cells.axis[0, 0] == HITS:
-            return ShareOfHits(self.one_at_a_time)
-        if len(cells.axis) > ROWS and len(cells.axis) % ROWS:
-            return OneClassStrata(self.one_at_a_time)
         return self._scored if len(cells.axis) == ROWS else self._several
 
     def _for(self, state: SampleState) -> Sampled:
         if isinstance(state, SeveralState):
             return self._several
-        if isinstance(state, StrataState):
-            return OneClassStrata(self.one_at_a_time)
         return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)

@@ -130,6 +130,15 @@ def place_on_score(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, 
     return log_odds(_probability(kind, items, part)), _says(kind, items, part).astype(np.int64)
 
 
+def evidence_of_class(
+    kind: OutcomeKind, axis: Axis, items: Items, code: Floats, weight: Floats
+) -> Floats:
+    """(C, 2) pseudo-labels of cells along the score of a class, of items of other pools; code, weight (n,):
+    what each was labelled, and what that is worth."""
+    label = (code == axis.part).astype(np.int64)
+    return evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight)
+
+
 def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weight: Floats) -> Floats:
     """(C, 2) pseudo-labels of cells by label, of M items of other pools.
 

@@ -1,4 +1,4 @@
-"""`recalibrated` where a score test serves it: nested strata along a score, of rows of any outcome.
+"""`score-test` of rows of any outcome: nested strata along a score.
 
 A label is positive or negative: it is of the class that is asked for, or a hit (`share_of_hits`).  On each
 side of the decision nested strata lie along a score; labels go where they move the ends of the interval; the
@@ -22,6 +22,7 @@ import numpy as np
 
 from assay.evalcore.design.placing import placing_features
 from assay.evalcore.design.round import Design
+from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.score_interval import (
     SampleAlongScore,
     ScoreInterval,
@@ -48,12 +49,14 @@ from assay.evalcore.methods.any_outcome.score_cells import (
     along_a_score,
     axis_of,
     class_asked_of,
+    evidence_of_class,
     hit_component,
     quantities_asked,
     score_cells,
     table_measure,
     with_own_losses,
 )
+from assay.evalcore.methods.any_outcome.share_of_hits import asks_for_hits, hit_cells
 from assay.evalcore.methods.any_outcome.state import (
     HITS,
     Axis,
@@ -70,6 +73,7 @@ from assay.evalcore.methods.two_classes.score_test import (
     counted_sample,
     planned_inclusion,
 )
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.nested_strata import NestedStrata, log_rank_odds, nested_strata
 from assay.evalcore.types import Bools, Floats, Ints
@@ -139,17 +143,44 @@ class StrataState(SampleState):
 
 
 @dataclass(frozen=True, slots=True)
-class StrataAlongScore(PlannedAhead):
-    """The method `recalibrated` where every label is positive or negative: nested strata along a score on
-    both sides of the decision, and the interval of a stratified score test."""
+class RowScoreTest(PlannedAhead):
+    """The method `score-test` of any outcome, where every label is positive or negative: nested strata along
+    a score on both sides of the decision, and the interval of a stratified score test."""
 
+    sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     published: ClassVar[bool] = False
-    name: ClassVar[str] = "recalibrated"
+    name: ClassVar[str] = "score-test"
     says: ClassVar[str] = "Labels in strata along the score, where they move the ends of the interval most."
     kinds: ClassVar[tuple[str, ...]] = ("classes", "tags")
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, ok_by_interval="all")
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, ok_by_interval="all", no_weights="", starts_warm=True, serves_all=False
+    )
     interval: ClassVar[str] = StratifiedScoreTest.interval
     interval_note: ClassVar[str] = StratifiedScoreTest.interval_note
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Strata by the chance of a hit, or along the score of the class that is asked for; items that weigh
+        differently are apart.  Raises BadInput as `profile`, and for any other question."""
+        if asks_for_hits(pool.stack, pool.none):
+            return hit_cells(pool)
+        if asks_for_one_class(pool.stack, pool.none):
+            return score_cells(pool, nested=True)
+        raise BadInput(
+            "method 'score-test' answers a share of items such as accuracy, and measures of one class "
+            "against the rest, as in {name: f1, class: ...}; this question is neither: use auto"
+        )
+
+    def serves_all(self, cells: OutcomeCells) -> bool:
+        """Not along the score of one class, where the first measure drives."""
+        return cells.axis is not None and bool(cells.axis[0, 0] == HITS)
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, 2) by whether items are of the class that the score is of; they teach the placing model."""
+        if cells.axis is None or cells.axis[0, 0] == HITS:
+            raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
+        return evidence_of_class(kind, Axis.from_array(cells.axis), items, code, weight)
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> StrataState:
         """The state before any label, without pseudo-labels of earlier pools."""
@@ -241,21 +272,6 @@ class StrataAlongScore(PlannedAhead):
         risk = self.risk(state, reading)
         slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
         return between(state, reading.stands, reading.items, risk, slopes)
-
-
-@dataclass(frozen=True, slots=True)
-class OneClassStrata(StrataAlongScore):
-    """The method `recalibrated` for one class against the rest: strata along the score of the class, of
-    every pattern of predictions."""
-
-    says: ClassVar[str] = "Labels in strata along the score of the class, where they move the ends most."
-    kinds: ClassVar[tuple[str, ...]] = ("classes",)
-
-    def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """The pool cut along the score of the class, with a row that says so behind the axis."""
-        cells = score_cells(pool, nested=True)
-        axis = cast(Floats, cells.axis)
-        return replace(cells, axis=np.concatenate([axis, np.ones((1, cells.n_cells))]))
 
 
 def asks_for_one_class(stack: Stack, none: Items) -> bool:

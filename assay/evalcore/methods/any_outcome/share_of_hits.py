@@ -1,4 +1,4 @@
-"""`recalibrated` where a share of items is asked for: strata by the chance of a hit, and a score test.
+"""`score-test` where a share of items is asked for: strata by the chance of a hit.
 
 The accuracy of any number of classes, or of sets of tags, is the share of items whose prediction is right: of
 each item it is a hit or a miss.  So it is the accuracy of two classes, and the estimator of `score-test`
@@ -14,7 +14,6 @@ are a simple random sample of it.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import OCTAVES, weight_octave
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile, summed
 from assay.evalcore.methods.any_outcome.score_cells import hit_component
-from assay.evalcore.methods.any_outcome.score_strata import StrataAlongScore
 from assay.evalcore.methods.any_outcome.state import HITS, Axis, OutcomeCells
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.nested_strata import two_sided_edges
@@ -43,33 +41,26 @@ def asks_for_hits(stack: Stack, none: Items) -> bool:
     return plain and hit_component(stack, stack.known_sizes(none)) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class ShareOfHits(StrataAlongScore):
-    """The method `recalibrated` for one share of hits, such as accuracy: strata along the chance of a hit on
-    both sides of the most frequent prediction."""
-
-    says: ClassVar[str] = "Labels in strata by the chance of a hit, where they move the ends most."
-
-    def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Strata by the chance of a hit; items that weigh differently are apart.  Raises BadInput as
-        `profile`."""
-        pool_profile = profile(pool)
-        component = hit_component(pool.stack, pool.stack.known_sizes(pool.none))
-        place = _Place(
-            component or 0, pool.stack.kind.first_weights(pool.none), leading_class(pool)
-        )
-        ordered = pool.ordered(place)
-        edges = two_sided_edges(ordered, len(pool) - int(ordered.below(np.zeros(1))[0]))
-        placed = _Placed(edges, place)
-        codes = np.unique(np.concatenate(list(pool.measured(placed.codes))))
-        made = summed(pool, pool_profile, replace(placed, cell_codes=codes), len(codes), place.sums)
-        score = made.further[:, 0] / made.cells.size
-        nothing = np.zeros(len(score))
-        axis = Axis(
-            part=HITS, stratum=placed.stratum(pool.stack, codes), score=score,
-            prediction=np.asarray(score > 0, np.int64), probability=nothing, density=nothing, votes=nothing,
-        )
-        return replace(made.cells, axis=axis.to_array())
+def hit_cells(pool: MeasuredPool) -> OutcomeCells:
+    """Strata by the chance of a hit, on both sides of the most frequent prediction; items that weigh
+    differently are apart.  Raises BadInput as `profile`."""
+    pool_profile = profile(pool)
+    component = hit_component(pool.stack, pool.stack.known_sizes(pool.none))
+    place = _Place(
+        component or 0, pool.stack.kind.first_weights(pool.none), leading_class(pool)
+    )
+    ordered = pool.ordered(place)
+    edges = two_sided_edges(ordered, len(pool) - int(ordered.below(np.zeros(1))[0]))
+    placed = _Placed(edges, place)
+    codes = np.unique(np.concatenate(list(pool.measured(placed.codes))))
+    made = summed(pool, pool_profile, replace(placed, cell_codes=codes), len(codes), place.sums)
+    score = made.further[:, 0] / made.cells.size
+    nothing = np.zeros(len(score))
+    axis = Axis(
+        part=HITS, stratum=placed.stratum(pool.stack, codes), score=score,
+        prediction=np.asarray(score > 0, np.int64), probability=nothing, density=nothing, votes=nothing,
+    )
+    return replace(made.cells, axis=axis.to_array())
 
 
 def leading_class(pool: MeasuredPool) -> int | None:

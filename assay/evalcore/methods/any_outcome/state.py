@@ -42,7 +42,7 @@ class Axis:
     @staticmethod
     def from_array(array: Floats) -> "Axis":
         """The columns read from an array (7, C), as `to_array` writes it."""
-        part, stratum, prediction, *columns = array[:7]
+        part, stratum, prediction, *columns = array
         score, probability, density, votes = columns
         return Axis(
             part=int(part[0]), stratum=stratum.astype(np.int64), prediction=prediction.astype(np.int64),
@@ -67,8 +67,7 @@ class OutcomeCells:
     # of methods with a Dirichlet tree (`dirichlet_leaves`); None for the others
     chance: Floats | None = None      # (C, K) the mean supplied probability of each class
     by_class: Floats | None = None    # (3, n) losses by class
-    # (7, C) of cells along a score: `Axis`; with an eighth row where they are strata of a score test
-    axis: Floats | None = None
+    axis: Floats | None = None        # (7, C) of cells along a score: `Axis`
     slot: Ints | None = None          # (C,) the leaf
     lump: Ints | None = None          # (K,) classes of one number are one to the tree
     # (X,) which columns beside the guesses vary; None where none does.  `guess` has them last, and where
