@@ -177,10 +177,12 @@ def axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
 
 def hit_component(stack: Stack, known_sizes: Sequence[int]) -> int | None:
     """The component of the losses whose mean is all that is asked; None where there is none, or where it is
-    not 0 or 1 of every item.  known_sizes: of the losses' known parts."""
+    not 0 or 1 of every item.  known_sizes: of the losses' known parts, and last of the weights if there are
+    some, which say nothing of it."""
     if len(stack.parts) != 1 or not all(loss.zero_or_one for loss in stack.losses):
         return None
-    component = int(component_means(stack, known_sizes)[0])
+    alike = replace(stack, weights=None)
+    component = int(component_means(alike, known_sizes[: len(alike.losses)])[0])
     return component if component >= 0 else None
 
 

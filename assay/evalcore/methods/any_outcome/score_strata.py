@@ -15,6 +15,7 @@ the interval, and not the method:
     R   repeats;  C   cells;  H   strata;  Q   numbers asked for
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
@@ -31,9 +32,9 @@ from assay.evalcore.estimators.score_interval import (
 )
 from assay.evalcore.estimators.score_test import normal_quantile
 from assay.evalcore.measures.by_group import Estimand, OfConfusion, Quantity, of_predictions
-from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import named
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
 from assay.evalcore.methods.any_outcome.interval import (
     Between,
@@ -68,6 +69,7 @@ from assay.evalcore.methods.any_outcome.state import (
     no_rows_yet,
 )
 from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.two_classes.choice import Aim
 from assay.evalcore.methods.two_classes.score_test import (
     StratifiedScoreTest,
     counted_sample,
@@ -282,16 +284,40 @@ def asks_for_one_class(stack: Stack, none: Items) -> bool:
     losses that differ between items of one prediction, which strata would not see; with weights a measure is
     served whose table of two classes can be weighed.
     """
-    along = along_a_score(stack, none) and none.covariate is None and not stack.curves
-    plain = along and stack.race is None and not stack.contenders
+    plain = none.covariate is None and none.deviation is None and not stack.curves
+    plain = plain and stack.race is None and not stack.contenders and along_a_score(stack, none)
     alike = all(loss.of_prediction for loss in stack.losses)
-    return plain and alike and (stack.weights is None or all(_is_of_table(stack, m) for m in stack.measures))
+    weighted = none.weight is not None
+    return plain and alike and not (weighted and None in tables_asked(stack))
 
 
-def _is_of_table(stack: Stack, measure: OutcomeMeasure) -> bool:
-    """Whether a measure is one of the first system's table of two classes."""
+def tables_asked(stack: Stack) -> list[Measure | None]:
+    """Each measure as one of the first system's table of two classes; None where it is none."""
     part = int(class_asked_of(stack.kind, stack.measures) or 0)
-    return table_measure(stack, measure, part) is not None
+    return [table_measure(stack, measure, part) for measure in stack.measures]
+
+
+def aim_of_rows(
+    stack: Stack, none: Items, predicted: Sequence[int], half_width: float | None, confidence: float,
+    budget: int | None,
+) -> Aim | None:
+    """What a score test of rows is to reach; None where it does not answer what is asked.
+
+    none: no item, with the columns that the items have; predicted: items by predicted class, empty where
+    nobody has counted them.  Areas under curves are to be had where recall is: both miss the positives that
+    nobody has seen.
+    """
+    one_class = asks_for_one_class(stack, none)
+    if not one_class and not asks_for_hits(stack, none):
+        return None
+    counted = None
+    if one_class and len(predicted) == stack.kind.width and sum(predicted):
+        part = int(class_asked_of(stack.kind, stack.measures) or 0)
+        counted = sum(predicted) - predicted[part], predicted[part]
+    tables = tuple(table or named("recall") for table in tables_asked(stack)) if one_class else ()
+    return Aim(
+        measures=tables[:1], predicted=counted, half_width=half_width, confidence=confidence, budget=budget,
+    )
 
 
 def _patterns(quantities: tuple[Quantity, ...]) -> Ints | None:

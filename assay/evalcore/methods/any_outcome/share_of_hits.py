@@ -37,7 +37,7 @@ def asks_for_hits(stack: Stack, none: Items) -> bool:
     none: no item, with the columns that the items have.  Covariates are left to the difference estimator,
     which learns what they are worth.
     """
-    plain = stack.race is None and not stack.contenders and none.covariate is None
+    plain = stack.race is None and not stack.contenders and none.covariate is None and none.deviation is None
     return plain and hit_component(stack, stack.known_sizes(none)) is not None
 
 
@@ -100,7 +100,11 @@ class _Place:
         for rows, piece in items.chunks():
             guesses = stack.guesses(piece)
             outcome = np.einsum("b,nbp->np", self.weights[: guesses.shape[1]], guesses)
-            odds[rows] = log_odds(stack.of(piece, outcome)[:, self.component])
+            hit = stack.of(piece, outcome)[:, self.component]
+            if stack.weights is not None:
+                weight = stack.weights.of(piece)
+                hit = np.where(weight > 0, hit / np.where(weight > 0, weight, 1.0), 0.0)
+            odds[rows] = log_odds(hit)
         if self.leading is None:
             return steady(odds + BEYOND)
         (measure,) = stack.measures
