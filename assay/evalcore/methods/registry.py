@@ -85,6 +85,7 @@ METHODS: Mapping[str, "CountingMethod"] = _OnDemand("two_classes", {   # of a po
 })
 OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # of any outcome
     "recalibrated": "recalibrated.RecalibratedSample",
+    "score-test": "score_strata.RowScoreTest",
     "guesses": "recalibrated.Guesses",
     "passive": "baselines.PassiveSample",
     "model-assisted": "model_assisted.ModelAssisted",

@@ -37,7 +37,7 @@ from assay.evalcore.methods.registry import (
     method_of_questions,
     outcome_method,
 )
-from assay.evalcore.methods.two_classes.choice import Aim, Choice
+from assay.evalcore.methods.two_classes.choice import Aim, Choice, choose
 from assay.evalcore.types import JsonObject, Trust
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
@@ -324,6 +324,9 @@ class Spec(Part):
         if not self.labels.by_cell:
             has_questions = isinstance(self.labels, QuestionList)
             chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
+            aim = None if has_questions or self.method != AUTO else self._aim_of_rows(predicted)
+            if aim is not None:
+                return choose(aim, "score" if self.budget.audit else self.trust)
             return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
@@ -333,6 +336,22 @@ class Spec(Part):
             confidence=target.confidence, budget=self.budget.labels,
             predicted=(predicted[0], predicted[1]) if len(predicted) == 2 else None,
         ), "score" if self.budget.audit else self.trust)
+
+    def _aim_of_rows(self, predicted: tuple[int, ...]) -> Aim | None:
+        """What a score test of rows is to reach; None where the question is not one for it."""
+        from assay.evalcore.measures.stack import Stack
+        from assay.evalcore.methods.any_outcome.score_strata import aim_of_rows
+
+        kind, pool = self.labels.outcome, self.pool
+        if kind is None or segments_drive(self.drive):
+            return None
+        if self.target.best_of is not None or pool.contenders is not None:
+            return None
+        measures = [choice.of(kind, 1, s) for s in range(len(pool.compared) or 1) for choice in self.measure]
+        return aim_of_rows(
+            Stack(kind=kind, measures=tuple(measures)), pool.no_item, predicted, self.first_half_width,
+            self.target.confidence, self.budget.labels,
+        )
 
     @property
     def chosen_method(self) -> Method:

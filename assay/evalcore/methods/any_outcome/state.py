@@ -18,6 +18,8 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Array, Bools, DiagnosticArrays, Floats, Ints
 
+HITS = -1     # what the cells' axis is of, in place of a class: whether an item is a hit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Axis:

@@ -50,8 +50,12 @@ class ScoreTestState(MethodState):
         the score test work."""
         return of_predictions(self.measures, self.cells.prediction.astype(np.float64))
 
+    def sample(self, level: int) -> SampleAlongScore:
+        """The labels at a level of the strata."""
+        return counted_sample(self, level)
 
-def sample_of(state: Any, level: int) -> SampleAlongScore:
+
+def counted_sample(state: Any, level: int) -> SampleAlongScore:
     """The labels of a state with `strata`, `features` and `taught`, at a level of its strata."""
     labels = state.by_cell + state.taught.sum(axis=1)
     positives = state.labelled[..., 1] + state.taught[:, 1]
@@ -62,16 +66,18 @@ def sample_of(state: Any, level: int) -> SampleAlongScore:
     )
 
 
-def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) -> tuple[Floats, Floats]:
+def planned_inclusion(
+    state: Any, quantities: Sequence[Quantity], size: Ints, weight: Floats | float = 1.0
+) -> tuple[Floats, Floats]:
     """The chance (R, C) of each unlabelled item to be in the next round of `size` (R,), and expected rates.
 
     Every stratum is to have labels in proportion to (ν gain)^½, gain the part of both ends that one more
     label of it takes away, summed over the numbers that drive; the round goes where strata are furthest
-    behind.
+    behind.  weight (C,): the mean weight of a cell's items; inside a stratum chances are in proportion to it.
     """
     labels = int(state.bought.max()) + int(size.max())
     level = state.strata.level(labels)
-    sample = sample_of(state, level)
+    sample = state.sample(level)
     planned = sample.planned(LAG_LABELS)
     counts = planned.counts
     share = np.zeros(counts.items.shape)
@@ -81,9 +87,9 @@ def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) ->
     target = target_labels(share, counts.items, labels)
     behind = np.maximum(target - counts.labelled, 0.0)
     free = state.wanted
-    room = state.strata.sums(free, level)
+    room = state.strata.sums(free * weight, level)
     density = np.divide(behind, room, out=np.zeros_like(behind), where=room > 0) + 1e-9 * (room > 0)
-    matters = np.where(free > 0, density[:, state.strata.stratum[level]], 0.0)
+    matters = np.where(free > 0, density[:, state.strata.stratum[level]] * weight, 0.0)
     return waterfill(matters, free, size), sample.rate
 
 
@@ -168,7 +174,7 @@ class StratifiedScoreTest(CountingMethod):
     ) -> list[EstimateArrays]:
         """The measures at the observed rates of the strata, with the interval of every value that a
         stratified score test does not reject; as arrays over the repeats."""
-        sample = sample_of(state, state.strata.level(int(state.bought.max())))
+        sample = state.sample(state.strata.level(int(state.bought.max())))
         return [
             _estimated(sample, number, confidence)
             for quantity in state.quantities for number in quantity.numbers
