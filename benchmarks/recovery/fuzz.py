@@ -2,9 +2,10 @@
 
 The ledgers (fuzzed_ledgers.py) hold every kind of key.  A change is of the bytes (cut off, flipped, repeated,
 exchanged with another key of the kind) or of the value (a field replaced by something hostile, removed or
-added; a column of a table with other values).  What lies below `index/` under a digest of its bytes is forged:
-half of the changes are put under the digest that they have.  Then everything that reads ledgers reads this one: `verify`,
-lists, the standing, the outbox, the report, the forecast, the history, and the next run of a copy.  None may
+added; a column of a table with other values).  What lies below `index/` under a digest of its bytes is forged
+too: half of the changes are put under the digest that they have.  Then everything that reads ledgers reads
+this one: `verify`, lists, the standing, the outbox, the report, the forecast, the history, and the next run
+of a copy.  None may
 raise anything but an error of ours, or take longer than LONGEST seconds; and where `verify` finds nothing,
 standing and history must say what they said before.
 
@@ -148,7 +149,9 @@ def _changed(draw: random.Random, values: Mapping[str, bytes], key: str, alike: 
 def _forged(draw: random.Random, key: str, blob: bytes) -> str:
     """The key that a value below `index/` has by its digest, for one in two of those that are named so."""
     parsed = layout.parse_key(key)
-    if parsed is None or not key.startswith("index/") or parsed.kind.fields[-1] != "digest" or draw.random() < 0.5:
+    if parsed is None or not key.startswith("index/") or parsed.kind.fields[-1] != "digest":
+        return ""
+    if draw.random() < 0.5:
         return ""
     return parsed.kind(*parsed.values[:-1], layout.digest(blob)[:32])
 

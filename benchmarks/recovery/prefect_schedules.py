@@ -1,23 +1,18 @@
 """Prefect is down for a day, and a schedule is paused and resumed: what the runs of a monitor make of it.
 
-The day does not go by: while the server is down, every run that it has scheduled is moved back by 24 hours in
-its database, so that it comes back to runs that are a day late, and files of the windows in between are put in
-place. The server may be of another version than the worker and the deployments: `--server PYTHON` is the
-interpreter of an environment with the one, and whoever runs this has the other.
-
-    PYTHONPATH=tests:. python -m benchmarks.recovery.prefect_schedules [--server PYTHON]
+The day does not go by: while the server is down, every run that it has scheduled is moved back by 24 hours
+in its database, so that it comes back to runs that are a day late, and files of the windows in between are
+put in place. The server may be of another version than the worker and the deployments: it has an interpreter, and
+so an environment, of its own.
 """
 
-import argparse
-import json
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,6 +32,7 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 MONITOR = "assay-monitor/stream"
 PATIENCE = 420.0     # seconds
+_WINDOWS = 6
 QUIET = 45.0         # seconds in which a paused schedule must start nothing
 
 
@@ -54,6 +50,13 @@ class Scheduled:
     resumed: list[str] = field(default_factory=list)        # windows judged after it was resumed
     anchor_kept: bool = False
     differences: int = 0            # that `verify` names
+
+    @property
+    def well(self) -> bool:
+        """Every window judged once, in order, nothing while paused, and its anchor kept."""
+        windows = [*self.verdicts, *self.resumed]
+        return len(set(windows)) == len(windows) == _WINDOWS and self.anchor_kept and not (
+            self.while_paused or self.differences)
 
 
 def tried(folder: Path, server_python: str) -> Scheduled:
@@ -167,10 +170,3 @@ def _until(is_so: Any) -> None:
         if time.monotonic() > give_up:
             raise AssertionError("waited for too long")
         time.sleep(2)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--server", default=sys.executable, metavar="PYTHON")
-    with tempfile.TemporaryDirectory() as place:
-        sys.stdout.write(json.dumps(asdict(tried(Path(place), parser.parse_args().server))) + "\n")

@@ -176,8 +176,7 @@ def test_no_planted_secret_is_in_a_trace_that_is_exported_or_in_what_prefect_is_
     bodies, address = collected
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"authorization={canary()}")
-    for name in ("PREFECT_API_AUTH_STRING", "ASSAY_SERVE_TOKEN", "AZURE_STORAGE_KEY", "MLFLOW_TRACKING_PASSWORD",
-                 "LABEL_STUDIO_PASSWORD"):
+    for name in ("PREFECT_API_AUTH_STRING", "ASSAY_SERVE_TOKEN", "AZURE_STORAGE_KEY"):
         monkeypatch.setenv(name, canary())
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
