@@ -27,8 +27,9 @@ Label Studio task for an item.
 _KILLS = """## Processes killed
 
 29 November 2026. Every process reports its effects to the test through a named pipe (`ASSAY_EFFECT_LOG`).
-It is killed with SIGKILL at a moment drawn from a seed: during the n-th effect, during the effect that was killed least often
-so far, or at any time. Then it is started again, until the evaluation, or the monitor, has come to its end.
+It is killed with SIGKILL at a moment drawn from a seed: during the n-th effect, during the effect that was
+killed least often so far, or at any time. Then it is started again, until the evaluation, or the monitor,
+has come to its end.
 
 - `assay run` with Label Studio: a person labels meanwhile. A proxy in front of Label Studio disturbs about
   half of all imports: it loses the reply, or the request, or delays the import until it was posted again.
@@ -55,16 +56,16 @@ overspent nothing either.
 _FAULTS = """## Services that fail
 
 29 November 2026. Each trial is an evaluation of two rounds with one fault, each time at another request.
-*Unnoticed*: the call was tried again and succeeded. *Waited*: the evaluation reported that items were not on the desk yet,
-and posted them again when the time had come. *Said why*: `advance` ended with an error that names the
-service and says what to do, and the next run went on from there.
+*Unnoticed*: the call was tried again and succeeded. *Waited*: the evaluation reported that items were not
+on the desk yet, and posted them again when the time had come. *Said why*: `advance` ended with an error
+that names the service and says what to do, and the next run went on from there.
 """
 
 _MANY = """## Many evaluations in one store
 
 29 November 2026. The time of one `sweep` over many open evaluations: when all of them wait for people and
-nothing is due, and when each has rounds to close, plan and post. The seconds are from a machine with two cores that was busy
-with other work. CPU seconds are those of the sweep itself, without the server.
+nothing is due, and when each has rounds to close, plan and post. The seconds are from a machine with two
+cores that was busy with other work. CPU seconds are those of the sweep itself, without the server.
 """
 
 
@@ -82,16 +83,16 @@ at how many of its operations.
 
 _TURNS = """## Two versions in turns
 
-29 November 2026. Version 1.0.0, from its commit in a folder of its own, and this version take turns on
-one ledger, each step in the process of one of them: an evaluation at a folder desk with an extension and
-a revision, the same by `auto`, and a monitor of five windows with an amendment, a mute and alerts.
-*Twice*: this version has two turns, 1.0.0 every third. There are no segments: 1.0.0 refuses a round with
-segments that this version closed, by an error that names the key, and this version goes on. What 1.0.0 cannot do there is judge a window
-after one that this version judged first: its run names the window and ends with an error, nothing is
-lost, and the next run of this version judges it. *Computed otherwise*: estimates of rounds that 1.0.0
-closed in an evaluation which this version began. `verify` of this version names them, because nothing
-says who computed them; in an evaluation that 1.0.0 began it makes a note. `verify` of 1.0.0 names the
-keys of the log, which it does not know, and what is computed otherwise now.
+29 November 2026. Version 1.0.0, from its commit in a folder of its own, and this version take turns on one
+ledger, each step in the process of one of them: an evaluation at a folder desk with an extension and a
+revision, the same by `auto`, and a monitor of five windows with an amendment, a mute and alerts. *Twice*:
+this version has two turns, 1.0.0 every third. There are no segments: 1.0.0 refuses a round with segments
+that this version closed, by an error that names the key, and this version goes on. What 1.0.0 cannot do
+there is judge a window after one that this version judged first: its run names the window and ends with an
+error, nothing is lost, and the next run of this version judges it. *Computed otherwise*: estimates of
+rounds that 1.0.0 closed in an evaluation which this version began. `verify` of this version names them,
+because nothing says who computed them; in an evaluation that 1.0.0 began it makes a note. `verify` of
+1.0.0 names the keys of the log, which it does not know, and what is computed otherwise now.
 """
 
 _FUZZ = """## Stored bytes changed
@@ -109,20 +110,20 @@ mended; 20,445 changes of the other 60 kinds came before it.
 _AWAY = """## Prefect's API away for an hour
 
 29 November 2026. A real server with the deployments of `deployments/prefect.yaml` (a sweep a minute) and
-their automations, a worker that is started again whenever it ends, a run of `evaluate`, an evaluation that sweeps
-advance, and a monitor every minute. People answer all the while. The server is killed, and is away for an
-hour, in which a window comes in that is in breach; then it starts again on its data.
+their automations, a worker that is started again whenever it ends, a run of `evaluate`, an evaluation that
+sweeps advance, and a monitor every minute. People answer all the while. The server is killed, and is away
+for an hour, in which a window comes in that is in breach; then it starts again on its data.
 """
 
 _SCHEDULES = """## A day without Prefect, a paused schedule, two versions
 
-29 November 2026. A monitor every half hour. The server is killed and everything that it has scheduled moved
-back by a day; three windows come in; it starts again. Then its schedule is paused, another day goes by in the
-same way with two more windows, and it is resumed. 3.8.8 and 3.9.1 are the oldest and the newest version that
-pyproject.toml allows, of the server and of worker and deployments. Late runs whose monitor is at work are
-cancelled (*Cancelled*): the one that works catches up with every window. A run that dies with its server
-holds the one slot of its monitor until the lease of the slot ends; with leases in memory, which is Prefect's
-default, it would be for good, so `deployments/` keeps them in files.
+29 November 2026. A monitor every half hour. The server is killed and everything that it has scheduled
+moved back by a day; three windows come in; it starts again. Then its schedule is paused, another day goes
+by in the same way with two more windows, and it is resumed. 3.8.8 and 3.9.1 are the oldest and the newest
+version that pyproject.toml allows, of the server and of worker and deployments. Late runs whose monitor is
+at work are cancelled (*Cancelled*): the one that works catches up with every window. A run that dies with
+its server holds the one slot of its monitor until the lease of the slot ends; with leases in memory, which
+is Prefect's default, it would be for good, so `deployments/` keeps them in files.
 """
 
 

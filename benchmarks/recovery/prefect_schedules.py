@@ -2,8 +2,8 @@
 
 The day does not go by: while the server is down, every run that it has scheduled is moved back by 24 hours
 in its database, so that it comes back to runs that are a day late, and files of the windows in between are
-put in place. The server may be of another version than the worker and the deployments: it has an interpreter, and
-so an environment, of its own.
+put in place. The server may be of another version than the worker and the deployments: it has an
+interpreter, and so an environment, of its own.
 """
 
 import sqlite3

@@ -10,8 +10,8 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.alerts.alert import KINDS, LATER_KINDS, Alert, as_raised, as_stored
 from assay.tasks.ledger.record import decode, encode
 
-# Estimates by segment hold what the others tell of each. Version 1.0.0 refuses a round with segments that this
-# version closed, and reads those without: a field that came later is kept only where there is any.
+# Estimates by segment hold what the others tell of each. Version 1.0.0 refuses a round with segments that
+# this version closed, and reads those without: a field that came later is kept only where there is any.
 LATER = {"MeasureEstimate.pooled"}
 FIRST = json.loads(Path(__file__).with_name("records-1.json").read_text(encoding="utf-8"))
 
@@ -35,7 +35,8 @@ def test_no_field_holds_a_word_that_the_first_version_refuses():
 
 
 def test_a_field_that_came_later_is_kept_only_where_there_is_any():
-    row = MeasureEstimate(measure="f1", value=0.5, lower=0.4, upper=0.6, confidence=0.95, interval="", labels=9)
+    ends = {"lower": 0.4, "upper": 0.6, "confidence": 0.95, "interval": "any"}
+    row = MeasureEstimate(measure="f1", value=0.5, labels=9, **ends)
     assert row.pooled is None
     assert json.loads(encode(row)).keys() == FIRST["MeasureEstimate"].keys()
     assert decode(MeasureEstimate, encode(row), "a key") == row
