@@ -104,7 +104,7 @@ def tried(folder: Path, server_python: str) -> Scheduled:
         time.sleep(QUIET)
         result.while_paused = len(_due(server)) - begun
         (after,) = server.get(f"deployments/name/{MONITOR}")["schedules"]
-        server.run("deployment", "schedule", "resume", MONITOR, schedule["id"])
+        server.run("deployment", "schedule", "resume", MONITOR, after["id"])
         result.anchor_kept = after["schedule"]["anchor_date"] == schedule["schedule"]["anchor_date"]
         _until(lambda: bool(_scheduled(server)))
         server.post(f"deployments/{server.get(f'deployments/name/{MONITOR}')['id']}/create_flow_run")
