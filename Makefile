@@ -164,6 +164,8 @@ recovery-long: label-studio
 	$(BIN)/python -m benchmarks.recovery every
 	$(BIN)/python -m benchmarks.recovery turns
 	$(BIN)/python -m benchmarks.recovery fuzz
+	$(BIN)/python -m benchmarks.recovery away
+	$(BIN)/python -m benchmarks.recovery schedules
 	$(BIN)/python -m benchmarks.recovery many
 	$(BIN)/python -m benchmarks.recovery page
 

@@ -26,7 +26,7 @@ import httpx
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.stream import monitor_data, write_stream
 from services.prefect_server import PREFECT, ROOT, PrefectServer, prefect_server, reporting_to
-from services.receivers import WebhookReceiver, webhook_receiver
+from services.receivers import webhook_receiver
 from services.s3 import free_ports
 
 from assay.flows.evaluation.advance import advance
@@ -144,8 +144,8 @@ def away(folder: Path, minutes: float, say: Callable[[str], None] = sys.stderr.w
     later = folder / "stream" / "predictions-2026-11-02.csv"
     later.rename(folder / "later.csv")
     watch = MonitorSpec.from_data(monitor_data(
-        folder / "stream", last="2026-11-02", quiet_labels=100, schedule={"every_minutes": 1}, grace_hours=8760,
-        catch_up={"older_than": 3660},
+        folder / "stream", last="2026-11-02", quiet_labels=100, schedule={"every_minutes": 1},
+        grace_hours=8760, catch_up={"older_than": 3660},
     ), "watch.yaml")
     register(store, watch)
     person = Person(folder, every=minutes * 60 / 14)
@@ -217,7 +217,8 @@ def _deploy(
     server.run("work-pool", "create", "assay", "--type", "process")
     text = (ROOT / "deployments" / "prefect.yaml").read_text().replace("interval: 600", "interval: 60")
     (folder / "prefect.yaml").write_text(text)
-    server.run("--no-prompt", "deploy", "--all", "--prefect-file", str(folder / "prefect.yaml"), **environment)
+    written = str(folder / "prefect.yaml")
+    server.run("--no-prompt", "deploy", "--all", "--prefect-file", written, **environment)
     subprocess.run([sys.executable, "deployments/automations.py"], cwd=ROOT, check=True,
                    env={**server.environment, **environment}, stdout=subprocess.DEVNULL)
     with reporting_to(server):
@@ -232,7 +233,8 @@ def _judged(outage: Outage, store: Store, truth: dict[str, str]) -> None:
         outage.labels_lost += trial.labels_lost
         outage.labelled_twice += trial.labelled_twice
         outage.differences += trial.differences
-    outage.differences += [f"{one.key}: {one.difference}" for one in verify_monitor(store, "stream").differences]
+    of_monitor = verify_monitor(store, "stream").differences
+    outage.differences += [f"{each.key}: {each.difference}" for each in of_monitor]
 
 
 def _is_breach(message: dict[str, object]) -> bool:
@@ -259,8 +261,11 @@ def _flows(server: PrefectServer) -> dict[object, str]:
 def _completed(server: PrefectServer, flow: str, since: datetime | None = None) -> int:
     """Runs of the flow that completed, after this moment."""
     flows = _flows(server)
-    done = [each for each in _runs(server) if flows[each["flow_id"]] == flow and each["state_type"] == "COMPLETED"]
-    return sum(since is None or datetime.fromisoformat(str(each["end_time"])) > since for each in done)
+    return sum(
+        flows[each["flow_id"]] == flow and each["state_type"] == "COMPLETED"
+        and (since is None or datetime.fromisoformat(str(each["end_time"])) > since)
+        for each in _runs(server)
+    )
 
 
 def _late(server: PrefectServer) -> bool:

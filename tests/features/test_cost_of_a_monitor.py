@@ -17,7 +17,6 @@ from assay.tasks.ledger.monitors import read_verdicts
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
-from benchmarks.ledger_cost.watched import Watched
 from benchmarks.ledger_cost.windows import windows
 from benchmarks.recovery.crowds import answer_all
 

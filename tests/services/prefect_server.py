@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 NOT_NEEDED = (
     "CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS", "REPOSSESSOR",
 )
+LEASES = "prefect.server.concurrency.lease_storage.filesystem"
 PREFECT = [sys.executable, "-m", "prefect"]
 
 
@@ -82,10 +83,14 @@ class PrefectServer:
 
 
 @contextmanager
-def prefect_server(folder: Path, *, port: int = 0, every_loop: bool = False) -> Iterator[PrefectServer]:
+def prefect_server(
+    folder: Path, *, port: int = 0, every_loop: bool = False, python: str = sys.executable
+) -> Iterator[PrefectServer]:
     """Start a server on this port, or a free one; gone with everything it started when the context ends.
 
-    Started again in the same folder, it has the data it had. every_loop: with those of NOT_NEEDED.
+    Started again in the same folder, it has the data it had. every_loop: with those of NOT_NEEDED, and slots
+    that survive, as deployments/ has it. python: of the environment with the version of Prefect that the
+    server has.
     """
     home = folder / "prefect-home"
     home.mkdir(exist_ok=True)
@@ -102,7 +107,9 @@ def prefect_server(folder: Path, *, port: int = 0, every_loop: bool = False) -> 
         "DO_NOT_TRACK": "1",
         "ASSAY_ROOT": str(ROOT),
     }
-    command = [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    if every_loop:
+        environment["PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"] = LEASES
+    command = [python, *PREFECT[1:], "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     with _process(command, environment, folder / "server.log") as process:
         server = PrefectServer(
             api=f"http://127.0.0.1:{port}/api", environment=environment, folder=folder, process=process.pid

@@ -11,7 +11,7 @@ from assay.evalcore.errors import plural
 from assay.evalcore.estimators.population import SAMPLING, About
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.measures.registry import named
-from assay.evalcore.printed import HIDDEN, IF_ANY, key_as
+from assay.evalcore.printed import HIDDEN, IF_ANY, LATER, key_as
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Diagnostic
 
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
@@ -157,7 +157,7 @@ class MeasureEstimate:
     nonresponse: ResponseRate | None = field(default=None, metadata=IF_ANY)   # only where rounds closed early
     comparison: Comparison | None = field(default=None, metadata=IF_ANY)   # only of differences
     also: AlsoAbout | None = field(default=None, metadata=IF_ANY)   # of a pool of fewer than 5,000 items
-    pooled: PooledSegment | None = field(default=None, metadata=IF_ANY)   # of a segment: with the others
+    pooled: PooledSegment | None = field(default=None, metadata=LATER)    # of a segment: with the others
 
     also_printed: ClassVar = {"standard_error": key_as(), "price": key_as(inline=True), "warning": IF_ANY}
 

@@ -1,7 +1,7 @@
 """What lies below `index/` and spares the reading of a ledger: does it say what the ledger says?
 
-It is no evidence, and may be removed at any time. But lists and pages tell what it says, and `advance` and the
-runs of monitors go on from it; and a store that lets nobody overwrite the evidence has to allow it here. So
+It is no evidence, and may be removed at any time. But lists and pages tell what it says, `advance` and the
+runs of monitors go on from it, and a store that lets nobody overwrite the evidence has to allow it here. So
 `verify` names what says anything else:
 
     index/finished/<evaluation>/   where a finished evaluation stands
@@ -23,8 +23,8 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.checkpoints import CheckpointLost, find_checkpoint, find_kept
 from assay.tasks.ledger.checkpoint_values import UNREADABLE
+from assay.tasks.ledger.checkpoints import CheckpointLost, find_checkpoint, find_kept
 from assay.tasks.ledger.findings import (
     Difference,
     Integrity,

@@ -24,7 +24,7 @@ from assay.evalcore.evaluation.state import RUN
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoint_values import UNREADABLE, named_runs
 from assay.tasks.ledger.life import versions
-from assay.tasks.ledger.record import Ledger, find_bytes, inflate
+from assay.tasks.ledger.record import DamagedRecord, Ledger, decode, find_bytes, inflate
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 
 # The checkpoint of an evaluation that is open.
@@ -357,16 +357,28 @@ def forget_kept(ledger: Ledger) -> None:
         ledger.store.discard(key)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeptHead:
+    """The first line of a checkpoint of a monitor."""
+
+    versions: Mapping[str, str]
+    anchor: str
+    settled: tuple[str, ...]
+    others: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
 def _read_kept(ledger: Ledger, number: int, key: str, blob: bytes) -> Kept | None:
     try:
-        head, body = read_head(key, blob)
-        anchor_of(ledger, _kept_at(ledger.name, number), head)
-        runs = {digest: _kept_run(ledger, digest) for digest in head["runs"]}
+        plain, body = read_head(key, blob)
+        anchor_of(ledger, _kept_at(ledger.name, number), plain)
+        head = decode(_KeptHead, json.dumps(plain).encode(), key)
+        runs = {digest: _kept_run(ledger, digest) for digest in head.runs}
         return Kept(
-            verdicts=number, settled=frozenset(head["settled"]), others=frozenset(head["others"]), runs=runs,
+            verdicts=number, settled=frozenset(head.settled), others=frozenset(head.others), runs=runs,
             rest=_unpacked(body),
         )
-    except UNREADABLE:
+    except (DamagedRecord, *UNREADABLE):
         return None
 
 

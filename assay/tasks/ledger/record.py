@@ -287,7 +287,10 @@ def _inside(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+        return {
+            field.name: part for field in fields(value)
+            if (part := getattr(value, field.name)) is not None or not field.metadata.get("later")
+        }
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 
 
