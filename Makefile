@@ -137,6 +137,8 @@ reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.active_f_measure
 	$(BIN)/python -m benchmarks.reproduce.needle
 	$(BIN)/python -m benchmarks.reproduce.low_shot
+	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.reproduce.numbers
+	$(BIN)/python -m benchmarks.reproduce.items
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/measured/.
 certify: setup studies

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput, Remediable, plural
+from assay.evalcore.evaluation.stopping import PRICE_OF_FEWER, rule_in_words
 from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.prognosis import HORIZON, PoolColumns, Prognosis, Wanted, prognosis
 from assay.evalcore.measures.registry import measure
@@ -129,7 +130,7 @@ def examine_spec(
     if not spec.labels.by_cell or spec.labels.one_class is not None:
         return _any_outcome(path, recorded, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
-    findings += _without_interval(spec)
+    findings += [*_without_interval(spec), *_met_early(spec)]
     pool = spec.pool
     roles = Roles(
         id=pool.id, score=pool.score, probability=pool.probability_column, prediction=pool.prediction,
@@ -181,6 +182,7 @@ def _any_outcome(
     rows = read = 0
     looked_at = None
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
+    findings += _met_early(spec)
     try:
         portion = portion_of(open_source(spec.pool.source, spec.pool.id), sampling=sampling)
         looked_at = sample_json(portion)
@@ -265,6 +267,19 @@ def _without_interval(spec: Spec) -> list[Finding]:
         "method", f"{spec.method} reports no interval, as it was published: the whole range stands in its "
         f"place, and no verdict is reached.{stops}",
         "`method: auto` or `passive` for an interval; `assay replay` to compare such baselines",
+    )]
+
+
+def _met_early(spec: Spec) -> list[Finding]:
+    """A warning, with the price, where a target counts as met sooner than the method was measured to need."""
+    method, (least_labels, looks) = spec.chosen_method, spec.target.when_met(spec.chosen_method)
+    sooner = least_labels < method.least_labels or looks < method.looks_in_a_row
+    if not spec.target.given or not sooner:
+        return []
+    return [warning(
+        "target", f"{rule_in_words(least_labels, looks)}, which is sooner than {spec.method} was measured to "
+        f"need. {PRICE_OF_FEWER}",
+        "leave `least_labels` and `looks` out for an interval that covers as it says",
     )]
 
 

@@ -1,5 +1,6 @@
 """From a spec with targets of several measures to where it stops, and what the report says was asked."""
 
+import json
 from math import sqrt
 
 import pytest
@@ -8,6 +9,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import method
 from assay.evalcore.printed import printed
+from assay.flows.doctor import ExaminationWatch, examine_spec
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
@@ -87,3 +89,19 @@ def test_a_budget_below_its_own_floor_is_said_to_be_too_small():
     assert told is not None
     assert "one look, with 40 labels or more" in told
     assert never_met(target, Budget(labels=40), 20, method("passive")) is None
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"target": {"half_width": 0.1, "least_labels": 40, "looks": 1}}, "at one look, with 40 labels or more"),
+    ({"target": {"half_width": 0.1}}, None),
+    ({"method": "isotonic"}, "isotonic reports no interval, as it was published"),
+])
+def test_the_doctor_says_what_fewer_labels_cost_and_which_method_has_no_interval(tmp_path, changes, says):
+    predictions, labels = write_small_pool(tmp_path)
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(spec_json(
+        predictions, labels, **{"method": "passive", "budget": {"labels": 160}, **changes}
+    )))
+    examined = examine_spec(path, lambda spec: MemoryStore(), ExaminationWatch())
+    warnings = [found.says for found in examined.findings if found.level == "warning"]
+    assert any(says in text for text in warnings) if says else not warnings

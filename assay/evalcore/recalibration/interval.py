@@ -131,8 +131,7 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
 #     combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
 #
 # V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
-# model's error, measured.  Both saw the same labels, so their errors are no more independent than those labels
-# are: the variance of M̂ is that of two that err together,
+# model's error, measured.  Both saw the same labels, so they err together, and
 #
 #     Var M̂ = ((1 − λ) √(V_post + excess) + λ √V)²
 #

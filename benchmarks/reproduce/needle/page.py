@@ -126,9 +126,9 @@ OASIS is for F-measures alone. `stratified` has no value before it labelled a pr
 """
 CURVES = "## Figures 4 and 8: a precision-recall curve\n"
 _CURVES = """abt-buy on the paper's grid: {thresholds:,} thresholds, four bins a leaf, every method as printed
-(`benchmarks.reproduce.needle.curves`; ε₀ = {epsilon:g}, {batch} newly asked items a round). Squared error summed
-over precisions and recalls ± its standard error, then the mean KL(q* ‖ q); last, the root of the mean squared
-error of one point, which is what figure 4 shows.
+(`benchmarks.reproduce.needle.curves`; ε₀ = {epsilon:g}, {batch} newly asked items a round). Squared error
+summed over precisions and recalls ± its standard error, then the mean KL(q* ‖ q); last, the root of the mean
+squared error of one point, which is what figure 4 shows.
 """
 _COVERAGE = """## Section 3.3.2: the interval
 
