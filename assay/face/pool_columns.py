@@ -82,6 +82,8 @@ class RolesOfColumns:
         beside = {role: None if self._given[role] is None else role for role in ("cluster", "weight")}
 
         columns = self._columns | self._features()
+        for role in ("prediction", "label") if self.positive is not None else ():
+            columns[role] = self._what.column(self._called.get(role, role), columns[role].combine_chunks())
 
         def read(path: str) -> LabelledPool | OutcomePool:
             pool = read_labelled_pool(

@@ -85,6 +85,7 @@ class RowChecker:
         self._pool, self._paths, self._desk = pool, paths, spec.desk
         self._show_check = spec.desk.show_check(spec.labelling)
         self._predictions = prediction_kind(spec)
+        self._classes = () if spec.labels.outcome is None else spec.labels.outcome.parts
         fields = [pa.field(SHOWN + name, pa.string()) for name in pool.display]
         self._schema = pa.schema([*frozen_schema(spec), *fields])
         self.kinds = ColumnKinds(paths)
@@ -278,12 +279,14 @@ class RowChecker:
         return result
 
     def gaps(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Bools:
-        """(n,) where a column has no value: nothing, blank, or a word for it such as n/a."""
+        """(n,) where a column has no value: nothing, blank, or a word for it such as n/a that names no class.
+        """
         values = columns[name]
         if pa.types.is_nested(values.type):
             return missing_of(values)
         no_number = np.isnan(numbers_of(values.fill_null(0))) if pa.types.is_floating(values.type) else False
-        return np.asarray(numbers_of(without_value(self._text(batch, name, columns))) | no_number, np.bool_)
+        text = self._text(batch, name, columns)
+        return np.asarray(numbers_of(without_value(text, self._classes)) | no_number, np.bool_)
 
     def _text(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> pa.StringArray:
         try:

@@ -33,6 +33,7 @@ from assay.evalcore.outcomes.class_names import (
     classes_of_columns,
     guessed_positive,
     meaning_of,
+    two_class_values,
     what_differs,
 )
 from assay.evalcore.pool.strata import log_odds
@@ -172,8 +173,18 @@ def as_classes(
     chosen = positive and ClassReader(classes).read(positive)
     if positive is not None and chosen is None and of_meaning is None:
         raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(classes)}")
+    names = _beside_flags(text)
     if of_meaning is not None:      # 1, true and yes are one class
         codes = np.array([int(meaning == of_meaning) for meaning in meanings], np.int64)
+    elif names:
+        named = next(name for name, column in text.items() if column[0] in names)
+        if chosen not in names:
+            turned = chosen is not None and meaning_of(chosen) == "negative"
+            high = _higher_scored(path, named, text[named], score)
+            chosen = next(name for name in names if (name == high) != turned)
+        values = two_class_values(chosen, next(name for name in names if name != chosen))
+        reader = ClassReader(names, values)
+        codes = np.array([int(reader.read(word) == chosen) for word in classes], np.int64)
     else:
         if len(classes) > 2:
             alike = what_differs(classes)
@@ -182,7 +193,8 @@ def as_classes(
                 + (f"{alike}: write them in one way" if alike else
                    "replay compares two: write 1 for the class in question and 0 for the rest")
             )
-        chosen = chosen or guessed_positive(classes) or _higher_scored(path, text["prediction"], score)
+        chosen = chosen or guessed_positive(classes) or _higher_scored(
+            path, "prediction", text["prediction"], score)
         codes = np.array([int(word == chosen) for word in classes], np.int64)
     return {name: codes[np.searchsorted(classes, column)] for name, column in text.items()}
 
@@ -209,24 +221,32 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
         return
     none = np.isin(text["label"], sorted(NO_VALUE - values))
     if none.any():
-        word = text["label"][int(np.argmax(none))]
+        word = str(text["label"][int(np.argmax(none))])
         raise BadInput(
             f"{path}, column 'label': row {_rows(none)} has no label, but {word!r}; every item needs one"
         )
 
 
-def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
-    """The class that is predicted at the higher scores."""
-    classes = np.unique(predicted)
+def _beside_flags(text: Mapping[str, Array]) -> list[str]:
+    """The two names of classes in columns beside others of 1 and 0, true and false; else none."""
+    values = [set(np.unique(column).tolist()) for column in text.values()]
+    flags = [all(meaning_of(word) for word in of_column) for of_column in values]
+    names = {word for of_column, flag in zip(values, flags, strict=True) if not flag for word in of_column}
+    return sorted(names) if any(flags) and len(names) == 2 else []
+
+
+def _higher_scored(path: str, name: str, column: Array, score: Floats | None) -> str:
+    """The class that a column has at the higher scores."""
+    classes = np.unique(column)
     if score is None:
         raise BadInput(
-            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and no score tells which class "
+            f"{path}, column {name!r}: holds {_listed(classes.tolist())}, and no score tells which class "
             "is the positive one; name it with --positive, or write 1 for it and 0 for the other"
         )
-    means = [score[predicted == c].mean() for c in classes]
+    means = [score[column == c].mean() for c in classes]
     if len(classes) != 2 or means[0] == means[1]:
         raise BadInput(
-            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and the scores do not tell "
+            f"{path}, column {name!r}: holds {_listed(classes.tolist())}, and the scores do not tell "
             "which class is the positive one; write 1 for it and 0 for the other"
         )
     return str(classes[int(np.argmax(means))])

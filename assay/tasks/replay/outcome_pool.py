@@ -16,7 +16,7 @@ Each kind of outcome is written in its own way:
     preference    first, second or tie; ties exist where one occurs
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -102,13 +102,16 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
     arrays = _read(path, present, [*spoken, *probabilities, *beside])
-    gaps = {} if columns.outcome == "tags" else {name: _gaps(arrays[name]) for name in columns.judges}
+    named = classes_named(columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])
+    gaps = {} if columns.outcome == "tags" else {
+        name: _gaps(arrays[name], named) for name in columns.judges
+    }
     for name in columns.judges:
         if name not in (columns.label, *predicted) and name in gaps and not gaps[name].all():
             arrays[name] = arrays[name].take(pa.array(np.where(
                 gaps[name], np.argmin(gaps[name]), np.arange(len(gaps[name]))
             )))
-    without_label = _without_label(path, columns, arrays)
+    without_label = _without_label(path, columns, arrays, named)
     classes = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     silent = [name for name in columns.judges if name in gaps and gaps[name].all()]
     spoken = [name for name in spoken if name not in silent]
@@ -160,12 +163,17 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label], contenders=names)
 
 
-def _without_label(path: str, columns: OutcomeColumns, arrays: dict[str, pa.Array]) -> Bools:
-    """(N,) the rows without a label; in `arrays` they have that of the first row with one."""
+def _without_label(
+    path: str, columns: OutcomeColumns, arrays: dict[str, pa.Array], named: Sequence[str]
+) -> Bools:
+    """(N,) the rows without a label; in `arrays` they have that of the first row with one.
+
+    named   classes, which may be called as no value is
+    """
     column = arrays[columns.label]
     if not columns.partly_labelled or not len(column):
         return np.zeros(len(column), np.bool_)
-    missing = np.asarray(column.is_null()) if columns.outcome == "tags" else _gaps(column)
+    missing = np.asarray(column.is_null()) if columns.outcome == "tags" else _gaps(column, named)
     if missing.all():
         raise BadInput(f"{path}, column {columns.label!r}: no row has a label; label some, drawn at random")
     if not missing.any():
@@ -247,9 +255,15 @@ def _without_between(
     }
 
 
-def _gaps(column: pa.Array) -> Bools:
-    """(N,) where nothing is said."""
-    return np.asarray(without_value(as_text(column)).to_numpy(zero_copy_only=False), np.bool_)
+def _gaps(column: pa.Array, classes: Iterable[str]) -> Bools:
+    """(N,) where nothing is said; a word for no value may name one of the classes."""
+    return np.asarray(without_value(as_text(column), classes).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def classes_named(kind: OutcomeKind | None, predicted: Iterable[pa.Array]) -> Sequence[str]:
+    """The classes that are known by name: those of the kind, or without one what is predicted."""
+    return kind.parts if kind is not None else [
+        name for column in predicted for name in as_text(column).unique().to_pylist() if name is not None]
 
 
 def _spread(path: str, name: str, column: pa.Array) -> Floats:

@@ -8,6 +8,7 @@ So 17 is the id "17" in Parquet, CSV and JSONL alike, and the frozen pool does n
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -44,9 +45,9 @@ def kind(type: pa.DataType) -> Kind:
     return "other"
 
 
-def without_value(values: pa.StringArray) -> pa.BooleanArray:
-    """Which texts are missing, blank, or a word for no value."""
-    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=texts_of(sorted(NO_VALUE)))
+def without_value(values: pa.StringArray, classes: Iterable[str] = ()) -> pa.BooleanArray:
+    """Which texts are missing, blank, or a word for no value that names none of these classes."""
+    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=texts_of(sorted(NO_VALUE.difference(classes))))
     return pc.or_(pc.is_null(values), words)
 
 
