@@ -23,7 +23,7 @@ from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import SourceBatch
-from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, without_value
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, named_text, without_value
 
 MOST_CLASSES = 1_000     # distinct values of a prediction or label that are told apart
 
@@ -158,14 +158,6 @@ def _numbers(
         result.outside.add(outside, batch, path, values)
         bad |= outside
     return np.where(bad, np.nan, numbers)
-
-
-def named_text(path: str, column: str, values: pa.Array) -> pa.StringArray:
-    """A column as text. Raises BadInput that names file and column where it cannot be read so."""
-    try:
-        return as_text(values)
-    except BadInput as error:
-        raise BadInput(f"{path}: column {column!r} {error}") from None
 
 
 def _classes(

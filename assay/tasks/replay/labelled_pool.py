@@ -41,8 +41,8 @@ from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import lengths_of, missing_of
 from assay.tasks.sources.chances import within_0_and_1
-from assay.tasks.sources.reader import column_names, is_local, open_source
-from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text
+from assay.tasks.sources.reader import Source, column_names, open_source
+from assay.tasks.sources.values import NO_VALUE, as_text, named_numbers, named_text
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -114,11 +114,17 @@ def _checked_pool(
     )
 
 
+def labelled_source(path: str) -> Source:
+    """The files of a labelled pool. Raises BadInput in words that name no key of a spec."""
+    try:
+        return open_source(path)
+    except BadInput as error:
+        raise BadInput(str(error).removeprefix("pool.source: ")) from None
+
+
 def _read(path: str, further: Sequence[str], called: Mapping[str, str]) -> dict[str, pa.Array]:
     """The columns a pool needs, by role, with the further ones; none where the file is empty."""
-    if is_local(path) and not Path(path).is_file():
-        raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
-    source = open_source(path)
+    source = labelled_source(path)
     present = column_names(source)
     if not present:
         return {}
@@ -232,7 +238,7 @@ def _beside_flags(text: Mapping[str, Array]) -> list[str]:
     values = [set(np.unique(column).tolist()) for column in text.values()]
     flags = [all(meaning_of(word) for word in of_column) for of_column in values]
     names = {word for of_column, flag in zip(values, flags, strict=True) if not flag for word in of_column}
-    return sorted(names) if any(flags) and len(names) == 2 else []
+    return sorted(names) if any(flags) and len(names) == 2 and not any(map(meaning_of, names)) else []
 
 
 def _higher_scored(path: str, name: str, column: Array, score: Floats | None) -> str:
@@ -270,7 +276,7 @@ def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
 def numbers(path: str, name: str, values: pa.Array) -> Floats:
     """(n,) the values of a column as finite numbers. Raises BadInput for a value that is missing or none,
     naming the file, the column and the rows."""
-    column, good = as_numbers(values)
+    column, good = named_numbers(path, name, values)
     bad = ~good | ~np.isfinite(column)
     if bad.any():
         example = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
@@ -295,7 +301,7 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
 def words(path: str, name: str, values: pa.Array) -> Array:
     """(n,) the values of a column as text, none of them empty or blank. Raises BadInput for one that is,
     naming the file, the column and the rows."""
-    text = as_text(values)
+    text = named_text(path, name, values)
     empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
     if empty.any():
         raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
@@ -304,7 +310,7 @@ def words(path: str, name: str, values: pa.Array) -> Array:
 
 def check_ids(path: str, values: pa.Array) -> None:
     """Raise BadInput unless every item has an id of its own."""
-    ids = as_text(values)
+    ids = named_text(path, "item_id", values)
     if ids.null_count:
         empty = np.asarray(ids.is_null())
         raise BadInput(f"{path}, column 'item_id': empty in row {_rows(empty)}; give every item an id")

@@ -38,10 +38,17 @@ from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
 from assay.tasks.pool.silent_columns import says_nothing
-from assay.tasks.replay.labelled_pool import class_words, numbers, one_array, probability_column, words
+from assay.tasks.replay.labelled_pool import (
+    class_words,
+    labelled_source,
+    numbers,
+    one_array,
+    probability_column,
+    words,
+)
 from assay.tasks.sources.chances import sum_to_one
 from assay.tasks.sources.known_labels import rows_of_questions
-from assay.tasks.sources.reader import column_names, is_local, open_source
+from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text, without_value
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import written_measure
@@ -84,9 +91,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     if columns.outcome == "number" and columns.probability is not None:
         raise BadArgument("probability", "is of classes, and the labels are numbers; a guess is a judge")
     path = str(path)
-    if is_local(path) and not Path(path).is_file():
-        raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
-    present = column_names(open_source(path))
+    present = column_names(labelled_source(path))
     prefix, single = columns.probability, columns.probability in present
     starting = [] if prefix is None else [c for c in present if c.startswith(prefix)]
     probabilities = [c for c in starting if c == prefix] if single else starting
@@ -134,7 +139,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         elif single and kind.parts:
             table = _confidence(values[probabilities[0]], prediction, kind)
         else:
-            table = _table(values, prefix or "", kind)
+            table = _table(path, values, prefix or "", kind)
             wrong = ~sum_to_one(table) if columns.outcome in _OF_ONE_CLASS else np.zeros(n, np.bool_)
             if wrong.any():
                 row = int(np.argmax(wrong))
@@ -321,8 +326,12 @@ def _read(path: str, present: Sequence[str], columns: Sequence[str]) -> dict[str
 _OF_ONE_CLASS = ("classes", "grades")     # outcomes of which an item has one: their probabilities sum to 1
 
 
-def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:
-    """(N, K) in the order of the classes; 0 for a class without a column."""
+def _table(path: str, values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:
+    """(N, K) in the order of the classes; 0 for a class without a column. Raises BadInput where none has one.
+    """
+    if values.keys().isdisjoint(prefix + part for part in kind.parts):
+        raise BadInput(f"{path}, column {next(iter(values))!r}: its name goes on with none of the classes "
+                       f"{', '.join(kind.parts)}; give the beginning that the columns of all classes have")
     n = len(next(iter(values.values())))
     return np.stack([values.get(prefix + part, np.zeros(n)) for part in kind.parts], axis=1)
 

@@ -47,7 +47,8 @@ def kind(type: pa.DataType) -> Kind:
 
 def without_value(values: pa.StringArray, classes: Iterable[str] = ()) -> pa.BooleanArray:
     """Which texts are missing, blank, or a word for no value that names none of these classes."""
-    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=texts_of(sorted(NO_VALUE.difference(classes))))
+    words_for_none = texts_of(sorted(NO_VALUE.difference(classes)))
+    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=words_for_none)
     return pc.or_(pc.is_null(values), words)
 
 
@@ -69,6 +70,23 @@ def as_text(values: pa.Array) -> pa.StringArray:
     except pa.ArrowInvalid:
         raise BadInput("holds text that is not UTF-8; write the file as UTF-8") from None
     return text
+
+
+def named_text(path: str, column: str, values: pa.Array) -> pa.StringArray:
+    """A column as text. Raises BadInput that names file and column where it cannot be read so."""
+    try:
+        return as_text(values)
+    except BadInput as error:
+        raise BadInput(f"{path}: column {column!r} {error}") from None
+
+
+def named_numbers(path: str, column: str, values: pa.Array) -> tuple[Floats, Bools]:
+    """A column as `as_numbers` reads it. Raises BadInput that names file and column where it holds lists,
+    times and the like."""
+    if kind(values.type) == "other":
+        raise BadInput(f"{path}: column {column!r} holds {values.type} values, not numbers; name another "
+                       "column, or convert it")
+    return as_numbers(values)
 
 
 def are_bytes(type: pa.DataType) -> bool:

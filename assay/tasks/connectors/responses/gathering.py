@@ -245,11 +245,11 @@ def _of_files(
 
 
 class _Questions:
-    """Ids of questions over several files whose own ids mean nothing elsewhere: questions that share a text
-    are the same, and others of the same id get a number."""
+    """Ids of questions over several files whose own ids mean nothing elsewhere: questions of two files that
+    share a text are the same, and others of the same id get a number. Within a file ids tell them apart."""
 
     def __init__(self) -> None:
-        self._by_text: dict[tuple[str, int], str] = {}
+        self._by_text: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
         self._times: Counter[tuple[str, str]] = Counter()
 
     def name(self, items: Sequence[LoggedResponse]) -> None:
@@ -257,14 +257,19 @@ class _Questions:
         by_id: defaultdict[tuple[str, str], list[LoggedResponse]] = defaultdict(list)
         for item in items:
             by_id[item.record.task, item.record.question_id].append(item)
+        taken: set[tuple[str, str]] = set()
         for (task, number), of_question in by_id.items():
             texts = [(task, item.question) for item in of_question if "question" in item.texts]
-            name = next((self._by_text[text] for text in texts if text in self._by_text), None)
+            names = (name for text in texts for name in self._by_text[text])
+            name = next((name for name in names if (task, name) not in taken), None)
             if name is None:
                 self._times[task, number] += 1
                 times = self._times[task, number]
                 name = number if times == 1 else f"{number} ({times})"
-            self._by_text |= dict.fromkeys(texts, name)
+            taken.add((task, name))
+            for text in dict.fromkeys(texts):
+                if name not in self._by_text[text]:
+                    self._by_text[text].append(name)
             for item in of_question:
                 item.record = replace(item.record, question_id=name)
 
