@@ -287,6 +287,43 @@ def test_one_object_that_holds_all_rows_is_told(orient, frame, tmp_path):
         assay.replay(str(tmp_path / "t.json"))
 
 
+@pytest.mark.parametrize("written", [
+    "|".join, " | ".join, json.dumps, lambda tags: "[" + " ".join(map(repr, tags)) + "]",
+    lambda tags: "|".join(tag.upper() for tag in tags),
+])
+def test_sets_of_tags_some_of_them_empty_are_tags_for_every_command(written, tmp_path):
+    predicted = [["war"], ["war", "arts"], [], ["arts"]] * 15
+    gold = [["war"], ["arts", "war"], [], ["war"], ["war"], []] * 10
+    table = numbered(prediction=list(map(written, predicted)), label=list(map(written, gold)))
+    table.to_csv(tmp_path / "p.csv", index=False)
+    truth = sum(set(p) == set(g) for p, g in zip(predicted, gold, strict=True)) / 60
+    assert value_by_suggestion(tmp_path / "p.csv", Told(), "subset_accuracy") == pytest.approx(truth)
+    asked = {"outcome": {"tags": ["war", "arts"]}, "measures": "subset_accuracy", "prediction": "prediction"}
+    replayed = assay.replay(str(tmp_path / "p.csv"), methods="passive", budgets=[20], repeats=1, **asked)
+    assert replayed.to_dict()["truth"]["subset_accuracy"] == pytest.approx(truth)
+
+
+@pytest.mark.parametrize(("predicted", "labelled", "classes"), [
+    (["red", "blue"], ["red", "blue", "green"], 3), (["red"], ["red", "blue", "green"], 3),
+    (["007", "010"], ["007", "010", "100"], 3),
+])
+def test_a_class_that_is_never_predicted_is_one(predicted, labelled, classes, tmp_path):
+    table = numbered(prediction=(predicted * 60)[:60], label=(labelled * 60)[:60])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    found = examine_file(str(tmp_path / "p.csv"), Told(), forecast=False)
+    assert found.usable
+    assert (found.spec.count("\n  - "), "grades" in found.spec) == (classes, False)
+    exact = value_by_suggestion(tmp_path / "p.csv", Told(), "accuracy")
+    assert exact == pytest.approx((table.prediction == table.label).mean())
+
+
+def test_classes_that_differ_by_an_underscore_are_told(tmp_path):
+    numbered(prediction=["very_good", "bad", "so so"] * 20, label=["very good", "bad", "so so"] * 20).to_csv(
+        tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match="label: 'very good' and 'very_good' differ only by spaces, dashes"):
+        value_by_suggestion(tmp_path / "p.csv", Told(), "accuracy")
+
+
 def test_where_one_class_is_there_it_is_asked_whether_it_is_the_positive_one(tmp_path):
     numbered(prediction=["ham"] * 30, label=["ham"] * 30).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(BadInput, match=r"which class is the positive one.*every label is 'ham'"):

@@ -433,9 +433,10 @@ def _texts(column: pa.Array) -> Texts:
     return np.array(["" if text is None else str(text) for text in column.to_pylist()], dtype=np.str_)
 
 
-def _encoded(text: Texts, kind: OutcomeKind) -> Floats:
-    written, place = np.unique(text, return_inverse=True)
-    return kind.encode(written.tolist())[place]
+def _tagged(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
+    written, place = np.unique(_texts(column), return_inverse=True)
+    read = ClassReader(kind.parts).read
+    return kind.encode(["|".join(read(tag) or tag for tag in tags_in(text)) for text in written])[place]
 
 
 def _named(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
@@ -453,7 +454,7 @@ def _graded(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats
 READERS: Mapping[str, Reader] = {
     "classes": Reader(kind=_classes, codes=_named),
     "grades": Reader(kind=_grades, codes=_graded),
-    "tags": Reader(kind=_tags, codes=lambda path, name, column, kind: _encoded(_texts(column), kind)),
+    "tags": Reader(kind=_tags, codes=_tagged),
     "number": Reader(kind=_number, codes=lambda path, name, column, kind: numbers(path, name, column)),
     "preference": Reader(kind=_preference, codes=_named),
 }

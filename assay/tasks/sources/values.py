@@ -22,7 +22,7 @@ from assay.tasks.arrow import column_of, mask_of, missing_of, numbers_of, texts_
 # what programs write where there is no value; whoever names a class so means the class
 NO_VALUE = frozenset((
     "", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "na", "nan", "null",
-    "-", "?",
+    "-", "?", "\\N",
 ))
 
 Kind = Literal["text", "number", "boolean", "other", "nothing"]
