@@ -34,7 +34,7 @@ class SavedDatasets(Importer):
         return _SPLITS in place.names or {_STATE, _INFO} <= place.names
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
-        """The rows of all places, one place after the other. Raises BadInput naming the file and its fault."""
+        """The rows of all places, one place after the other. Raises BadInput that names a file."""
         return write_table(chain.from_iterable(
             self.guarded(place, self.batches(place, notes)) for place in places), to)
 
