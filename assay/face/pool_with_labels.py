@@ -1,6 +1,6 @@
 """Estimates of a pool of which some rows have a label, and all have what is guessed of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.face.frames import as_source, no_column, with_columns
+from assay.face.frames import no_column, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns, read_table
 from assay.face.question import check_frame_columns, known_outcome, measures_as_written
 from assay.face.results import Estimates, estimate_of
-from assay.tasks.sources.values import as_text, without_value
+from assay.tasks.replay.outcome_pool import classes_named
+from assay.tasks.sources.values import named_text, without_value
 from assay.tasks.weighted.held_labels import IN_STRATA, HeldQuestion, estimates_of_held_pool
 
 _ROLES = ("label", "prediction", "systems", "judge", "probability", "cluster", "item_weight", "weight")
@@ -27,9 +28,9 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     present_roles = {role: column for role, column in all_roles.items() if not _left_out(role, column)}
     data, columns = with_columns(data, present_roles)
     holder = str(data) if isinstance(data, str | Path) else "the frame"
-    source = as_source(data, None, keep=False)
+    source = unnamed_rows(data)
     check_frame_columns(source, {name: columns.get(name) for name in ("judge", "systems") if name in columns})
-    table = read_table(source.path) if source.table is None else source.table
+    table = read_table(source.path, columns) if source.table is None else source.table
     roles = {role: columns.get(role) for role in _ROLES}
     for role, name in _BY_DEFAULT.items():
         if roles[role] is None and name in table.column_names:
@@ -48,7 +49,10 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
         if column is not None and column not in table.column_names:
             raise no_column(holder, column, table.column_names)
     what = known_outcome(arguments["outcome"])
-    table = _with_gaps(table, label or "label", tags=what.reader == "tags")
+    if what.reader != "tags":       # of which an empty text is a label
+        predicted = [roles["prediction"]] if what.reader == "classes" and roles["prediction"] else []
+        named = classes_named(what.kind, [table.column(str(name)) for name in predicted])
+        table = _with_gaps(holder, table, label or "label", named)
     roles_of_columns = RolesOfColumns(
         replace(source, table=table), holder, what,
         {**_NOT_HERE, **{role: roles[role] for role in _ROLES if role not in ("weight", "item_weight")},
@@ -74,11 +78,9 @@ def _left_out(role: str, column: Any) -> bool:
     return column is None or (isinstance(column, str) and column == _BY_DEFAULT.get(role))
 
 
-def _with_gaps(table: pa.Table, label: str, *, tags: bool) -> pa.Table:
-    """The table, its labels missing where they are empty; tags: of which an empty text is a label."""
+def _with_gaps(holder: str, table: pa.Table, label: str, classes: Sequence[str]) -> pa.Table:
+    """The table, its labels missing where they are empty, or a word for it that names none of the classes."""
     values = table.column(label).combine_chunks()
-    if tags:
-        return table
-    missing = without_value(as_text(values))
+    missing = without_value(named_text(holder, label, values), classes)
     at = table.column_names.index(label)
     return table.set_column(at, label, pc.if_else(missing, pa.scalar(None, values.type), values))

@@ -239,7 +239,10 @@ class KnownOutcome:
         if self.kind is None or self.reader in ("number", "tags"):
             return values
         reader = ClassReader(self.kind.parts, self.spellings)
-        encoded = as_text(values).dictionary_encode()
+        try:
+            encoded = as_text(values).dictionary_encode()
+        except BadInput as error:
+            raise BadInput(f"column {name!r} {error}") from None
         written = encoded.dictionary.to_pylist()
         labels = [reader.read(text) for text in written]
         if None in labels:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.face.frames import as_source, with_columns
+from assay.face.frames import as_source, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns
 from assay.face.question import (
     BATCH_SIZE,
@@ -138,7 +138,7 @@ def replay(
         options = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
         return _of_questions(data, options, replace(request, systems=()), title, processes)
     data, columns = with_columns(data, roles)
-    source = as_source(data, None, keep=False)
+    source = unnamed_rows(data)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
                                                                   "contenders", "features")})
     pool = RolesOfColumns(source, title, known_outcome(outcome), columns, no_outcome=outcome is None)

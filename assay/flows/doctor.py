@@ -64,7 +64,7 @@ from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.known_labels import labelled_rows
-from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.reader import column_names, common_columns, open_source
 from assay.tasks.spec.census import hardly_met_by_all, never_met_by_all
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
 from assay.tasks.spec.strict_yaml import parse_yaml
@@ -397,7 +397,9 @@ def examine_file(
     try:
         source = open_source(path)
         written = [ok("source", dialect) for dialect in source.dialects()]
-        first_rows = sample(source, column_names(source))
+        names, common = column_names(source), common_columns(source)
+        names = [name for name in names if name in common or decides_by_name(name) or hints.names(name)]
+        first_rows = sample(source, names)
         columns, unreadable = look_at_columns(first_rows), unreadable_columns(first_rows)
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
@@ -421,6 +423,10 @@ def examine_file(
     of_classes = roles.outcome in ("two classes", "classes")
     if classes is not None and classes.question is not None and of_classes:
         roles = replace(roles, questions=(*roles.questions, classes.question))
+    written += [
+        warning(name, "is in some of the files alone, so it is not used", "write it in all, if it matters")
+        for name in column_names(source) if name not in names
+    ]
     findings = [*written, *sample_findings(portion, survey.rows), *judge_columns(survey, roles)]
     findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)

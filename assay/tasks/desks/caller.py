@@ -184,7 +184,7 @@ class CallerDesk:
         elif isinstance(answer, str | float | int):
             text = str(answer)
         else:
-            text = "|".join(answer)
+            text = "|".join(map(str, answer))
         if text is not None and not text.strip():
             text = self._answers.empty
         meaning = None if text is None else self._answers.spelled(text)
