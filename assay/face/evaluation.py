@@ -28,6 +28,7 @@ from assay.face.question import (
     Measures,
     Outcome,
     check_frame_columns,
+    functions_in,
     in_python,
     spec_of,
 )
@@ -292,7 +293,8 @@ def begin(
             several classes `{"prefix": "p_"}` or `{class: column}`.
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
-        judge: columns that guess the label, but of two classes; with gaps where they say nothing.
+        judge: columns that guess the label, but of two classes; with gaps where they say nothing. Or
+            functions of a row, called once for each; what they say is kept in the store.
         earlier: columns of results of earlier systems on the same items, as judges.
         covariates: columns of numbers that say more of the items, but of one class.
         spread: column of positive numbers: how uncertain each predicted number is.
@@ -360,6 +362,10 @@ def begin(
         1.0
     """
     arguments = dict(locals())
+    if functions_in(judge):
+        from assay.face.paid_judges import judged_arguments
+
+        return begin(**judged_arguments(arguments))
     del arguments["data"]
     written = _spec(data)
     if written is not None:

@@ -19,7 +19,7 @@ from assay.face.frames import (
     refuse_own_order,
     values_of,
 )
-from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
+from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome, functions_in
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
@@ -118,7 +118,8 @@ def evaluate(
             several classes `{"prefix": "p_"}` or `{class: column}`.
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
-        judge: columns that guess the label, but of two classes; with gaps where they say nothing.
+        judge: columns that guess the label, but of two classes; with gaps where they say nothing. Or
+            functions of a row, called once for each; what they say is kept in the store.
         earlier: columns of results of earlier systems on the same items, as judges.
         covariates: columns of numbers that say more of the items, but of one class.
         spread: column of positive numbers: how uncertain each predicted number is.
@@ -146,7 +147,8 @@ def evaluate(
             where the budget is too small for any.
         confidence: of the intervals.
         budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
-            frame.
+            frame. Or money, split between labels and a judge that is a function where that narrows the
+            interval most: `{"money": 500, "price": {"label": 2.0, "judge": 0.02}}`.
         limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         interval: `"guaranteed"`, of even or stratified draws: one that holds for any pool, at every look.
@@ -190,17 +192,26 @@ def evaluate(
     """
     question_asked = dict(locals())
     del question_asked["oracle"]
-    from assay.face.evaluation import begin  # here: the locals above are the arguments
+    if functions_in(judge):
+        from assay.face.paid_judges import split_arguments
+
+        question_asked, oracle = split_arguments(question_asked, oracle, _driven)
+    return _driven(question_asked, oracle).result
+
+
+def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
+    """The evaluation with these arguments of `begin`, asked of the oracle until it stops."""
+    from assay.face.evaluation import begin  # which imports what is beside this
 
     evaluation = begin(**question_asked)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as progress:
         items = evaluation.waiting()
         while items:
-            result = evaluation.tell(_awaited(_asked(evaluation, label, items)))
+            result = evaluation.tell(awaited(_asked(evaluation, label, items)))
             progress(result)
             items = _further_items(evaluation, result)
-    return evaluation.result
+    return evaluation
 
 
 def _asked(evaluation: "Evaluation", label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
@@ -270,7 +281,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     return evaluation.result
 
 
-def _awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """The labels, those that a coroutine function gives among them: all of them are awaited at once."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
     if not pending:

@@ -218,6 +218,16 @@ def questions_in(outcome: Any) -> list[dict[str, Any]]:
     return questions if isinstance(questions, list) else []
 
 
+def functions_in(judge: Any) -> list[Any]:
+    """The judges that are functions of a row, of one judge or several.
+
+    >>> functions_in(["gpt", len])
+    [<built-in function len>]
+    """
+    judges = judge if isinstance(judge, list | tuple) else [judge]
+    return [entry for entry in judges if callable(entry) and not hasattr(entry, "__len__")]
+
+
 def refuse_beside_questions(arguments: Mapping[str, Any]) -> None:
     """Raises BadInput naming the first argument that each of several questions has for itself."""
     for name, value in arguments.items():

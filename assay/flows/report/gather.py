@@ -54,6 +54,7 @@ from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
 from assay.tasks.report.standing import Standing
+from assay.tasks.report.wording import cost_in_words
 
 
 def labelled_items(opened: Opened, sample: PoolSample | None) -> list[LabelledItem]:
@@ -247,7 +248,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         history=read_history(opened.ledger),
         labels_to_decide=labels,
         extend_command=extend_command(opened, standing, labels),
-        notes=_notes(opened),
+        notes=_notes(opened, standing.labels - standing.known_before),
         window_of=window_of(opened.ledger.store, opened.name),
         target_half_width=spec.first_half_width,
         target_variance=spec.target.variance if isinstance(spec.target.variance, float) else None,
@@ -273,9 +274,9 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
     )
 
 
-def _notes(opened: Opened) -> list[str]:
+def _notes(opened: Opened, bought: int) -> list[str]:
     start, held = opened.spec.warm_start, opened.spec.labels_so_far
-    notes = []
+    notes = [f"Spent: {spent}."] if (spent := cost_in_words(bought, opened.spec.ownership)) else []
     if held is not None:
         drawn = "a simple random sample of the pool" if held.weight is None else \
             f"drawn with the chances in {held.weight!r}"

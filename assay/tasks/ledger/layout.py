@@ -212,6 +212,9 @@ desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one c
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/{telling:06d}.json"
 )
 
+# What functions that judge said of some rows, kept beside the desks: outside the record.
+judged_rows = KeyPattern[str, str]("desks/judges/{evaluation}/judged/{digest:.32}.json")
+
 # Of the store: evaluations that have begun and not ended, the checkpoints from which they and the monitors go
 # on, what the finished ones came to, what looks at closed rounds found, and alerts that a channel waits for.
 index_of_open = KeyPattern[str]("index/open/{evaluation}/")

@@ -66,6 +66,8 @@ class WholeSpec(SpecParts, Protocol):
     @property
     def labels_so_far(self) -> LabelsSoFar | None: ...
     @property
+    def price_per_label(self) -> float | None: ...
+    @property
     def judges(self) -> JudgesLookedAt | None: ...
 
 
@@ -102,6 +104,10 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
                  for name in drive or () if name not in (*listed, SEGMENTS)
                  and not isinstance(labels, QuestionList)]
     problems += _of_segments_that_drive(spec)
+    if spec.budget.price is not None and spec.price_per_label is not None:
+        problems.append(("price_per_label", "is said by `budget.price.label` too; leave one of them out"))
+    if spec.budget.money is not None and spec.of_monitor:
+        problems.append(("budget.money", "is of one evaluation; a monitor counts labels: give `labels`"))
     if desk.needs_display and not pool.display:
         problems.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                          "list the columns they need to see"))
@@ -125,11 +131,12 @@ def _of_segments_that_drive(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     if not spec.pool.segments:
         yield "drive", "says segments, and the pool has none; name their columns under `pool.segments`"
     if spec.of_monitor:
-        yield "drive", "says segments, which drive one evaluation; a monitor judges each by itself: leave it out"
+        yield "drive", ("says segments, which drive one evaluation; a monitor judges each by itself: leave "
+                        "it out")
     base = spec.method.partition(":")[0]
     if base not in (AUTO, *DRIVEN_BY_SEGMENTS):
-        yield "method", (f"is {spec.method!r}, whose strata do not keep segments apart (drive: segments); use "
-                         f"auto or {' or '.join(DRIVEN_BY_SEGMENTS)}")
+        yield "method", (f"is {spec.method!r}, whose strata do not keep segments apart (drive: segments); "
+                         f"use auto or {' or '.join(DRIVEN_BY_SEGMENTS)}")
 
 
 def out_of_range(
@@ -271,7 +278,8 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     among: Mapping[str, Method] = METHODS if spec.labels.outcome is None else OUTCOME_METHODS
     if held.weight is not None and chosen.name != WITH_CHANCES:
         yield "method", (f"is {spec.method!r}, and from labels with chances of their own "
-                         f"(labels_so_far.weight) {WITH_CHANCES!r} alone goes on; leave the method out, or name that one")
+                         f"(labels_so_far.weight) {WITH_CHANCES!r} alone goes on; leave the method out, or "
+                         "name that one")
     elif not chosen.capabilities.extends_a_sample or chosen.one_at_a_time or chosen.asks_anew:
         yield "method", (f"is {spec.method!r}, whose estimates rest on draws of its own, and labels_so_far "
                          "was drawn by others; methods that go on from a random sample: "

@@ -414,7 +414,10 @@ class Spec(Part):
     def ownership(self) -> Ownership:
         """Who owns the evaluation, which team, and what a label costs; each None where the spec does not
         say."""
-        return Ownership(owner=self.owner, team=self.team, price_per_label=self.price_per_label)
+        price = self.price_per_label if self.budget.price is None else self.budget.price.label
+        return Ownership(
+            owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost
+        )
 
     @property
     def rule(self) -> RuleName:

@@ -364,14 +364,71 @@ def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject
     return {"half_width": half_width, "confidence": 0.95} if within else {"confidence": 0.95}
 
 
-class Budget(Part):
-    """What may be spent, the section `budget` of a spec: the most items that people may be asked to label
-    and, of these, how many are spread evenly over the pool as an audit against hidden positives."""
+class PricesOf(Part):
+    """What a label costs, and what a judge costs for one item, in one currency."""
 
-    labels: int = Field(ge=1, description="the most items that people may be asked to label")
+    label: Positive = Field(description="what one label costs")
+    judge: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="what the judges cost for one item"
+    )
+
+
+class Budget(Part):
+    """What may be spent, the section `budget` of a spec: the most items that people may be asked to label,
+    or the money for them and for judges; and how many labels are spread evenly over the pool as an audit
+    against hidden positives."""
+
+    labels: int = Field(
+        ge=1, description="the most items that people may be asked to label; with `money`, what it pays for"
+    )
+    money: Positive | None = Field(
+        default=None,
+        description="what may be spent: {money: 500, price: {label: 2, judge: 0.02}, judged: 4000}",
+    )
+    price: PricesOf | None = Field(default=None, description="what a label costs, and a judgement")
+    judged: int | None = Field(default=None, ge=0, description="how many items were judged at that price")
     audit: int | None = Field(
         default=None, ge=0, description="how many of them to spread evenly, against hidden positives"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _labels_of_money(cls, data: Any) -> Any:
+        """With `labels`: as many as the money pays for after the judge, unless fewer are asked for."""
+        if not isinstance(data, Mapping) or "labels" in data:
+            return data
+        price, money = data.get("price"), data.get("money")
+        label = price.get("label") if isinstance(price, Mapping) else None
+        if not all(isinstance(amount, int | float) and amount > 0 for amount in (money, label)):
+            return data
+        left = money - (data.get("judged") or 0) * (price.get("judge") or 0)
+        if left < label:
+            raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
+        return {**data, "labels": int(left / label + 1e-9)}
+
+    @model_validator(mode="after")
+    def _pays_for_it(self) -> "Budget":
+        if (self.money is None) != (self.price is None):
+            raise wrong("needs `money` and `price` together: {money: 500, price: {label: 2.0}}")
+        if self.price is not None and (self.price.judge is None) != (self.judged is None):
+            raise wrong("needs `price.judge` and `judged`, how many items were judged, together; from Python "
+                        "`assay.evaluate` calls the judge itself, and counts them")
+        if self.judged is not None and self.price is None:
+            raise wrong("has `judged` without what a judgement costs; give `money` and `price`")
+        if self.money is not None and self.spent(self.labels) > self.money * (1 + 1e-9):
+            raise wrong(f"has {self.money:g}, and {self.labels:,} labels cost {self.spent(self.labels):g} "
+                        "with the judge; leave `labels` out, or give more money")
+        return self
+
+    @property
+    def judge_cost(self) -> float | None:
+        """What the judges cost for all items that they judged; None where that is not known."""
+        judge = None if self.price is None else self.price.judge
+        return None if judge is None else judge * (self.judged or 0)
+
+    def spent(self, labels: int) -> float:
+        """What so many labels and the judges cost; 0 without prices."""
+        return 0.0 if self.price is None else labels * self.price.label + (self.judge_cost or 0.0)
 
     @model_validator(mode="after")
     def _part_of_the_labels(self) -> "Budget":

@@ -94,7 +94,10 @@ class OutcomeMethod(Method):
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
         after = state.plus(answers).without(answers, excluded)
-        return replace(after, held=design.left * design.unlabelled) if design.held else after
+        if state.given is None and state.cells.segment is None and not design.held:
+            return after
+        before = np.zeros(state.by_cell.shape) if state.given is None else state.given
+        return replace(after, given=before + design.left * design.unlabelled)
 
     def design_of_held(self, state: SampleState, labels: int) -> Design:
         eligible = state.wanted

@@ -62,10 +62,9 @@ class Sampled(OutcomeMethod):
         open_items, eligible, labels = state.left, state.wanted, state.n + int(size.max())
         cell_share = self.share(state)
         share = np.where(eligible > 0, np.maximum(cell_share, 1e-12), 0.0)
-        # what a race comes to is asked once
-        allocated = (
-            _allocated(state, cell_share, labels) if moves(state) else self.allocation(state, labels)
-        )
+        # what a race comes to, of systems or of segments, is asked once
+        once = state.stack.race is not None or state.cells.segment is not None
+        allocated = _allocated(state, cell_share, labels) if once else self.allocation(state, labels)
         behind = np.maximum(allocated - state.by_cell, 0.0)
         per_item = np.divide(behind, open_items, out=np.zeros_like(behind), where=eligible > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
@@ -79,20 +78,13 @@ class Sampled(OutcomeMethod):
         return _allocated(state, self.share(state), labels)
 
     def planned(self, state: SampleState) -> Floats:
-        """(R, C) labels so far as they were meant for each cell; in a race, of systems or segments, as they
-        are: what is meant changes as some fall out. Where a sample was labelled beforehand a cell has at least what that
-        was to bring: max(held, allocation of m labels), m such that these add up to all labels."""
-        if moves(state):
+        """(R, C) labels so far as they were meant for each cell; in a race, as they are: what is meant
+        changes as systems fall out."""
+        if state.stack.race:
             return state.by_cell.astype(np.float64)
-        if state.held is None:
+        if state.given is None:
             return self.allocation(state, state.n)
-        low, high = 0, state.n     # of m
-        while high - low > 1:
-            middle = (low + high) // 2
-            meant = np.maximum(state.held, self.allocation(state, middle))
-            low, high = (middle, high) if meant.sum(axis=1).max() <= state.n else (low, middle)
-        meant = np.maximum(state.held, self.allocation(state, low) if low else 0.0)
-        return np.asarray(meant * state.n / np.maximum(meant.sum(axis=1, keepdims=True), 1e-12))
+        return np.asarray(state.given * state.n / np.maximum(state.given.sum(axis=1, keepdims=True), 1e-12))
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """How many items of each cell are asked, (R, C): a systematic sample along the cells, whose counts
@@ -189,11 +181,6 @@ class Sampled(OutcomeMethod):
             estimates, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
             unseen=hidden.largest_share(confidence),
         )
-
-
-def moves(state: SampleState) -> bool:
-    """Whether what is meant for a cell changes with the values: in a race of systems, or of segments."""
-    return state.stack.race is not None or state.cells.segment is not None
 
 
 AHEAD = 25     # labels of the round whose plan stands for later ones

@@ -153,10 +153,7 @@ class Guesses(Sampled):
     def share(self, state: SampleState) -> Floats:
         """Root of the spread of an item's pull, and a part even; where segments drive, as they need it."""
         if state.cells.segment is not None:
-            reading = fit_difference_estimator(
-                state, self.planned(state), self.modelled, self.group_labels
-            ) if state.n else None
-            return segment_root(state, reading, self.pull_spread(state))
+            return segment_root(state, self.pull_spread(state))
         racing = state.stack.race is not None and state.n >= LEAST_LABELS
         root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
         even = RACING_EVEN if racing else state.stack.kind.even_share
@@ -181,7 +178,7 @@ class Guesses(Sampled):
         """As the labels so far say, of numbers and grades; else as guessed beforehand."""
         if not state.n or not state.stack.kind.spread_is_learned:
             return state.cells.spread
-        allocation = state.by_cell.astype(np.float64)
+        allocation = state.by_cell.astype(np.float64) if state.given is None else self.planned(state)
         reading = fit_difference_estimator(state, allocation, self.modelled, self.group_labels)
         risk, known_sizes = self.risk(state, reading), state.cells.known_sizes.tolist()
         return learned_spread(state, reading, state.stack.slopes(risk, known_sizes))

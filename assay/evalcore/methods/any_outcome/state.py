@@ -252,8 +252,9 @@ class SampleState(LabelledSample):
     cell: Ints                 # (R, n) their cells
     excluded_guess: Floats     # (R, B, D) what was guessed of the items that are excluded
     excluded_known: Floats     # (R, D_k)
-    # (R, C) how many labels each cell was to have of a sample that was labelled before the first round
-    held: Floats | None = None
+    # (R, C) how many labels the designs of all rounds meant for each cell, where the method's own share does
+    # not say it: after a sample that others drew, and where segments drive
+    given: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -276,8 +277,8 @@ class SampleState(LabelledSample):
         """The state of these repeats alone, in the order of the row numbers; cells, measures and the loss
         table are shared."""
         names = ("item", "cell", "labelled", "excluded", "excluded_guess", "excluded_known")
-        held = None if self.held is None else self.held[rows]
-        return replace(self, held=held, **{name: getattr(self, name)[rows] for name in names})
+        given = None if self.given is None else self.given[rows]
+        return replace(self, given=given, **{name: getattr(self, name)[rows] for name in names})
 
     def outcome_of(self, codes: Floats) -> Ints:
         """By which of the K outcomes that are told apart labels with these codes (R, b) count."""
