@@ -155,8 +155,9 @@ class RowScoreTest(PlannedAhead):
     says: ClassVar[str] = "Labels in strata along the score, where they move the ends of the interval most."
     kinds: ClassVar[tuple[str, ...]] = ("classes", "tags")
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, ok_by_interval="all", no_weights="", starts_warm=True, serves_all=False
+        Sampled.capabilities, ok_by_interval="all", no_weights="", serves_all=False
     )
+    of_some_measures: ClassVar[bool] = True
     interval: ClassVar[str] = StratifiedScoreTest.interval
     interval_note: ClassVar[str] = StratifiedScoreTest.interval_note
 

@@ -62,8 +62,10 @@ def _rows(cell, round):
 
 
 @pytest.mark.parametrize(
-    ("kind", "method"), [(kind, name) for kind in MEASURES for name, one in OUTCOME_METHODS.items()
-                         if kind in one.kinds and not (one.capabilities.needs_clusters or one.of_means_alone)]
+    ("kind", "method"), [
+        (kind, name) for kind in MEASURES for name, one in OUTCOME_METHODS.items()
+        if kind in one.kinds and not (one.capabilities.needs_clusters or one.of_some_measures)
+    ]
 )
 def test_label_everything_and_the_value_is_exact(kind, method):
     pool = _pool(kind)
