@@ -18,7 +18,7 @@ import scipy
 from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import needs_grid, outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.score_strata import aim_of_rows
+from assay.evalcore.methods.any_outcome.score_strata import meaning_of_rows
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
@@ -72,9 +72,7 @@ class PoolQuestion:
 
     def meant(self, method: str) -> str:
         """What `auto` means for the question."""
-        none = self.pool.items.at(slice(0, 0))
-        served = aim_of_rows(self.stack, none, (), None, 0.95, None) is not None
-        return "score-test" if method == "auto" and served else method
+        return meaning_of_rows(method, self.stack, self.pool.items)
 
 
 # Families of pools, drawn by lot: each from a generator.

@@ -321,6 +321,14 @@ def aim_of_rows(
     )
 
 
+def meaning_of_rows(name: str, stack: Stack, items: Items) -> str:
+    """The method of rows that a name means where no budget is set: `auto` is a score test where one serves.
+    """
+    aim = aim_of_rows(stack, items.at(slice(0, 0)), (), None, 0.95, None)
+    served = name == "auto" and aim is not None
+    return StratifiedScoreTest().name if served else name
+
+
 def _patterns(quantities: tuple[Quantity, ...]) -> Ints | None:
     """The patterns of predictions (C,) that cells are of; None where one system predicts, or many do."""
     of_cells = [quantity.groups.of_cell for quantity in quantities if not isinstance(quantity, OfConfusion)]
