@@ -158,7 +158,7 @@ def _replayed(folder: Path, *, repeats: int = 20, **asked: Any) -> dict[str, Any
 def _of_methods(folder: Path) -> dict[str, Case]:
     named: dict[str, Case] = {}
     for name, method in OUTCOME_METHODS.items():
-        if name == "whole-clusters" or method.of_means_alone:
+        if name == "whole-clusters" or method.of_some_measures:
             continue
         named[f"two classes/curve/{name}"] = partial(
             _two_classes, folder / f"curve-{name}", {"segments": None}, measure=CURVE, method=name,

@@ -98,6 +98,7 @@ class ReportJson(EvaluationJson):
     """The content of report.json: where the evaluation stands, its estimates round by round, and, where they
     apply, what is known of annotators, judges, wrong predictions and calibration."""
 
+    rests_on: str                                  # what the interval takes without being shown
     history: list[RoundJson]
     annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
     ceiling: NotRequired[list[MeasureEstimate]]    # people against each other, where two answer each item
@@ -122,7 +123,7 @@ def report_json(data: ReportData) -> bytes:
         "judges": data.judges, "judge_checks": data.judge_checks,
         "errors": data.errors, "score_axis": data.score_axis, "reliability": data.reliability,
     }
-    document = {**data.contract(), "history": history} | {
+    document = {**data.contract(), "rests_on": data.rests_on, "history": history} | {
         name: printed(part) for name, part in beside.items() if part not in (None, (), [])
     }
     with understood(data.evaluation):    # a number that no measure has

@@ -151,9 +151,13 @@ TRUSTS_THE_SCORE = (
 
 
 def trusted(standing: "Standing") -> str:
-    """What the interval takes without being shown, in a sentence; empty where that is nothing."""
-    shown = all(row.interval in ("exact", "none") for row in standing.estimates[:1])
-    return "" if standing.rests_on == "nothing" or shown else TRUSTS_THE_SCORE
+    """What the interval takes without being shown, in a sentence, with the interval that does not take it
+    where there is one; empty where nothing is taken."""
+    leading = standing.estimates[:1]
+    if standing.rests_on == "nothing" or all(row.interval in ("exact", "none") for row in leading):
+        return ""
+    ends = price.wide(leading[0])
+    return TRUSTS_THE_SCORE if ends is None else f"{TRUSTS_THE_SCORE[:-1]}; if they do, {ends}."
 
 
 def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:

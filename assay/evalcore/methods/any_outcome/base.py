@@ -47,7 +47,7 @@ class OutcomeMethod(Method):
         "classes", "number", "tags", "preference",   # of outcomes that it can do
     )
     without: ClassVar[Mapping[str, str]] = {}   # settings of two classes that it has no use for: and why
-    of_means_alone: ClassVar[bool] = False      # refuses other measures
+    of_some_measures: ClassVar[bool] = False    # refuses others
     capabilities: ClassVar[Capabilities] = Capabilities(
         judges_systems=True, serves_several=True, serves_all=True, single_draws=True, weighting="method",
         forecast_worlds=0,

@@ -155,8 +155,9 @@ class RowScoreTest(PlannedAhead):
     says: ClassVar[str] = "Labels in strata along the score, where they move the ends of the interval most."
     kinds: ClassVar[tuple[str, ...]] = ("classes", "tags")
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, ok_by_interval="all", no_weights="", starts_warm=True, serves_all=False
+        Sampled.capabilities, ok_by_interval="all", no_weights="", serves_all=False
     )
+    of_some_measures: ClassVar[bool] = True
     interval: ClassVar[str] = StratifiedScoreTest.interval
     interval_note: ClassVar[str] = StratifiedScoreTest.interval_note
 
@@ -317,6 +318,14 @@ def aim_of_rows(
     return Aim(
         measures=tables[:1], predicted=counted, half_width=half_width, confidence=confidence, budget=budget,
     )
+
+
+def meaning_of_rows(name: str, stack: Stack, items: Items) -> str:
+    """The method of rows that a name means where no budget is set: `auto` is a score test where one serves.
+    """
+    aim = aim_of_rows(stack, items.at(slice(0, 0)), (), None, 0.95, None)
+    served = name == "auto" and aim is not None
+    return StratifiedScoreTest().name if served else name
 
 
 def _patterns(quantities: tuple[Quantity, ...]) -> Ints | None:

@@ -71,7 +71,8 @@ def test_a_census_is_exact(name, pool, differs):
     few = OutcomePool(kind=TWO, codes=pool.codes[:80], items=pool.items.at(np.arange(80)))
     stack = stack_of(few, name, differs=differs)
     (trace,) = simulate(METHOD, few, stack, ReplayPlan(budgets=(80,)), repeats=2)
-    np.testing.assert_allclose([trace.value, trace.lower, trace.upper], few.truth(stack)[0], rtol=0, atol=1e-9)
+    for number in (trace.value, trace.lower, trace.upper):
+        np.testing.assert_allclose(number, few.truth(stack)[0], rtol=0, atol=1e-9)
 
 
 def widths(name, pool, stack):
