@@ -40,7 +40,12 @@ from assay.evalcore.methods.any_outcome.state import (
     no_rows_yet,
 )
 from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.two_classes.score_test import StratifiedScoreTest, planned_inclusion, sample_of
+from assay.evalcore.methods.two_classes.score_test import (
+    StratifiedScoreTest,
+    planned_inclusion,
+    sample_of,
+    single_draw_inclusion,
+)
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.nested_strata import (
     NestedStrata,
@@ -149,9 +154,13 @@ class ShareOfHits(PlannedAhead):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The design of the next round: inclusion probabilities that put labels where they move both ends of
-        the interval most."""
+        the interval most; of single draws, half where they do and half evenly."""
         hit_state = cast(HitState, state)
-        inclusion, _ = planned_inclusion(hit_state, [hit_state.share_of_hits], size)
+        if self.one_at_a_time:
+            rate = sample_of(hit_state, 0).rate
+            inclusion = single_draw_inclusion(hit_state, np.ones(rate.shape), rate, size)
+        else:
+            inclusion, _ = planned_inclusion(hit_state, [hit_state.share_of_hits], size)
         return Design(
             left=state.left, unlabelled=inclusion, census=np.zeros(len(state.left), np.bool_)
         )

@@ -11,6 +11,7 @@ from assay.evalcore.monitoring.single_window import FEWEST_DRAWS, chance_of_draw
 from assay.evalcore.monitoring.strata_of_draws import DrawsByStratum, strata_of_cells
 from assay.evalcore.reproducible import stream
 
+
 def chance(x, bound):
     """Of draws (R, T) of one stratum; NaN where there is none."""
     drawn = np.where(np.isfinite(x), 0, -1)
@@ -58,10 +59,10 @@ def test_nothing_follows_from_few_draws_or_from_a_kept_limit():
 
 @pytest.mark.parametrize("draws", [20, 100])
 def test_draws_of_many_values_are_rejected_no_more_often_than_the_level_says(draws):
-    """Of 20,000 windows whose true mean is 0, 1 in 100 is to be rejected: with a level that is kept more than
-    255 are in fewer than 1 of 10,000 tries."""
+    """Of 1,500 windows whose true mean is 0, 1 in 100 is to be rejected: with a level that is kept more than
+    31 are in fewer than 1 of 10,000 tries."""
     rng = stream(2, f"{draws} draws of many values")
-    x = rng.choice([-0.5, -0.25, 0.0, 0.1, 1.4], (20_000, draws), p=[0.2, 0.2, 0.3, 0.2, 0.1])
+    x = rng.choice([-0.5, -0.25, 0.0, 0.1, 1.4], (1500, draws), p=[0.2, 0.2, 0.3, 0.2, 0.1])
     x = x - (0.2 * -0.5 + 0.2 * -0.25 + 0.2 * 0.1 + 0.1 * 1.4)
     rejected = (chance(x, np.full_like(x, 1.4)) <= 0.01).sum()
     assert rejected <= binom.ppf(1 - 1e-4, len(x), 0.01)
@@ -97,7 +98,8 @@ def test_a_stratum_without_a_draw_has_its_largest_total():
 
 
 def test_strata_keep_to_largest_values_and_share_out_the_draws():
-    value = np.array([[0.0, -0.5]] * 6 + [[-0.5, 1.5]] * 4)       # of F1 by label: four cells predicted positive
+    # of F1, by label: four cells are predicted positive
+    value = np.array([[0.0, -0.5]] * 6 + [[-0.5, 1.5]] * 4)
     model = np.array([[0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]])
     mass = np.ones((1, 10))
     found = strata_of_cells(expected(value[None], model), mass, 4)
