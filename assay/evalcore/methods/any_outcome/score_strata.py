@@ -74,6 +74,8 @@ from assay.evalcore.methods.two_classes.score_test import (
     StratifiedScoreTest,
     counted_sample,
     planned_inclusion,
+    pull_of_a_positive,
+    single_draw_inclusion,
 )
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -215,11 +217,16 @@ class RowScoreTest(PlannedAhead):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The design of the next round: inclusion probabilities that put labels where they move both ends of
-        the interval most."""
+        the interval most; of single draws, half where they do and half by pull alone."""
         strata_state = cast(StrataState, state)
-        inclusion, _ = planned_inclusion(
-            strata_state, strata_state.quantities, size, strata_state.item_weight
-        )
+        if self.one_at_a_time:
+            rate = counted_sample(strata_state, 0).rate
+            pull = pull_of_a_positive(strata_state, rate) * strata_state.item_weight
+            inclusion = single_draw_inclusion(strata_state, pull, rate, size)
+        else:
+            inclusion, _ = planned_inclusion(
+                strata_state, strata_state.quantities, size, strata_state.item_weight
+            )
         return Design(
             left=state.left, unlabelled=inclusion, census=np.zeros(len(state.left), np.bool_)
         )

@@ -31,6 +31,7 @@ from assay.evalcore.types import Floats, Ints
 
 PLANNED_CONFIDENCE = 0.95   # of the interval whose ends a plan moves in
 SPREADS_LABELS = 1e6        # ν of a stratum counts for so much at the most when labels are shared out
+SPREADS_LEAST = 1e-3        # of the largest pull: of items that only further measures ask about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +94,26 @@ def planned_inclusion(
     return waterfill(matters, free, size), sample.rate
 
 
+def single_draw_inclusion(state: Any, pull: Floats, rate: Floats, size: Ints) -> Floats:
+    """The chance (R, C) of each unlabelled item to be in a round whose items are drawn one after the other.
+
+    Half of the labels are spread in proportion to the pull of a label on what is asked, as if nothing were
+    known of rates, and half by Neyman's allocation at the expected ones.  A plan of expected rates alone
+    leaves out what a broken model is sure of; this one tells nearly as much as the best there is, before a
+    fall and after one (docs/measured/single-windows.md).  Items of a stratum have the same chance.
+
+    pull (R, C) of a label, of either sign; rate (R, C): of positives, as it is expected; size (R,).
+    """
+    level = state.strata.level(int(state.bought.max()) + int(size.max()))
+    sums, stratum = state.strata.sums, state.strata.stratum[level]
+    items = np.broadcast_to(state.cells.size, rate.shape)
+    rate = (sums(items * rate, level) / sums(items, level))[:, stratum]
+    free, pull = state.wanted, np.abs(pull)
+    even = np.where(free > 0, np.maximum(pull, SPREADS_LEAST * pull.max(axis=1, keepdims=True)), 0.0)
+    halves = (waterfill(share, free, size) for share in (even, even * np.sqrt(rate * (1 - rate))))
+    return np.asarray(sum(halves) / 2)
+
+
 def _share_of(planned: SampleAlongScore, number: Estimand) -> Floats:
     """(R, H) the share of labels that serves one number, of a sum of 1."""
     counts = planned.counts
@@ -124,9 +145,10 @@ class StratifiedScoreTest(CountingMethod):
         "anyone was asked."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        serves_several=True, negatively_associated=True, weighting="rounds", ok_by_interval="all",
-        starts_warm=True, draws_alone=True, forecast_worlds=36, extends_a_sample=True,
+        serves_several=True, negatively_associated=True, single_draws=True, weighting="rounds",
+        ok_by_interval="all", starts_warm=True, draws_alone=True, forecast_worlds=36, extends_a_sample=True,
     )
+    one_at_a_time: bool = False   # draw the items of a batch one after the other
     coverage_slack: ClassVar[float] = 0.01
     least_labels: ClassVar[int] = 50
     looks_in_a_row: ClassVar[int] = 1
@@ -153,11 +175,19 @@ class StratifiedScoreTest(CountingMethod):
 
     def propose(self, state: ScoreTestState, size: Ints) -> CountedDesign:
         """The design of the next round: inclusion probabilities that put labels where they move both ends of
-        the interval most."""
-        inclusion, rate = planned_inclusion(state, state.quantities, size)
-        return fixed_size_design(
-            state, inclusion, model=rate, gradient=_pull_of_a_positive(state, rate), size=size
-        )
+        the interval most; of single draws, half where they do and half by pull alone."""
+        if self.one_at_a_time:
+            rate = state.sample(0).rate
+            pull = pull_of_a_positive(state, rate)
+            inclusion = single_draw_inclusion(state, pull, rate, size)
+        else:
+            inclusion, rate = planned_inclusion(state, state.quantities, size)
+            pull = pull_of_a_positive(state, rate)
+        return fixed_size_design(state, inclusion, model=rate, gradient=pull, size=size)
+
+    def drawn_singly_by(self, design: CountedDesign, prediction: Ints) -> Floats:
+        """The inclusion probabilities as they were planned: half of a batch looks everywhere already."""
+        return design.unlabelled
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Systematic over the cells in score order, at random inside each."""
@@ -181,7 +211,7 @@ class StratifiedScoreTest(CountingMethod):
         ]
 
 
-def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
+def pull_of_a_positive(state: Any, rate: Floats) -> Floats:
     """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates."""
     quantity = next(candidate for candidate in state.quantities if candidate.drives)
     sums = quantity.groups.sums
