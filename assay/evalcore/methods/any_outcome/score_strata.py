@@ -30,7 +30,6 @@ from assay.evalcore.estimators.score_interval import (
     WeightedItems,
     score_interval,
 )
-from assay.evalcore.estimators.score_test import normal_quantile
 from assay.evalcore.measures.by_group import Estimand, OfConfusion, Quantity, of_predictions
 from assay.evalcore.measures.registry import named
 from assay.evalcore.measures.stack import Stack
