@@ -21,7 +21,7 @@ TESTERS ?= $(shell expr $(JOBS) + 1)
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow release audit lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors label-studio up down lock clean
+.PHONY: setup demo test test-slow studies release audit lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors desks label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -68,9 +68,13 @@ test: setup
 	$(BIN)/pytest -n $(TESTERS) --dist loadfile; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/mypy.txt; test $$tests -eq 0 -a $$types -eq 0
 
-# What takes minutes: the whole local stack, once, and each of Prefect's task runners.
-test-slow: label-studio
+# What takes minutes: the whole local stack, once, each of Prefect's task runners, and the studies.
+test-slow: label-studio studies
 	ASSAY_SLOW=1 $(BIN)/pytest tests/end_to_end/test_local_stack.py tests/end_to_end/test_shards_in_prefect.py
+
+# Simulations of what docs/measured has, of which the gate runs the short ones.
+studies: setup
+	$(BIN)/pytest -n $(JOBS) -m study
 
 # Sdist, wheel, bills of materials and digests in dist/, tried light and full on each Python 3.11 to 3.13 that is here.
 release: setup
@@ -112,6 +116,12 @@ connectors: setup
 	  $$tool/bin/python $(MADE_BY)/for_$$tool.py logs/$$tool || exit 1; done
 	ASSAY_LOGS=$(CONNECTORS)/logs $(BIN)/pytest tests/unit/tasks/connectors tests/end_to_end/test_import.py
 
+# The desk in Phoenix against a server of it, in the environment that `make connectors` makes for it.
+desks: setup
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CONNECTORS)/phoenix
+	$(BIN)/uv pip install --quiet --python $(CONNECTORS)/phoenix/bin/python --require-hashes -r requirements/phoenix.txt
+	ASSAY_PHOENIX=$(CONNECTORS)/phoenix/bin/phoenix $(BIN)/pytest tests/contract/test_desk_contract.py -k phoenix
+
 bench: setup
 	$(BIN)/python -m benchmarks
 
@@ -127,9 +137,11 @@ reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.active_f_measure
 	$(BIN)/python -m benchmarks.reproduce.needle
 	$(BIN)/python -m benchmarks.reproduce.low_shot
+	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.reproduce.numbers
+	$(BIN)/python -m benchmarks.reproduce.items
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/measured/.
-certify: setup
+certify: setup studies
 	$(BIN)/python -m benchmarks.methods --repeats 1000 --cache .cache/methods.jsonl
 	$(BIN)/python -m benchmarks.certify --repeats 1000 --cache .cache/certification.jsonl
 	$(BIN)/python -m benchmarks.certify --repeats 1000 --until 300 --cache .cache/certification.jsonl \
@@ -154,6 +166,8 @@ recovery-long: label-studio
 	$(BIN)/python -m benchmarks.recovery every
 	$(BIN)/python -m benchmarks.recovery turns
 	$(BIN)/python -m benchmarks.recovery fuzz
+	$(BIN)/python -m benchmarks.recovery away
+	$(BIN)/python -m benchmarks.recovery schedules
 	$(BIN)/python -m benchmarks.recovery many
 	$(BIN)/python -m benchmarks.recovery page
 

@@ -16,12 +16,14 @@ import numpy as np
 import scipy
 
 from assay.evalcore.measures.measure import difference
-from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.registry import needs_grid, outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.score_strata import meaning_of_rows
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, simulate
@@ -33,7 +35,7 @@ from benchmarks.pages import write_page
 
 DOCS = Path(__file__).parent.parent / "docs" / "measured"
 PAGE, DATA = DOCS / "any-outcome.md", DOCS / "any-outcome.csv"
-METHODS = ("auto", "passive", "stratified", "stratified-neyman", "active-inference")
+METHODS = ("auto", "passive", "stratified", "stratified-neyman", "active-inference", "model-assisted")
 LOOKS = (50, 75, 100, 150, 200, 300, 400)
 LOTS = {"choose": range(1, 4), "judge": range(101, 104)}
 HALF_WIDTHS = (0.10, 0.05)
@@ -54,12 +56,23 @@ class PoolQuestion:
     @property
     def stack(self) -> Stack:
         """The measure, for the pool."""
-        n, options = len(self.pool.items), dict(self.options)
+        n, options, items = len(self.pool.items), dict(self.options), self.pool.items
+        weights = pool_weights(OneShard(items))
         made = [
-            outcome_measure(self.measure, self.pool.kind, n, system=s, options=options)
+            outcome_measure(
+                self.measure, self.pool.kind, n, system=s, options=options, weights=weights,
+                grids=grids(self.pool.kind, items) if needs_grid(self.pool.kind, self.measure) else None,
+            )
             for s in ((1, 0) if self.versus else (0,))
         ]
-        return Stack(kind=self.pool.kind, measures=(difference(*made) if self.versus else made[0],))
+        return Stack(
+            kind=self.pool.kind, measures=(difference(*made) if self.versus else made[0],), weights=weights,
+            clustered=items.cluster is not None,
+        )
+
+    def meant(self, method: str) -> str:
+        """What `auto` means for the question."""
+        return meaning_of_rows(method, self.stack, self.pool.items)
 
 
 # Families of pools, drawn by lot: each from a generator.
@@ -139,6 +152,30 @@ def _two_systems(rng: np.random.Generator) -> OutcomePool:
     return OutcomePool(kind=_kind(k), codes=_drawn(rng, _softmax(2 * z)), items=items)
 
 
+def _one_class(
+    rng: np.random.Generator, rate: float, *, systems: int = 1, weighted: bool = False, clusters: bool = False
+) -> OutcomePool:
+    """Two classes, seen through noise; heavy items may be wrong more often, and clusters differ."""
+    n = int(rng.integers(2_000, 6_000))
+    odds = np.log(rate / (1 - rate)) + rng.uniform(1.5, 2.5) * rng.standard_normal(n)
+    group = rng.integers(0, n // 10, n)
+    if clusters:
+        odds = odds + rng.uniform(0.3, 1.0) * rng.standard_normal(n // 10)[group]
+    scores = odds[:, None] + rng.uniform(0.4, 1.0) * rng.standard_normal((n, systems))
+    weight = rng.lognormal(0, 1, n)
+    label = rng.random(n) < scipy.special.expit(odds)
+    if weighted:
+        label ^= rng.random(n) < rng.uniform(0.0, 0.15) * (weight > 2)
+    p = scipy.special.expit(scores[:, 0])
+    return OutcomePool(
+        kind=Classes(("no", "yes"), positive="yes"), codes=label.astype(np.float64), items=Items(
+            prediction=(scores > 0).astype(np.float64), score=scores[:, :1],
+            probability=np.stack([1 - p, p], axis=1), weight=weight[:, None] if weighted else None,
+            cluster=group[:, None].astype(np.float64) if clusters else None,
+        ),
+    )
+
+
 # name, how a pool is drawn, its measures, their options, whether systems are compared
 FAMILIES: tuple[tuple[str, Callable[[np.random.Generator], OutcomePool], tuple[str, ...], bool], ...] = (
     ("3 classes", lambda rng: _classes(rng, 3), ("accuracy", "macro_f1"), False),
@@ -151,13 +188,19 @@ FAMILIES: tuple[tuple[str, Callable[[np.random.Generator], OutcomePool], tuple[s
     ("judged", _judged, ("mean",), False),
     ("tags", _tags, ("micro_f1", "macro_f1"), False),
     ("two systems", _two_systems, ("accuracy",), True),
+    ("one class", lambda rng: _one_class(rng, 0.3), ("f1", "roc_auc", "average_precision"), False),
+    ("rare class", lambda rng: _one_class(rng, 0.03), ("f1", "roc_auc"), False),
+    ("one class, weights", lambda rng: _one_class(rng, 0.3, weighted=True), ("f1", "accuracy"), False),
+    ("rare class, weights", lambda rng: _one_class(rng, 0.03, weighted=True), ("f1",), False),
+    ("one class, clusters", lambda rng: _one_class(rng, 0.3, clusters=True), ("f1", "accuracy"), False),
+    ("one class, two systems", lambda rng: _one_class(rng, 0.3, systems=2), ("f1",), True),
 )
 
 
-def by_lot(lot: str) -> Iterator[PoolQuestion]:
-    """The questions of a lot, the pools drawn with its seeds."""
+def by_lot(lot: str, pools: int) -> Iterator[PoolQuestion]:
+    """The questions of a lot, the pools drawn with its first seeds, so many of each family."""
     for name, draw, measures, versus in FAMILIES:
-        for seed in LOTS[lot]:
+        for seed in LOTS[lot][:pools]:
             pool = draw(stream(seed, f"any outcome/{name}"))
             for measure in measures:
                 yield PoolQuestion(pool_name=f"{name} {seed}", pool=pool, measure=measure, versus=versus)
@@ -182,7 +225,8 @@ def measured(asked: PoolQuestion, method: str, repeats: int, seed: int) -> Itera
     (truth,) = asked.pool.truth(stack)
     looks = [look for look in LOOKS if look < len(asked.pool.codes)]
     plan = ReplayPlan(budgets=looks, batch_size=25, seed=seed)
-    (trace,) = simulate(outcome_method(method, asked.pool.kind), asked.pool, stack, plan, repeats=repeats)
+    chosen = outcome_method(asked.meant(method), asked.pool.kind)
+    (trace,) = simulate(chosen, asked.pool, stack, plan, repeats=repeats)
     low, high = stack.measures[0].bounds
     # numbers have no bounds: they are told in units of the spread of the outcomes
     unit = 1.0 if np.isfinite(high - low) else float(np.std(asked.pool.codes))
@@ -277,6 +321,7 @@ def main() -> None:
     """Run what is missing, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--pools", type=int, default=3, help="of each family")
     parser.add_argument("--lot", default="judge", choices=[*LOTS])
     parser.add_argument("--real", action="store_true", help="the real pools instead of a lot")
     parser.add_argument("--methods", default=",".join(METHODS))
@@ -290,7 +335,7 @@ def main() -> None:
             kept = list(csv.DictReader(file))
     there = {(row["lot"], row["pool"], row["measure"], row["method"]) for row in kept}
     lot = "real" if asked.real else asked.lot
-    questions = () if asked.write else real() if asked.real else by_lot(asked.lot)
+    questions = () if asked.write else real() if asked.real else by_lot(asked.lot, asked.pools)
     for question in questions:
         for method in asked.methods.split(","):
             key = lot, question.pool_name, question.measure, method

@@ -1,7 +1,7 @@
 """Ten journeys of people who have never seen Assay, with files as they are: `python -m benchmarks.first_use`.
 
 Rewrites docs/measured/first-use.md: what was typed, the lines that matter of what was printed, and the truth
-beside it. Every journey is taken in an empty folder with the commands of this environment. Minutes.
+beside it. Every journey is taken in an empty folder with the code of this checkout. Minutes.
 """
 
 import os
@@ -111,6 +111,7 @@ def go(journey: Journey, folder: Path) -> list[str]:
     (folder / "mails.py").write_text(MAILS, encoding="utf-8")
     ours = ("ASSAY_", "PYTHON")
     environment = {name: said for name, said in os.environ.items() if not name.startswith(ours)}
+    environment["PYTHONPATH"] = str(ROOT)       # the commit that the page names, whatever is installed
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
 
     def ran(*command: str) -> subprocess.CompletedProcess[str]:
@@ -147,7 +148,7 @@ def page(transcripts: list[list[str]], commit: str) -> str:
 
 def main() -> None:
     """Take every journey and write the page."""
-    head = ["git", "rev-parse", "--short", "HEAD"]
+    head = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     commit = subprocess.run(head, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as scratch:
         transcripts = []

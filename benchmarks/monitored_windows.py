@@ -15,6 +15,7 @@ from assay.evalcore.methods.two_classes.base import CountingMethod, with_exact_v
 from assay.evalcore.monitoring.betting import Account, Side, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.monitoring.single_window import chance_of_draws
+from assay.evalcore.monitoring.strata_of_draws import DrawsByStratum, strata_for
 from assay.evalcore.monitoring.verdicts import WatchedLimit
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
@@ -80,22 +81,25 @@ def simulate_against(
         raise ValueError(f"{what.name} cannot be watched")
     rng = stream(1, f"monitoring/{name}/{what.name}/{limits[0].value:.6f}/{labels}", len(data.label))
     state, accounts = begun(how, what, data, count, labels, before), [Account.new(count) for _ in limits]
+    alone = [DrawsByStratum.new(count, cells.n_cells, strata_for(labels)) for _ in limits]
     for drawn in rounds(how, state, by_label, labels, rng):
-        accounts = [
-            bet_on_round(
-                account, expected(value[None], drawn.design.model), draw_weights(drawn.design),
-                drawn.design.left, drawn.cell, value[np.maximum(drawn.cell, 0), drawn.label],
+        said = [
+            (
+                expected(value[None], drawn.design.model), draw_weights(drawn.design), drawn.design.left,
+                drawn.cell, value[np.maximum(drawn.cell, 0), drawn.label],
             )
-            for account, value in zip(accounts, values, strict=True)
+            for value in values
         ]
+        accounts = [bet_on_round(account, *of) for account, of in zip(accounts, said, strict=True)]
+        alone = [draws.with_round(*of) for draws, of in zip(alone, said, strict=True)]
         state = drawn.after
     (e,) = with_exact_values(state, how.estimate(state, 0.95, rng))
     truth = float(what.of_confusion(data.confusion()))
     return [
         Windows(truth=truth, value=e.value, lower=e.lower, upper=e.upper, factors=account.factors,
                 mean=account.mean(), variance=account.variance(), told=account.told,
-                chance=chance_of_draws(account.worths, account.bound))
-        for account in accounts
+                chance=chance_of_draws(draws))
+        for account, draws in zip(accounts, alone, strict=True)
     ]
 
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.score_strata import meaning_of_rows
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -229,9 +230,8 @@ def rows(case: Case, repeats: int) -> Iterator[str]:
             found[name] = ((_halves(case, budgets, repeats) ** 2).mean(axis=0), None, None)
         else:
             trace = simulate(
-                outcome_method(name), case.pool, stack, ReplayPlan(
-                    budgets=budgets, batch_size=50
-                ), repeats=repeats
+                outcome_method(meaning_of_rows(name, stack, case.pool.items)), case.pool, stack,
+                ReplayPlan(budgets=budgets, batch_size=50), repeats=repeats,
             )[0]
             value, lower, upper = np.nan_to_num(trace.value), trace.lower, trace.upper
             covers = (lower <= truth + 1e-9) & (truth <= upper + 1e-9) & np.isfinite(trace.value)

@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.score_strata import meaning_of_rows
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.tags import Tags
@@ -67,7 +68,8 @@ def of_method(pool: OutcomePool, measure: str, method: str, runs: int) -> list[B
     """What a method comes to at each budget."""
     stack = Stack(kind=pool.kind, measures=(outcome_measure(measure, pool.kind, len(pool.items)),))
     trace, *_ = simulate(
-        outcome_method(method), pool, stack, ReplayPlan(budgets=BUDGETS, seed=1), repeats=runs
+        outcome_method(meaning_of_rows(method, stack, pool.items)), pool, stack,
+        ReplayPlan(budgets=BUDGETS, seed=1), repeats=runs
     )
     return summarise(trace, float(pool.truth(stack)[0]), BUDGETS)
 

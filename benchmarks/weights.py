@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.score_strata import meaning_of_rows
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
@@ -101,7 +102,8 @@ def row(name: str, method: str, repeats: int) -> str:
     stack = weighted_stack(pool.kind, measure, pool.items)
     truth = float(pool.truth(stack)[0])
     (trace,) = simulate(
-        outcome_method(method), pool, stack, ReplayPlan(budgets=BUDGETS, batch_size=50), repeats=repeats
+        outcome_method(meaning_of_rows(method, stack, pool.items)), pool, stack,
+        ReplayPlan(budgets=BUDGETS, batch_size=50), repeats=repeats
     )
     found = summarise(trace, truth, BUDGETS)
     cells = " | ".join(f"{one.coverage:.3f}" for one in found)

@@ -60,17 +60,17 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-# Where tests look at figures. Elsewhere each kind of figure is put together once for a file of tests, and not
-# drawn: that is half the time of a report.
+# Where tests look at figures. Elsewhere each kind of figure is put together once a process, and not drawn:
+# that is half the time of a report.
 FIGURES_ARE_SEEN = (
     "tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/test_demo.py",
     "tests/end_to_end/test_curves.py", "tests/end_to_end/test_documentation.py",
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def _put_together_here() -> set[tuple[str, float]]:
-    """What the tests of this file have put together: the functions that draw, and the widths."""
+    """What the tests of this process have put together: the functions that draw, and the widths."""
     return set()
 
 

@@ -2,6 +2,7 @@
 
     HIDDEN                    not printed
     IF_ANY                    left out where it is its default
+    LATER                     the same, and kept only where there is any: version 1.0.0 refuses the key
     key_as("class")           under another key
     key_as(several=True)      left out by who prints it, where there are not several to tell apart
     key_as(inline=True)       a record, whose keys stand in its place
@@ -43,6 +44,7 @@ class PrintedKey:
     several: bool = False
     inline: bool = False
     computed: bool = False
+    later: bool = False
     default: Any = None
 
     @property
@@ -59,6 +61,7 @@ def key_as(name: str = "", **flags: bool) -> Mapping[str, Any]:
 
 
 HIDDEN, IF_ANY = key_as(hidden=True), key_as(if_any=True)
+LATER = key_as(if_any=True, later=True)
 
 
 def printed_keys(kind: Any) -> Iterator[PrintedKey]:

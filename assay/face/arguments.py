@@ -78,6 +78,7 @@ class QuestionArguments(SampledColumns, total=False):
     desk: Mapping[str, Any] | None
     adjudication: Mapping[str, Any] | None
     warm_start: Mapping[str, Any] | None
+    labels_so_far: Mapping[str, Any] | None
     outcomes: Mapping[str, Any] | None
     deadline: Mapping[str, Any] | None
     skipped: str | None
@@ -105,7 +106,7 @@ class EstimateArguments(EstimatedColumns, total=False):
 
     label: Column
     item_weight: Column | None
-    drawn: str | None
+    drawn: str | Mapping[str, Column] | None
     pool_size: int | None
     about: str
 

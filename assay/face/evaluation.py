@@ -20,15 +20,15 @@ from assay.face.frames import (
     table_of,
     with_columns,
 )
-from assay.face.question import COLUMNS, check_frame_columns, in_python, spec_of
+from assay.face.question import COLUMNS, check_frame_columns, functions_in, in_python, spec_of
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
 from assay.flows.evaluation.begin import begin_evaluation as begin_spec
 from assay.flows.evaluation.finish import extend
-from assay.flows.record.opened import desk_of, open_evaluation
+from assay.flows.people.caller import by_side, caller_desk
+from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
-from assay.tasks.desks.blind import BlindDesk
 from assay.tasks.desks.caller import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.store import MemoryStore, Store
@@ -125,10 +125,7 @@ class Evaluation:
             text_of(item): _spelled_each(label) if questions else _spelled(label)
             for item, label in labels.items()
         }
-        pair = spec.labelling.pair
-        if pair is not None:
-            spelled = {item: pair.side(item, label) for item, label in spelled.items()}
-        self._desk().tell(spelled, annotator)
+        self._desk().tell(by_side(spec, spelled), annotator)
         return result_of(advance(self._store, self._name), self._backend, self._store)
 
     @property
@@ -202,15 +199,7 @@ class Evaluation:
         return current_standing(open_evaluation(self._store, self._name))
 
     def _desk(self) -> CallerDesk:
-        spec = self._asked
-        desk = desk_of(self._store, spec)
-        desk = desk.desk if isinstance(desk, BlindDesk) else desk
-        if not isinstance(desk, CallerDesk):
-            raise BadInput(
-                f"evaluation {self._name!r} asks people at its desk ({spec.desk.kind}); to ask and tell from "
-                "Python begin one with desk: {kind: caller}"
-            )
-        return desk
+        return caller_desk(self._store, self._asked)
 
     def __repr__(self) -> str:
         return f"<Evaluation {self._name!r} in {self._store.url}>"
@@ -242,7 +231,8 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
             several classes `{"prefix": "p_"}` or `{class: column}`.
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
-        judge: columns that guess the label, but of two classes; with gaps where they say nothing.
+        judge: columns that guess the label, but of two classes; with gaps where they say nothing. Or
+            functions of a row, called once for each; what they say is kept in the store.
         earlier: columns of results of earlier systems on the same items, as judges.
         covariates: columns of numbers that say more of the items, but of one class.
         spread: column of positive numbers: how uncertain each predicted number is.
@@ -270,7 +260,8 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
             where the budget is too small for any.
         confidence: of the intervals.
         budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
-            frame.
+            frame. Of `evaluate` also money, split between labels and a judge that is a function where that
+            narrows the interval most: `{"money": 500, "price": {"label": 2.0, "judge": 0.02}}`.
         limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         interval: `"guaranteed"`, of even or stratified draws: one that holds for any pool, at every look.
@@ -285,6 +276,8 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
         desk: where people label; the caller unless said.
         adjudication: how labels are made of several answers.
         warm_start: labels of an earlier evaluation.
+        labels_so_far: labels of a sample that is there already, as the first round:
+            `{"label": "human", "drawn": "random"}`, or its column of chances as `weight`.
         outcomes: labels that come by themselves.
         deadline: how long a round waits.
         skipped: what becomes of items that everybody skipped.
@@ -309,6 +302,10 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
     """
     values: Mapping[str, Any] = {**arguments}
     store: str | None = values["store"]
+    if functions_in(values["judge"]):
+        from assay.face.paid_judges import judged_arguments
+
+        return begin(**judged_arguments({"data": data, **values}))
     written = _spec(data)
     if written is not None:
         _refuse_beside_a_spec(values)

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.reader import column_names, open_source
-from assay.tasks.sources.values import as_text
+from assay.tasks.sources.values import as_text, of_python
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -134,7 +134,15 @@ def as_source(data: object, id: str | None, *, keep: bool) -> FrameSource:
     )
 
 
-def table_of(data: object) -> tuple[pa.Table, str]:
+def unnamed_rows(data: object) -> FrameSource:
+    """Rows whose items nobody has to name: a file of them, or a frame as a table. Raises BadInput."""
+    if isinstance(data, str | Path):
+        return as_source(data, ROW_NUMBER, keep=False)
+    table, backend = table_of(data)
+    return FrameSource(path="", id=ROW, columns=tuple(table.column_names), backend=backend, table=table)
+
+
+def table_of(data: Any) -> tuple[pa.Table, str]:
     """A frame as an Arrow table, and the name of its library. Raises BadInput for anything else.
 
     The levels of an index that have names are columns too.
@@ -144,10 +152,7 @@ def table_of(data: object) -> tuple[pa.Table, str]:
     try:
         frame = as_frame(data)
     except TypeError:
-        raise BadInput(
-            f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a list of "
-            "rows, a path, or the columns themselves: prediction=..., score=..."
-        ) from None
+        raise _no_frame(data) from None
     backend = frame.implementation.name.lower()
     index: Any = nw.maybe_get_index(frame)
     try:
@@ -155,7 +160,12 @@ def table_of(data: object) -> tuple[pa.Table, str]:
         for name in [] if index is None else index.names:
             if isinstance(name, str) and name not in table.column_names:
                 table = table.append_column(name, pa.array(index.get_level_values(name)))
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, TypeError) as error:
+        mixed = [] if index is None else [
+            name for name in data.columns if data[name].dtype == object and _are_mixed(data[name])]
+        if mixed:
+            texts = {name: of_python(_plain(data[name])).to_pandas().to_numpy() for name in mixed}
+            return table_of(data.assign(**texts))
         raise BadInput(
             f"the frame cannot be read: {'; '.join(map(str, error.args))}; write each column with one type"
         ) from None
@@ -168,6 +178,25 @@ def _refuse_twice(columns: Sequence[str]) -> None:
     twice = next((name for name, count in Counter(columns).items() if count > 1), None)
     if twice is not None:
         raise BadInput(f"the frame has two columns that are called {twice!r}; rename or drop one")
+
+
+def _no_frame(data: Any) -> BadInput:
+    return BadInput(
+        f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a list of rows, a "
+        "path, or the columns themselves: prediction=..., score=..."
+    )
+
+
+def _plain(values: Iterable[Any]) -> list[Any]:
+    """Values of Python, whatever library they come from; missing ones are None."""
+    return [None if is_missing(value) else getattr(value, "item", lambda value=value: value)()
+            for value in values]
+
+
+def _are_mixed(values: Iterable[Any]) -> bool:
+    """Whether texts, numbers, true and false stand beside each other, and nothing else."""
+    kinds = {type(value) for value in _plain(values) if value is not None}
+    return len(kinds) > 1 and kinds <= {str, bool, int, float}
 
 
 def no_column(holder: str, column: str, columns: Sequence[str]) -> BadInput:
@@ -201,9 +230,13 @@ def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = dict.fromkeys(str(name) for row in rows for name in row)
     arrays = []
     for name in columns:
+        values = [row.get(name) for row in rows]
         try:
-            arrays.append(pa.array([row.get(name) for row in rows]))
+            arrays.append(pa.array(values))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            if _are_mixed(values):
+                arrays.append(of_python(_plain(values)))
+                continue
             raise BadInput(
                 f"the rows cannot be read: column {name!r}: {error}; write its values with one type"
             ) from None
@@ -368,8 +401,11 @@ def with_columns(data: object, arguments: Mapping[str, object]) -> tuple[Any, di
 
 class _Columns:
     def __init__(self, data: Any) -> None:
-        self._data = data
-        self._taken = _columns_of(data)
+        self._data, self._taken = data, _columns_of(data)
+        if data is not None and not self._taken and not isinstance(data, str | Path):
+            raise _no_frame(data)
+        if hasattr(data, "collect"):        # a lazy one
+            self._data = as_frame(data).to_native()
         self._index: Any = None
         self.values: dict[str, tuple[str, Any]] = {}     # column -> the argument, and what it holds
 

@@ -15,6 +15,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
 from assay.face.evaluation import begin
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
+from assay.face.question import functions_in
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
@@ -71,15 +72,25 @@ def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[Question
         >>> result.value
         0.5
     """
-    evaluation = begin(data, **question)
+    question_asked: Mapping[str, Any] = {"data": data, **question}
+    if functions_in(question_asked["judge"]):
+        from assay.face.paid_judges import split_arguments
+
+        question_asked, oracle = split_arguments(question_asked, oracle, _driven)
+    return _driven(question_asked, oracle).result
+
+
+def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
+    """The evaluation with these arguments of `begin`, asked of the oracle until it stops."""
+    evaluation = begin(**question_asked)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as progress:
         items = evaluation.waiting()
         while items:
-            result = evaluation.tell(_awaited(_asked(evaluation, label, items)))
+            result = evaluation.tell(awaited(_asked(evaluation, label, items)))
             progress(result)
             items = _further_items(evaluation, result)
-    return evaluation.result
+    return evaluation
 
 
 def _asked(evaluation: "Evaluation", label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
@@ -147,7 +158,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     return evaluation.result
 
 
-def _awaited(labels: Mapping[Any, object]) -> Mapping[Any, Any]:
+def awaited(labels: Mapping[Any, object]) -> Mapping[Any, Any]:
     """The labels, those that a coroutine function gives among them: all of them are awaited at once."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
     if not pending:

@@ -52,7 +52,8 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
             nothing, where the columns are given themselves, as arrays or Series.
         outcome: what a label is, as for `evaluate`; the classes that occur in the labels if left out. A kind
             alone ("classes", "grades", "tags", "preference") leaves the names to the labels too. A list of
-            questions: each a name, what may be answered, a `prediction` column and a `measure`. The answers
+            questions: each a name, what may be answered, a `prediction` column, a `measure` and, of a whole
+            pool, its `judge` or `probability`. The answers
             to one are in `label:NAME`, or in a column of its name, its weights in `sample_weight:NAME` (of
             `weight`), if there is such a column; rows without an answer are left out of it.
         measures: one or several, as for `evaluate`; of a question: {"name": "mean", "question": NAME}.
@@ -69,8 +70,8 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
             whole pool: of its labelled rows; without such a column they are a simple random sample.
         item_weight: column of numbers, 0 or more: what each item counts for (`weight` of `evaluate`), however
             it was drawn. Measures are then of the weighted pool.
-        drawn: how the labelled rows of a pool were chosen: "random", as without it and without chances, or
-            "unknown", of which no interval is given.
+        drawn: how the labelled rows of a pool were chosen: "random", as without it and without chances;
+            {"strata": column}, at random in each stratum; or "unknown", of which no interval is given.
         pool_size: items in the pool, where the frame has its labelled rows alone.
         confidence: of the intervals.
         about: `"population"`: intervals are about what the pool is a sample of; else `"pool"`.
@@ -92,8 +93,13 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
     pool_size: int | None = values["pool_size"]
     if about not in ("pool", "population"):
         raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
+    if pool_size is None and questions_in(outcome):
+        return _questions_of_pool(labelled, questions_in(outcome), values["measures"], {
+            name: values[name]
+            for name in ("label", "weight", "item_weight", "cluster", "drawn", "confidence", "about")
+        }, {"prediction": values["prediction"] != "prediction", "label": not isinstance(values["label"], str),
+            **{name: values[name] for name in ("systems", "judge", "probability")}})
     if pool_size is None:
-        _refuse_questions(outcome)
         by_cluster = about == "pool" and values["cluster"] is not None
         return estimates_of_pool(labelled, {**values, "about": None if by_cluster else about})
     idle = next((name for name in _OF_WHOLE_POOL if values[name] is not None), None)
@@ -155,15 +161,53 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
 
 
-def _refuse_questions(outcome: object) -> None:
-    """Raises BadInput where `outcome` lists questions."""
-    if questions_in(outcome):
-        raise BadInput("pool_size: of several questions, give the labelled rows and say how many items the "
-                       "pool has; or estimate from the whole pool one question at a time")
-
-
 _OF_QUESTION = ("name", "question", "prediction", "measure")   # keys of one that are not what may be answered
-_NOT_LOOKED_AT = ("score", "threshold", "probability", "judge")
+_GUESSES_OF_QUESTION = ("judge", "probability")
+_NOT_LOOKED_AT = ("score", "threshold")
+
+
+def _questions_of_pool(
+    pool: Any, questions: Sequence[Mapping[str, Any]], measures: Measures | None,
+    arguments: Mapping[str, Any], of_each_alone: Mapping[str, Any],
+) -> Estimates:
+    """The estimates of each question from a whole pool; arguments: the other arguments of `estimate`;
+    of_each_alone: those that each question has for itself."""
+    refuse_beside_questions(of_each_alone)
+    table, backend = table_of(pool)
+    of_each, estimates, notes = _measures_of_each(questions, measures), [], []
+    for question in questions:
+        name = str(question["name"])
+        _refuse_idle(question, _NOT_LOOKED_AT, "estimates look at predictions, judges and probabilities")
+        own_label = _of_question(table, arguments["label"], name)
+        result = _named_question(name, table, {
+            **arguments, "measures": of_each[name],
+            "outcome": {
+                key: value for key, value in question.items()
+                if key not in (*_OF_QUESTION, *_GUESSES_OF_QUESTION)
+            },
+            "label": name if own_label == arguments["label"] else own_label,
+            "weight": _of_question(table, arguments["weight"], name),
+            "prediction": question.get("prediction") or _of_question(table, "prediction", name),
+            **{key: question[key] for key in _GUESSES_OF_QUESTION if key in question},
+        })
+        estimates += [replace(row, question=name) for row in result.estimates]
+        notes += [f"{name}: {note}" for note in result.notes]
+    return Estimates(backend=backend, estimates=tuple(estimates), notes=tuple(notes))
+
+
+def _named_question(name: str, table: pa.Table, arguments: Mapping[str, Any]) -> Estimates:
+    """The estimates of one question.  Raises BadInput that names it."""
+    try:
+        return estimate(table, **arguments)
+    except BadInput as error:
+        raise BadInput(f"question {name!r}: {error}") from None
+
+
+def _refuse_idle(question: Mapping[str, Any], keys: Sequence[str], reason: str) -> None:
+    """Raises BadInput for a key of a question that would change nothing."""
+    idle = next((key for key in keys if question.get(key) is not None), None)
+    if idle is not None:
+        raise BadInput(f"outcome: question {question.get('name')!r} has {idle!r}, and {reason}; leave it out")
 
 
 def _of_questions(
@@ -178,10 +222,8 @@ def _of_questions(
     estimates: list[Estimate] = []
     for question in questions:
         name = str(question.get("name"))
-        idle = next((key for key in _NOT_LOOKED_AT if question.get(key) is not None), None)
-        if idle is not None:
-            raise BadInput(f"outcome: question {name!r} has {idle!r}, and estimates look at labels and "
-                           "predictions alone; leave it out")
+        _refuse_idle(question, (*_NOT_LOOKED_AT, *_GUESSES_OF_QUESTION),
+                     "estimates of labelled rows alone look at labels and predictions")
         columns = {key: _of_question(table, arguments[key], name) for key in ("label", "weight")}
         if columns["label"] == arguments["label"]:
             columns["label"] = name
@@ -189,13 +231,10 @@ def _of_questions(
         if not len(answered):
             raise BadInput(f"column {columns['label']!r}: no row answers question {name!r}")
         prediction = question.get("prediction") or _of_question(table, "prediction", name)
-        try:
-            result = estimate(
-                answered, outcome={key: value for key, value in question.items() if key not in _OF_QUESTION},
-                measures=of_each[name], prediction=prediction, **{**arguments, **columns},
-            )
-        except BadInput as error:
-            raise BadInput(f"question {name!r}: {error}") from None
+        result = _named_question(name, answered, {
+            **arguments, **columns, "measures": of_each[name], "prediction": prediction,
+            "outcome": {key: value for key, value in question.items() if key not in _OF_QUESTION},
+        })
         estimates += [replace(row, question=name) for row in result.estimates]
     return Estimates(backend=backend, estimates=tuple(estimates))
 

@@ -12,9 +12,9 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.frames import ROW, FrameSource, as_source, no_column
 from assay.face.question import KnownOutcome, listed, systems_of
-from assay.tasks.replay.labelled_pool import columns_as_called, read_labelled_pool
+from assay.tasks.replay.labelled_pool import columns_as_called, labelled_source, one_array, read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool, with_columns_that_speak
-from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.reader import column_names, common_columns
 
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 _FEATURE = "feature "
@@ -29,7 +29,7 @@ class RolesOfColumns:
     ) -> None:
         """no_outcome: the argument `outcome` was left out."""
         self._named, self._what, self._given, self._left_out = holder, what, columns, no_outcome
-        self._table = source.table if source.table is not None else read_table(source.path)
+        self._table = source.table if source.table is not None else read_table(source.path, columns)
         self._systems = systems_of(columns["systems"] or {})
         self._columns: dict[str, pa.ChunkedArray] = {}
         for role in ("label", "prediction", "score", "probability", "cluster", "weight", "rank"):
@@ -82,6 +82,8 @@ class RolesOfColumns:
         beside = {role: None if self._given[role] is None else role for role in ("cluster", "weight")}
 
         columns = self._columns | self._features()
+        for role in ("prediction", "label") if self.positive is not None else ():
+            columns[role] = self._what.column(self._called.get(role, role), columns[role].combine_chunks())
 
         def read(path: str) -> LabelledPool | OutcomePool:
             pool = read_labelled_pool(
@@ -152,7 +154,10 @@ class RolesOfColumns:
             if values is not None:
                 columns["probability"] = values
             return None if values is None else "probability"
-        for name in self._starts(prefix):
+        starting = self._starts(prefix)
+        if all(name.startswith(f"{prefix}.") for name in starting):      # the fields of a structure
+            prefix += "."
+        for name in starting:
             columns[_PREFIX + name.removeprefix(prefix)] = self._table.column(name)
         return _PREFIX
 
@@ -196,6 +201,14 @@ class RolesOfColumns:
         return called | {_PREFIX + name.removeprefix(start): name for name in self._starts(start)}
 
 
-def read_table(path: str) -> pa.Table:
-    source = open_source(path)
-    return pa.Table.from_batches([batch.columns for batch in source.batches(column_names(source))])
+def read_table(path: str, columns: Mapping[str, Any]) -> pa.Table:
+    """The columns that all files of a source have, and those that are named, as one table."""
+    source = labelled_source(path)
+    named = {*columns, *(name for name in columns.values() if isinstance(name, str))}
+    names = [name for name in column_names(source) if name in {*common_columns(source), *named}]
+    if not names:
+        raise BadInput(f"{path}: its files have no column in common; is the line of column names in each?")
+    batches = [batch.columns for batch in source.batches(names)]
+    return pa.table({
+        name: one_array([batch.column(at) for batch in batches]) for at, name in enumerate(names)
+    })

@@ -1,6 +1,6 @@
 """Estimates of a pool of which some rows have a label, and all have what is guessed of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.face.frames import as_source, no_column, with_columns
+from assay.face.frames import no_column, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns, read_table
 from assay.face.question import check_frame_columns, known_outcome, measures_as_written
 from assay.face.results import Estimates, estimate_of
-from assay.tasks.sources.values import as_text, without_value
-from assay.tasks.weighted.held_labels import HeldQuestion, estimates_of_held_pool
+from assay.tasks.replay.outcome_pool import classes_named
+from assay.tasks.sources.values import named_text, without_value
+from assay.tasks.weighted.held_labels import IN_STRATA, HeldQuestion, estimates_of_held_pool
 
 _ROLES = ("label", "prediction", "systems", "judge", "probability", "cluster", "item_weight", "weight")
 _BY_DEFAULT = {"prediction": "prediction", "weight": "inclusion_probability"}   # where there is such a column
@@ -27,9 +28,9 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     present_roles = {role: column for role, column in all_roles.items() if not _left_out(role, column)}
     data, columns = with_columns(data, present_roles)
     holder = str(data) if isinstance(data, str | Path) else "the frame"
-    source = as_source(data, None, keep=False)
+    source = unnamed_rows(data)
     check_frame_columns(source, {name: columns.get(name) for name in ("judge", "systems") if name in columns})
-    table = read_table(source.path) if source.table is None else source.table
+    table = read_table(source.path, columns) if source.table is None else source.table
     roles = {role: columns.get(role) for role in _ROLES}
     for role, name in _BY_DEFAULT.items():
         if roles[role] is None and name in table.column_names:
@@ -37,11 +38,21 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     if roles["systems"] is not None and not _left_out("prediction", arguments["prediction"]):
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     label, weight = (None if roles[role] is None else str(roles[role]) for role in ("label", "weight"))
+    drawn, strata = arguments["drawn"], None
+    if isinstance(drawn, Mapping):
+        if set(drawn) != {IN_STRATA} or weight is not None:
+            raise BadInput(f"drawn: is {dict(drawn)!r}; write {{'strata': column}}, without `weight`: the "
+                           "chances follow from how many rows of each stratum have a label")
+        drawn, strata = None, str(drawn[IN_STRATA])
+        weight = strata
     for column in (label, weight):
         if column is not None and column not in table.column_names:
             raise no_column(holder, column, table.column_names)
     what = known_outcome(arguments["outcome"])
-    table = _with_gaps(table, label or "label", tags=what.reader == "tags")
+    if what.reader != "tags":       # of which an empty text is a label
+        predicted = [roles["prediction"]] if what.reader == "classes" and roles["prediction"] else []
+        named = classes_named(what.kind, [table.column(str(name)) for name in predicted])
+        table = _with_gaps(holder, table, label or "label", named)
     roles_of_columns = RolesOfColumns(
         replace(source, table=table), holder, what,
         {**_NOT_HERE, **{role: roles[role] for role in _ROLES if role not in ("weight", "item_weight")},
@@ -55,7 +66,7 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
         raise BadInput(said.replace("column 'label'", f"column {label!r}")) from None
     question = HeldQuestion(
         measures=tuple(measures_as_written(arguments["measures"])), systems=tuple(arguments["systems"] or ()),
-        confidence=arguments["confidence"], about=arguments["about"], drawn=arguments["drawn"],
+        confidence=arguments["confidence"], about=arguments["about"], drawn=drawn, strata=strata,
     )
     chances = None if weight is None else table.column(weight).combine_chunks()
     rows, note = estimates_of_held_pool(pool, question, chances, weight or "")
@@ -67,11 +78,9 @@ def _left_out(role: str, column: object) -> bool:
     return column is None or (isinstance(column, str) and column == _BY_DEFAULT.get(role))
 
 
-def _with_gaps(table: pa.Table, label: str, *, tags: bool) -> pa.Table:
-    """The table, its labels missing where they are empty; tags: of which an empty text is a label."""
+def _with_gaps(holder: str, table: pa.Table, label: str, classes: Sequence[str]) -> pa.Table:
+    """The table, its labels missing where they are empty, or a word for it that names none of the classes."""
     values = table.column(label).combine_chunks()
-    if tags:
-        return table
-    missing = without_value(as_text(values))
+    missing = without_value(named_text(holder, label, values), classes)
     at = table.column_names.index(label)
     return table.set_column(at, label, pc.if_else(missing, pa.scalar(None, values.type), values))

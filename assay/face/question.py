@@ -214,6 +214,16 @@ def questions_in(outcome: object) -> list[dict[str, Any]]:
     return questions if isinstance(questions, list) else []
 
 
+def functions_in(judge: object) -> list[Any]:
+    """The judges that are functions of a row, of one judge or several.
+
+    >>> functions_in(["gpt", len])
+    [<built-in function len>]
+    """
+    judges = judge if isinstance(judge, list | tuple) else [judge]
+    return [entry for entry in judges if callable(entry) and not hasattr(entry, "__len__")]
+
+
 def refuse_beside_questions(arguments: Mapping[str, object]) -> None:
     """Raises BadInput naming the first argument that each of several questions has for itself."""
     for name, value in arguments.items():
@@ -235,7 +245,10 @@ class KnownOutcome:
         if self.kind is None or self.reader in ("number", "tags"):
             return values
         reader = ClassReader(self.kind.parts, self.spellings)
-        encoded = as_text(values).dictionary_encode()
+        try:
+            encoded = as_text(values).dictionary_encode()
+        except BadInput as error:
+            raise BadInput(f"column {name!r} {error}") from None
         written = encoded.dictionary.to_pylist()
         labels = [reader.read(text) for text in written]
         if None in labels:
@@ -325,7 +338,8 @@ def in_python(text: str) -> str:
     >>> in_python("$.pool.display names 'x'; give pool.probability or `measure`")
     "show names 'x'; give probability or `measures`"
     """
-    text = re.sub(r"\$\.labels\.(\w+)", r"outcome['\1']", text).replace("$.labels", "outcome")
+    text = re.sub(r"\$\.labels\.(\w+)", r"outcome['\1']", text)
+    text = re.sub(r"\$\.labels(?!\w)", "outcome", text)
     text = re.sub(r"^pool\.source:", "data:", text)
     for key, name in _CALLED.items():
         text = re.sub(rf"\$\.{re.escape(key)}(?![\w.])", name, text)

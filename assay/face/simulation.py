@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.face.arguments import BATCH_SIZE, CONFIDENCE, ReplayArguments, usual_values
-from assay.face.frames import as_source, with_columns
+from assay.face.frames import as_source, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns
 from assay.face.question import (
     check_frame_columns,
@@ -105,7 +105,7 @@ def replay(data: object = None, **arguments: Unpack[ReplayArguments]) -> Replay:
         options = {name: values[name] for name in ("outcome", "measures", *_OF_ALL_QUESTIONS)}
         return _of_questions(data, options, replace(request, systems=()), title, values["processes"])
     data, columns = with_columns(data, roles)
-    source = as_source(data, None, keep=False)
+    source = unnamed_rows(data)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
                                                                   "contenders", "features")})
     pool = RolesOfColumns(source, title, known_outcome(outcome), columns, no_outcome=outcome is None)

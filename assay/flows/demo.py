@@ -136,9 +136,8 @@ def _desk(
     if server is None:
         desk = spec.desk.open(spec.labelling, Resources(store=store))
         return desk, lambda _standing: None, patience
-    from assay.tasks.desks.label_studio.api import LabelStudioApi
+    from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
     from assay.tasks.desks.label_studio.local import SimulatedPerson
-    from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 
     person = SimulatedPerson(LabelStudioApi(server.url, server.token), spec.name, _labels(pool.labels))
 

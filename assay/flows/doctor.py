@@ -3,11 +3,12 @@
 Of the pool of a file or a spec: its usable numbers, what they look like, and what it would cost.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput, Remediable, plural
+from assay.evalcore.evaluation.stopping import PRICE_OF_FEWER, rule_in_words
 from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.prognosis import HORIZON, PoolColumns, Prognosis, Wanted, prognosis
 from assay.evalcore.measures.registry import measure
@@ -55,6 +56,7 @@ from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.pool.held_labels import LABELS_SO_FAR, held_labels
 from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.pool.silent_columns import refuse_columns_that_speak, without_silent_columns
@@ -62,7 +64,7 @@ from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.known_labels import labelled_rows
-from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.reader import column_names, common_columns, open_source
 from assay.tasks.spec.census import hardly_met_by_all, never_met_by_all
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
 from assay.tasks.spec.strict_yaml import parse_yaml
@@ -128,7 +130,7 @@ def examine_spec(
     if not spec.labels.by_cell or spec.labels.one_class is not None:
         return _any_outcome(path, recorded, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
-    findings += _without_interval(spec)
+    findings += [*_without_interval(spec), *_met_early(spec)]
     pool = spec.pool
     roles = Roles(
         id=pool.id, score=pool.score, probability=pool.probability_column, prediction=pool.prediction,
@@ -180,6 +182,7 @@ def _any_outcome(
     rows = read = 0
     looked_at = None
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
+    findings += _met_early(spec)
     try:
         portion = portion_of(open_source(spec.pool.source, spec.pool.id), sampling=sampling)
         looked_at = sample_json(portion)
@@ -267,6 +270,19 @@ def _without_interval(spec: Spec) -> list[Finding]:
     )]
 
 
+def _met_early(spec: Spec) -> list[Finding]:
+    """A warning, with the price, where a target counts as met sooner than the method was measured to need."""
+    method, (least_labels, looks) = spec.chosen_method, spec.target.when_met(spec.chosen_method)
+    sooner = least_labels < method.least_labels or looks < method.looks_in_a_row
+    if not spec.target.given or not sooner:
+        return []
+    return [warning(
+        "target", f"{rule_in_words(least_labels, looks)}, which is sooner than {spec.method} was measured to "
+        f"need. {PRICE_OF_FEWER}",
+        "leave `least_labels` and `looks` out for an interval that covers as it says",
+    )]
+
+
 def _prognosis(
     spec: Spec, examined: ExaminedPool, watch: ExaminationWatch, times: float
 ) -> tuple[Prognosis | None, list[Finding]]:
@@ -302,16 +318,21 @@ def _places(spec: Spec, store_of: Callable[[Spec], Store]) -> list[Finding]:
 
 
 def _given_elsewhere(spec: Spec) -> list[Finding]:
-    """Whether the file of labels that `warm_start` names can be read, as `begin` would."""
-    start = spec.warm_start
-    if start is None or start.evaluation is not None:
-        return []
-    about = f"warm_start.{start.key}"
-    try:
-        labels = given_labels(spec, start)
-    except BadInput as error:
-        return [problem(about, str(error), "correct the file, or leave warm_start out")]
-    return [ok(about, f"{plural(len(labels), 'label')} in {start.file}")]
+    """Whether the files of labels that `warm_start` and `labels_so_far` name can be read, as `begin` would.
+    """
+    start, held, findings = spec.warm_start, spec.labels_so_far, []
+    files: list[tuple[str, str, Callable[[], Mapping[str, float]]]] = []
+    if start is not None and start.evaluation is None:
+        files.append((f"warm_start.{start.key}", start.file, lambda: given_labels(spec, start)))
+    if held is not None:
+        files.append((LABELS_SO_FAR, held.source or spec.pool.source, lambda: held_labels(spec)))
+    for about, file, read in files:
+        try:
+            findings.append(ok(about, f"{plural(len(read()), 'label')} in {file}"))
+        except BadInput as error:
+            key = about.partition(".")[0]
+            findings.append(problem(about, str(error), f"correct the file, or leave {key} out"))
+    return findings
 
 
 def _name(spec: Spec, store: Store) -> Finding:
@@ -376,7 +397,9 @@ def examine_file(
     try:
         source = open_source(path)
         written = [ok("source", dialect) for dialect in source.dialects()]
-        first_rows = sample(source, column_names(source))
+        names, common = column_names(source), common_columns(source)
+        names = [name for name in names if name in common or decides_by_name(name) or hints.names(name)]
+        first_rows = sample(source, names)
         columns, unreadable = look_at_columns(first_rows), unreadable_columns(first_rows)
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
@@ -400,6 +423,10 @@ def examine_file(
     of_classes = roles.outcome in ("two classes", "classes")
     if classes is not None and classes.question is not None and of_classes:
         roles = replace(roles, questions=(*roles.questions, classes.question))
+    written += [
+        warning(name, "is in some of the files alone, so it is not used", "write it in all, if it matters")
+        for name in column_names(source) if name not in names
+    ]
     findings = [*written, *sample_findings(portion, survey.rows), *judge_columns(survey, roles)]
     findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)

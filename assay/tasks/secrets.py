@@ -5,6 +5,8 @@ An address stands in specs, which ledgers keep, in errors and in reports. So it 
 pre-signed links have: it is refused before it is used.
 """
 
+import base64
+import hmac
 import logging
 import re
 
@@ -40,6 +42,13 @@ def refuse_secrets(address: str, what: str) -> None:
         raise BadInput(
             f"{what} {secret}: addresses are printed and written down. Give credentials in the environment"
         )
+
+
+def keyed_digest(secret: bytes, purpose: bytes, body: bytes) -> str:
+    """An HMAC-SHA-256 of the body as URL-safe Base64, with a key that is derived from the secret for this
+    purpose: nothing that is signed for one purpose helps to forge what is signed for another."""
+    key = hmac.digest(secret, purpose, "sha256")
+    return base64.urlsafe_b64encode(hmac.digest(key, body, "sha256")).rstrip(b"=").decode()
 
 
 # Libraries that would log secrets, told to be quiet.

@@ -6,6 +6,8 @@
     every     a store that is cut off, or fails, at each of its operations, in lives of every kind
     turns     version 1.0.0 and this one take turns on one ledger
     fuzz      stored bytes changed at random, key by key
+    away      Prefect's API is away for an hour
+    schedules Prefect is down for a day, and a schedule is paused; with servers of this version and another
     many      sweeps over many open evaluations
     page      docs/measured/recovery.md, from the results so far
 
@@ -39,7 +41,9 @@ MOST_KILLS = 12     # of one evaluation, so that many evaluations are killed
 def main(arguments: list[str] | None = None) -> int:
     """Run one part of the suite; 0 if nothing was lost, doubled or wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recovery", description=__doc__)
-    parser.add_argument("part", choices=["kills", "faults", "every", "turns", "fuzz", "many", "page"])
+    parser.add_argument("part", choices=[
+        "kills", "faults", "every", "turns", "fuzz", "away", "schedules", "many", "page",
+    ])
     parser.add_argument("--kills", type=int, default=30, help="processes to kill in all")
     parser.add_argument("--places", default=",".join(PLACES), help="where they are killed (see places.py)")
     parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
@@ -47,6 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--evaluations", type=int, default=200, help="of `many`")
     parser.add_argument("--slice", type=int, default=1, help="of `every`: one in so many operations")
     parser.add_argument("--mutations", type=int, default=20_000, help="of `fuzz`")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of `away`")
+    parser.add_argument("--server", default=sys.executable, metavar="PYTHON",
+                        help="of `schedules`: of an environment with the server's version of Prefect")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--page", type=Path, default=PAGE)
@@ -76,6 +83,10 @@ def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]
         return run_turns(set(chosen.services.split(",")))
     if chosen.part == "fuzz":
         return run_fuzz(chosen.mutations, chosen.seed, chosen.results)
+    if chosen.part == "away":
+        return run_away(chosen.minutes)
+    if chosen.part == "schedules":
+        return run_schedules(chosen.server)
     if chosen.part == "many":
         return run_many(chosen.evaluations, set(chosen.services.split(",")))
     return run_faults(chosen.times, chosen.seed, set(chosen.services.split(",")))
@@ -191,6 +202,24 @@ def run_turns(services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
         for where, new_store in places.items():
             for one in take_turns(folder / where, where, new_store):
                 yield {"part": "turns", "well": one.well, **asdict(one)}, str(one)
+
+
+def run_away(minutes: float) -> Iterator[tuple[dict[str, Any], str]]:
+    """Prefect's API is away for so many minutes, and comes back."""
+    from benchmarks.recovery.prefect_away import away
+
+    with _folder() as folder:
+        outage = away(folder, minutes)
+        yield {"part": "away", "well": outage.well, **asdict(outage)}, str(outage)
+
+
+def run_schedules(server: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """A schedule that is a day late, and one that is paused; server: the interpreter of its environment."""
+    from benchmarks.recovery.prefect_schedules import tried
+
+    with _folder() as folder:
+        scheduled = tried(folder, server)
+        yield {"part": "schedules", "well": scheduled.well, **asdict(scheduled)}, str(scheduled)
 
 
 def run_fuzz(mutations: int, seed: int, results: Path) -> Iterator[tuple[dict[str, Any], str]]:

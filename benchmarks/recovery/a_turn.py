@@ -7,6 +7,7 @@ import csv
 import json
 import sys
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,11 @@ NAME, MONITOR = "small", "stream"
 def after(days: int) -> datetime:
     """Noon of the day after so many days of the stream."""
     return datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(days=days)
+
+
+def at(function: Any, moment: datetime) -> dict[str, datetime]:
+    """The moment as an argument of the function, which 1.0.0 calls `now`."""
+    return {"moment" if "moment" in signature(function).parameters else "now": moment}
 
 
 def answer(folder: Path, *, changed: bool) -> None:
@@ -75,12 +81,12 @@ def step(where: str, folder: Path, what: list[str]) -> Any:
         case ["register"]:
             register(store, MonitorSpec.from_data(specs["monitor"], origin="the study"))
         case ["tick", days]:
-            tick(store, MONITOR, moment=after(int(days)))
+            tick(store, MONITOR, **at(tick, after(int(days))))
         case ["amend"]:
             looser = {**specs["monitor"], "threshold": {"min": 0.8}}
-            amend(store, MonitorSpec.from_data(looser, origin="the study"), moment=after(2))
+            amend(store, MonitorSpec.from_data(looser, origin="the study"), **at(amend, after(2)))
         case ["mute"]:
-            mute(store, MONITOR, until=after(9), reason="roll-out", moment=after(3))
+            mute(store, MONITOR, until=after(9), reason="roll-out", **at(mute, after(3)))
         case ["outcome", "auto"]:
             stands = current_standing(open_evaluation(store, NAME))
             return [stands.state, stands.labels, stands.rounds]

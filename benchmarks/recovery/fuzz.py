@@ -2,8 +2,10 @@
 
 The ledgers (fuzzed_ledgers.py) hold every kind of key.  A change is of the bytes (cut off, flipped, repeated,
 exchanged with another key of the kind) or of the value (a field replaced by something hostile, removed or
-added; a column of a table with other values).  Then everything that reads ledgers reads this one: `verify`,
-lists, the standing, the outbox, the report, the forecast, the history, and the next run of a copy.  None may
+added; a column of a table with other values).  What lies below `index/` under a digest of its bytes is forged
+too: half of the changes are put under the digest that they have.  Then everything that reads ledgers reads
+this one: `verify`, lists, the standing, the outbox, the report, the forecast, the history, and the next run
+of a copy.  None may
 raise anything but an error of ours, or take longer than LONGEST seconds; and where `verify` finds nothing,
 standing and history must say what they said before.
 
@@ -23,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import AssayError
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.store import MemoryStore
-from benchmarks.recovery.fuzzed_ledgers import FuzzedLedger, every_ledger
+from benchmarks.recovery.fuzzed_ledgers import FuzzedLedger, every_ledger, small_runs
 from benchmarks.recovery.limits import at_most
 
 LONGEST = 20      # seconds of one reader
@@ -50,10 +53,13 @@ class Fuzzed:
 class OneChanged(MemoryStore):
     """A store of the same values, one of them changed; what is put stays here."""
 
-    def __init__(self, values: Mapping[str, bytes], key: str, blob: bytes) -> None:
+    def __init__(self, values: Mapping[str, bytes], key: str, blob: bytes, forged: str = "") -> None:
+        """forged: the key under which the value lies instead."""
         super().__init__()
         self._values.update(values)
-        self._values[key] = blob
+        if forged:
+            del self._values[key]
+        self._values[forged or key] = blob
         self._counted = -1      # the folders are looked up when something is put
 
 
@@ -61,7 +67,7 @@ def fuzz(folder: Path, mutations: int, seed: int, full: int = IN_FULL) -> Fuzzed
     """So many changes in all, evenly over the kinds of keys; full: one in so many is read by all."""
     draw = random.Random(seed)
     result = Fuzzed()
-    with chdir(folder):
+    with chdir(folder), small_runs():
         targets = _targets(every_ledger(folder))
         for i in range(mutations):
             ledger, kind, keys, expected = targets[i % len(targets)]
@@ -70,8 +76,12 @@ def fuzz(folder: Path, mutations: int, seed: int, full: int = IN_FULL) -> Fuzzed
             while blob == ledger.values[key]:
                 blob = _changed(draw, ledger.values, key, keys)
             result.tried[kind] = result.tried.get(kind, 0) + 1
-            in_full = full > 0 and draw.random() < 1 / full
-            _judge(result, OneChanged(ledger.values, key, blob), key, ledger, expected, in_full=in_full)
+            forged = _forged(draw, key, blob)
+            in_full = bool(forged) or (full > 0 and draw.random() < 1 / full)
+            _judge(
+                result, OneChanged(ledger.values, key, blob, forged), forged or key, ledger, expected,
+                in_full=in_full,
+            )
     return result
 
 
@@ -128,9 +138,22 @@ def _changed(draw: random.Random, values: Mapping[str, bytes], key: str, alike: 
     blob = values[key]
     if key.endswith(".json") and draw.random() < 0.7:
         return _changed_json(draw, blob)
+    if key.startswith("index/") and blob[:1] == b"{" and draw.random() < 0.7:
+        head, _, body = blob.partition(b"\n")
+        return _changed_json(draw, head) + body
     if key.endswith(".parquet") and draw.random() < 0.6:
         return _changed_table(draw, blob)
     return _changed_bytes(draw, blob, values[draw.choice(alike)])
+
+
+def _forged(draw: random.Random, key: str, blob: bytes) -> str:
+    """The key that a value below `index/` has by its digest, for one in two of those that are named so."""
+    parsed = layout.parse_key(key)
+    if parsed is None or not key.startswith("index/") or parsed.kind.fields[-1] != "digest":
+        return ""
+    if draw.random() < 0.5:
+        return ""
+    return parsed.kind(*parsed.values[:-1], layout.digest(blob)[:32])
 
 
 def _changed_bytes(draw: random.Random, blob: bytes, other: bytes) -> bytes:

@@ -1,27 +1,34 @@
-"""Small ledgers that together hold every kind of key but NOT_HELD, and who reads them.
+"""Small ledgers that together hold every kind of key, and who reads them.
 
 Made by this version: an evaluation that was extended and revised; one with gold, two people an item, a round
-closed early and a revision; one at a simulated desk whose people err, with outcomes known beforehand; and a
-monitor with a missing window, a mute, an amendment, a response, and alerts that were sent and not sent.  Of
-version 1.0.0: an evaluation that is open at the caller's desk, one that inherits labels, one of three people
-an item, and a monitor whose records are sealed one by one.
+closed early and a revision; one at a simulated desk whose people err, with outcomes known beforehand; one of
+many rounds that is open; one whose pool was being frozen in shards when its process ended; a monitor with a
+missing window, a mute, an amendment, a response, and alerts that were sent and not sent; and one with windows
+of which nothing is due any more.  Of version 1.0.0: an evaluation that is open at the caller's desk, one that
+inherits labels, one of three people an item, and a monitor whose records are sealed one by one.
 """
 
 import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from doubles.channels import FakeChannel
 from doubles.stream import after, monitor_data, write_stream
 from doubles.world import World
 from promised import ledgers as of_first_version
+from pyarrow.csv import read_csv
+from pyarrow.parquet import write_table
 
+from assay.evalcore.annotators.answers import class_answers
+from assay.evalcore.evaluation import state
 from assay.flows.alerts import deliver
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
@@ -41,26 +48,23 @@ from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.flows.verify.unsealed import check_alerts, check_desk, check_unsealed
 from assay.tasks.alerts.outbox import deliver_due, outbox_rows
-from assay.tasks.ledger import layout, open_store
+from assay.tasks.desks.caller import CallerDesk
+from assay.tasks.ledger import checkpoint_values, checkpoints, layout, open_store, seals
 from assay.tasks.ledger.findings import Integrity
 from assay.tasks.ledger.integrity import check_integrity, check_monitor_seals
 from assay.tasks.ledger.log_check import check_log
-from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.monitors import WindowState
+from assay.tasks.ledger.record import Ledger, encode
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.pool import freeze_shards, frozen, scores, shards
+from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.report.files import report_json
+from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 from benchmarks.recovery.every_operation import undisturbed
 from benchmarks.recovery.lives import LIVES
 
 Reader = tuple[str, Callable[[], Any]]
-# of shards of a freeze that was interrupted, of evaluations and monitors of very many records, and the seal
-# that version 1.0.0 put beside the state of a window
-NOT_HELD = frozenset(kind.template for kind in (
-    layout.freezing_receipt, layout.freezing_scores, layout.freezing_ids, layout.checkpoint_run,
-    layout.monitor_checkpoint_run, layout.monitor_checkpoint, layout.window_state_seal,
-))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzedLedger:
     """The values of a store, and who reads it once the value of a key was changed."""
@@ -88,15 +92,38 @@ def every_ledger(folder: Path) -> list[FuzzedLedger]:
         FuzzedLedger(values=dict(closed._values), readers=partial(evaluation_readers, "small")),
         FuzzedLedger(values=_known(folder / "known"), readers=partial(evaluation_readers, "small")),
         FuzzedLedger(values=_monitor(folder / "monitor"), readers=partial(monitor_readers, "stream")),
+        FuzzedLedger(values=_of_many_rounds(folder / "many"), readers=partial(evaluation_readers, "small")),
+        FuzzedLedger(values=_settled(folder / "settled"), readers=partial(monitor_readers, "stream")),
+        _being_frozen(folder / "frozen"),
         *(FuzzedLedger(
             values=_with_forecast({key: early.get(key) for key in early.keys("") if of.search(key)}, name),
             readers=partial(evaluation_readers, name),
         ) for name, of in _OF_FIRST_VERSION.items()),
         FuzzedLedger(
-            values={key: early.get(key) for key in early.keys("") if "animals" in key},
+            values=_with_state({key: early.get(key) for key in early.keys("") if "animals" in key}),
             readers=partial(monitor_readers, "animals"),
         ),
     ]
+
+
+@contextmanager
+def small_runs() -> Iterator[None]:
+    """What is kept in runs of many rounds or records is kept in runs of two."""
+    with ExitStack() as patched:
+        for module, name in ((state, "RUN"), (checkpoint_values, "RUN"), (checkpoints, "RUN"),
+                             (checkpoints, "RECORDS_OF_RUN")):
+            patched.enter_context(patch.object(module, name, 2))
+        yield
+
+
+def _with_state(values: dict[str, bytes]) -> dict[str, bytes]:
+    """A monitor of version 1.0.0 with a window that is missing, sealed as that version did."""
+    owner, window = "monitors/animals", "2026-11-20"
+    missing = WindowState(window=window, number=1, state="missing", why="no file", files="", at=after(30))
+    key = layout.window_state(owner, window, 1)
+    values |= {key: encode(missing)}
+    sealed = {other: layout.digest(values[other]) for other in seals.STATES.sealed((owner, window, 1))}
+    return values | {layout.window_state_seal(owner, window, 1): seals.seal_bytes(owner, sealed)}
 
 
 _OF_FIRST_VERSION = {
@@ -174,6 +201,79 @@ def _monitor(folder: Path) -> dict[str, bytes]:
     respond(store, "stream", reply, now=after(3))
     tick(store, "stream", moment=after(3) + timedelta(minutes=5))
     return dict(store._values)
+
+
+def _settled(folder: Path) -> dict[str, bytes]:
+    """A monitor of which a checkpoint says that nothing is due for three windows."""
+    write_stream(folder, 3, drop_from=1, worse=0.45, items=60)
+    store = MemoryStore()
+    data = monitor_data(folder, quiet_labels=20, late_days=0.0) | {"budget": {"labels": 20}}
+    register(store, MonitorSpec.from_data(data, origin="fuzz"))
+    for day in (1, 2, 3):
+        tick(store, "stream", moment=after(day))
+    return dict(store._values)
+
+
+def _of_many_rounds(folder: Path) -> dict[str, bytes]:
+    """Six rounds of the caller's desk, and a seventh that is open: with runs of early rounds."""
+    world = World(folder, n=40, budget={"labels": 20}, batch_size=2, desk={"kind": "caller"})
+    begin_evaluation(world.store, world.spec)
+    desk = CallerDesk(world.store, evaluation="small", answers=class_answers("match", "no match"))
+    for _ in range(6):
+        advance(world.store, "small")
+        desk.tell({waiting.item.item_id: world.truth[waiting.item.item_id] for waiting in desk.ask()})
+    advance(world.store, "small")
+    return dict(world.store._values)
+
+
+@contextmanager
+def _small_shards() -> Iterator[None]:
+    """A pool of some rows is frozen in shards, as one of millions is."""
+    with ExitStack() as patched:
+        for module in (frozen, freeze_shards, shards):
+            patched.enter_context(patch.object(module, "PART_ROWS", 4))
+        few = {"SHARD_ROWS": 8, "SMALL_BYTES": 0}
+        of_scores = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}
+        for module, numbers in ((shards, few), (scores, of_scores)):
+            for name, number in numbers.items():
+                patched.enter_context(patch.object(module, name, number))
+        yield
+
+
+class _Ends(BaseException):
+    """The process ends here."""
+
+
+def _being_frozen(folder: Path) -> FuzzedLedger:
+    """An evaluation whose process ended when all shards of its pool were read and none was put together."""
+    world, store = World(folder, n=40, budget={"labels": 6}, batch_size=3), MemoryStore()
+    data, source = world.spec.to_json(), folder / "predictions.parquet"
+    write_table(read_csv(folder / "predictions.csv"), source, row_group_size=8)
+    spec = Spec.from_json(data | {"pool": data["pool"] | {"source": str(source)}})
+
+    def ends_after(work: Any, over: Any) -> Any:
+        if not hasattr(work, "spec"):
+            return map(work, over)
+        list(map(work, over))
+        raise _Ends
+
+    def readers(store: MemoryStore, _key: str) -> Iterator[Reader]:
+        end = MemoryStore()
+        end._values.update(store._values)
+
+        def goes_on() -> bool:
+            with _small_shards():
+                begin_evaluation(end, spec)
+                return verify(end, "small").verified
+
+        yield "digests", goes_on
+        yield "standing", lambda: sorted(
+            (key, layout.digest(end.get(key))) for key in end.keys("small/pool/") if "sources" not in key
+        )
+
+    with _small_shards(), suppress(_Ends):
+        freeze_pool(spec, store, map_over=ends_after)
+    return FuzzedLedger(values=dict(store._values), readers=readers)
 
 
 # Who reads a ledger.

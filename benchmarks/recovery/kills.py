@@ -43,9 +43,8 @@ from services.s3 import S3Server
 
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.desk import DeskError
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.local import LocalLabelStudio, SimulatedPerson
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels

@@ -25,8 +25,8 @@ from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.desk import DeskRefused
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

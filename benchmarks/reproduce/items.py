@@ -2,20 +2,25 @@
 
 Every page of `docs/measured/papers` begins with the rows of its paper.  A row names an algorithm, equation,
 figure or table; where it is in Python, on the command line and in a live evaluation, for two classes and for
-more; and a number of ours beside that of an independent implementation in the tests, or the printed one.
+more; and a number of ours beside that of an independent implementation in the tests, or the printed one
+(`benchmarks.reproduce.numbers`).
 """
 
-from collections.abc import Iterator
+import csv
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks.pages import read_page, write_page
 
 PAPERS = Path("docs/measured/papers")
+NUMBERS = PAPERS / "tables" / "numbers.csv"
+Pair: TypeAlias = tuple[str, str]   # our number, and the other one
 BEGIN, END = "<!-- items -->", "<!-- end of items -->"
 _ANY = "K = 2 and K > 2"
 _TWO = "K = 2"
-_BOTH = "replay and live"
+_BOTH = "Python, command line, replay and live"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,20 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             reaches=_BOTH,
             agrees="points of scikit-learn",
             by="`test_curves.py`",
+        ),
+        PaperItem(
+            what="Definition 2, passive",
+            where="`passive-with-replacement`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="ends to 1e-9, from the ledger's files",
+            by=_PRINTED_INTERVALS,
+        ),
+        PaperItem(
+            what="Remark 4, static importance sampling",
+            where="`static-is`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="ends to 1e-9, from the ledger's files (K = 2)",
+            by=_PRINTED_INTERVALS,
         ),
         PaperItem(
             what="Algorithm 1, equation 1",
@@ -99,18 +118,25 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by="`test_requery.py`, `test_requery_of_classes.py`",
         ),
         PaperItem(
+            what="Table 3",
+            where="`assay replay`",
+            reaches="replay",
+            agrees="two of seven pools; the printed number",
+            by="below",
+        ),
+        PaperItem(
             what="Figures 2, 3, 5 to 7",
             where="`assay replay --divergence`",
-            reaches="replay",
-            agrees="two of seven pools; order and size as printed",
+            reaches=f"replay, {_ANY}",
+            agrees="two of seven pools; order and size as printed; KL by hand for K = 2 and 3",
             by="below",
         ),
         PaperItem(
             what="Figures 4 and 8",
-            where="`assay.replay(..., measures={'name': 'pr_curve', ...})`",
+            where="`benchmarks.reproduce.needle.curves`; any curve by `assay.replay`",
             reaches="replay",
-            agrees="abt-buy; the grid of the page is stated there",
-            by="below",
+            agrees="abt-buy, 1,024 thresholds, 5,000 labels, the paper's grid; slopes by differences to 1e-6",
+            by="`test_needle.py`",
         ),
     ),
     "bernoulli-sampling.md": (
@@ -125,7 +151,8 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             what="Algorithms 2 and 3",
             where="`bernoulli`, with coins `bernoulli:draws=independent`",
             reaches=f"{_BOTH}, {_TWO}",
-            agrees="b item by item; line 13 is [corrected](errata.md)",
+            agrees="b item by item; Σ h²/b of 10, 4, 3, 2, 1 at Σ b = 3 by SLSQP; line 13 is "
+            "[corrected](errata.md)",
             by="`test_waterfill.py`",
         ),
         PaperItem(
@@ -220,8 +247,8 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             what="Equations 2 to 6",
             where="`acis`; `reuse=draws`, `together=averaged` and others",
             reaches=f"{_BOTH}, {_TWO}",
-            agrees="by hand",
-            by="`test_acis.py`",
+            agrees="by hand; ends to 1e-9, from the ledger's files",
+            by=f"`test_acis.py`, {_PRINTED_INTERVALS}",
         ),
         PaperItem(
             what="Appendix C, Platt's curve",
@@ -298,12 +325,21 @@ def item_table(page: str) -> Iterator[str]:
     yield ""
     yield "## What is where"
     yield ""
-    yield "| item | where it is | reaches | how we know | test |"
-    yield "|---|---|---|---|---|"
-    for one in ITEMS[page]:
-        yield f"| {one.what} | {one.where} | {one.reaches} | {one.agrees} | {one.by} |"
+    yield "| item | where it is | reaches | ours | beside it | how we know | test |"
+    yield "|---|---|---|---|---|---|---|"
+    numbers = stored_numbers()
+    for item in ITEMS[page]:
+        ours, other = numbers.get((page.removesuffix(".md"), item.what), ("", ""))
+        cells = item.what, item.where, item.reaches, ours, other, item.agrees, item.by
+        yield f"| {' | '.join(cells)} |"
     yield ""
     yield END
+
+
+def stored_numbers() -> Mapping[tuple[str, str], Pair]:
+    """Our number and the other one, by page and item, as `benchmarks.reproduce.numbers` wrote them."""
+    with NUMBERS.open(newline="", encoding="utf-8") as opened:
+        return {(row["page"], row["item"]): (row["ours"], row["other"]) for row in csv.DictReader(opened)}
 
 
 def with_items(page: str, text: str) -> str:

@@ -2,12 +2,14 @@
 of a real Label Studio, in real CSV files, or by the passing of time."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from doubles.phoenix import PhoenixDouble, serving
 from services.desk_worlds import (
     DISPLAY,
     Asked,
@@ -15,9 +17,11 @@ from services.desk_worlds import (
     FakeWorld,
     FolderWorld,
     LabelStudioWorld,
+    PhoenixWorld,
     SimulatedWorld,
     World,
 )
+from services.phoenix_server import phoenix_server
 
 from assay.evalcore.annotators.adjudication import adjudicate
 from assay.evalcore.annotators.answers import NumberAnswers, TagAnswers, class_answers
@@ -37,8 +41,24 @@ def items(*ids: str) -> list[Item]:
     return [Item(item_id=one, shown={"name_a": f"left {one}", "name_b": f"right {one}"}) for one in ids]
 
 
+@pytest.fixture(scope="module")
+def phoenix_double() -> Iterator[str]:
+    with serving(PhoenixDouble()) as url:
+        yield url
+
+
+PHOENIX = os.environ.get("ASSAY_PHOENIX", "")   # the command of a real one: `make desks`
+
+
+@pytest.fixture(scope="module")
+def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with phoenix_server(PHOENIX, tmp_path_factory.mktemp("phoenix")) as url:
+        yield url
+
+
 @pytest.fixture(params=[
-    pytest.param("label-studio", marks=pytest.mark.services), "folder", "caller", "simulated", "fake",
+    pytest.param("label-studio", marks=pytest.mark.services), "phoenix-double", "folder", "caller",
+    "simulated", "fake", *(["phoenix"] if PHOENIX else []),
 ])
 def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWorld]:
     if request.param == "label-studio":
@@ -46,6 +66,10 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWor
         yield lambda truth, *asked: LabelStudioWorld(
             api, people, f"{EVALUATION}-{uuid4().hex[:8]}", truth, *asked
         )
+    elif request.param.startswith("phoenix"):
+        double = request.param == "phoenix-double"
+        url = request.getfixturevalue("phoenix_double" if double else "phoenix")
+        yield lambda truth, *asked: PhoenixWorld(url, f"{EVALUATION}-{uuid4().hex[:8]}", truth, *asked)
     elif request.param == "folder":
         yield lambda truth, *asked: FolderWorld(tmp_path / uuid4().hex, EVALUATION, truth, *asked)
     elif request.param == "caller":

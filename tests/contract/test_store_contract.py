@@ -122,26 +122,26 @@ BAD_KEYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("key", BAD_KEYS, ids=ascii)
-def test_bad_keys_are_refused_by_every_method(store: Store, key: str):
-    calls: list[Callable[[], object]] = [
-        lambda: store.put(key, b"x"),
-        lambda: store.get(key),
-        lambda: store.size(key),
-        lambda: store.exists(key),
-        lambda: store.get_range(key, 0, 1),
-        lambda: store.discard(key),
-        lambda: store.discard("index/" + key) if key else store.discard(key),
+def test_bad_keys_are_refused_by_every_method(store: Store):
+    calls: list[Callable[[str], object]] = [
+        lambda key: store.put(key, b"x"),
+        store.get,
+        store.size,
+        store.exists,
+        lambda key: store.get_range(key, 0, 1),
+        store.discard,
+        lambda key: store.discard("index/" + key) if key else store.discard(key),
     ]
-    for call in calls:
+    for key in BAD_KEYS:
+        for call in calls:
+            with pytest.raises(BadKey):
+                call(key)
+
+
+def test_bad_prefixes_are_refused_at_once(store: Store):
+    for prefix in ("/", "..", "../", "a/../b", "a//", ".temp", "a/.", "a\\", "\0"):
         with pytest.raises(BadKey):
-            call()
-
-
-@pytest.mark.parametrize("prefix", ["/", "..", "../", "a/../b", "a//", ".temp", "a/.", "a\\", "\0"])
-def test_bad_prefixes_are_refused_at_once(store: Store, prefix: str):
-    with pytest.raises(BadKey):
-        store.keys(prefix)
+            store.keys(prefix)
 
 
 def test_names_that_other_systems_find_odd_are_fine(store: Store):

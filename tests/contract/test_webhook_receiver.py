@@ -26,9 +26,8 @@ from assay.flows.listen.receiver import (
     serve,
 )
 from assay.tasks.desks.desk import SECRET_HEADER
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.local import SimulatedPerson
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.life import read_ending

@@ -28,6 +28,14 @@ class Fuse:
         return result
 
 
+def cuts(effects: list[int]) -> list[tuple[int, Literal["before", "after"]]]:
+    """Where to cut: before each of these effects, and after the last.
+
+    A cut after one of them leaves what a cut before the next leaves.
+    """
+    return [*((at, "before") for at in effects), (effects[-1], "after")]
+
+
 class Fused:
     """A store or a desk whose effects go through a fuse."""
 

@@ -129,8 +129,9 @@ def test_a_checkout_without_links_makes_the_same_wheel_by_way_of_its_sdist(wheel
     assert files(build("wheel", unpacked, tmp_path)) == files(wheel)
 
 
-def test_the_light_core_evaluates_asks_replays_and_reports(run, tmp_path):
-    found = json.loads(run(tmp_path, JOURNEY, "evaluate", tmp_path))
+def test_the_light_core_evaluates_asks_replays_and_reports_without_what_windows_does_not_have(run, tmp_path):
+    """It opens no folder, removes no read-only file, renames nothing onto a file, makes no symbolic link."""
+    found = json.loads(run(tmp_path, JOURNEY, "evaluate", tmp_path, "--like-windows"))
 
     assert found["stopped_by"] == "half_width"
     assert found["people"] == 30
@@ -139,15 +140,6 @@ def test_the_light_core_evaluates_asks_replays_and_reports(run, tmp_path):
     assert found["codes"] == {"folder": 5, "first try": 0, "verify": 0}
     assert "people/by-file/round-0001.csv" in found["files"]
     assert not [name for name in found["files"] if FORBIDDEN & set(name) or name.endswith((".", " "))]
-
-
-def test_it_does_so_without_what_windows_does_not_have(run, tmp_path):
-    """It opens no folder, removes no read-only file, renames nothing onto a file, makes no symbolic link."""
-    found = json.loads(run(tmp_path, JOURNEY, "evaluate", tmp_path, "--like-windows"))
-
-    assert found["stopped_by"] == "half_width"
-    assert found["people"] == 30
-    assert found["codes"] == {"folder": 5, "verify": 0}
 
 
 def test_a_missing_extra_is_one_line_with_the_command(run, tmp_path):

@@ -11,9 +11,8 @@ from assay.flows.alerts import deliver
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.local import SimulatedPerson
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.monitors import read_verdicts

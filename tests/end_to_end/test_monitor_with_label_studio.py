@@ -10,9 +10,8 @@ from doubles.stream import after, monitor_data, write_day
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.local import SimulatedPerson
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger

@@ -1,7 +1,7 @@
 """The same answers on every processor: other kernels of BLAS, other vector instructions, other threads.
 
 Kernels are chosen for a process by its environment, so each runs in a process of its own.  `make processors`
-runs every golden case under all of them; here are the ones that are furthest from this machine.
+runs every golden case under all of them; here are ledgers that one made and another goes on with.
 """
 
 import json
@@ -50,7 +50,8 @@ def test_an_evaluation_goes_on_elsewhere_as_it_would_have_here_and_verifies_ther
     assert verified == {name: [] for name in ledgers.TOLD}
 
 
-def test_the_golden_file_holds_on_the_oldest_processor(tmp_path):
+@pytest.mark.study
+def test_golden_cases_hold_on_the_oldest_processor(tmp_path):
     from doubles.pools import pools_folder
 
     pools_folder()    # skips where the pools are not there

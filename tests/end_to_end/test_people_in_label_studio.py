@@ -10,7 +10,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels

@@ -9,9 +9,8 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.cli.main import run_command_line
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.local import SimulatedPerson
-from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels

@@ -26,8 +26,8 @@ def frozen(store) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("asked", [
-    "prefect:threads:2", "prefect:dask", pytest.param("prefect:processes:2", marks=SLOW),
-    pytest.param("prefect:ray", marks=SLOW),
+    "prefect:threads:2",
+    *(pytest.param(f"prefect:{one}", marks=SLOW) for one in ("dask", "processes:2", "ray")),
 ])
 def test_each_shard_is_a_task_of_the_flow_run(in_prefect, tmp_path, monkeypatch, asked):
     from prefect import flow

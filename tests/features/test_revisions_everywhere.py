@@ -63,10 +63,7 @@ def warm(folder):
 
 KINDS = {
     "recalibrated": lambda folder: World(folder, **SMALL, method="recalibrated"),
-    "dirichlet-tree": lambda folder: World(folder, **SMALL, method="dirichlet-tree:depth=2"),
-    "passive": lambda folder: World(folder, **SMALL, method="passive"),
     "warm-started": warm,
-    "majority of two, with gold": lambda folder: several_people(folder, "majority"),
     "dawid-skene of two, with gold": lambda folder: several_people(folder, "dawid-skene"),
 }
 

@@ -28,12 +28,10 @@ def _small(folder, **changes):
 
 
 KINDS = {
-    "two classes": _small,
     "two classes with a curve": partial(
         _small, method="auto", measure=[{"name": "pr_curve", "at": [0, 0.6]}, "f1"]
     ),
     "classes": classes.pool_and_spec,
-    "preference": partial(outcomes.pool_and_spec, "preference"),
 }
 
 

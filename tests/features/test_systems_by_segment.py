@@ -64,7 +64,7 @@ def run(data):
     return store, report_data(opened := open_evaluation(store, spec.name), current_standing(opened))
 
 
-@pytest.mark.parametrize("kind", ["two classes", *MEASURES])
+@pytest.mark.parametrize("kind", ["two classes", "grades"])
 def test_every_measure_and_every_difference_is_estimated_in_every_segment(tmp_path, kind):
     store, data = run(compared(kind, tmp_path, budget={"labels": 120}, batch_size=40))
     rows = [row for row in data.estimates if row.segment]
@@ -87,7 +87,7 @@ def test_every_measure_and_every_difference_is_estimated_in_every_segment(tmp_pa
     assert "all segments of the column" in page
 
 
-@pytest.mark.parametrize("kind", ["two classes", *MEASURES])
+@pytest.mark.parametrize("kind", ["two classes", "number", "tags"])
 def test_with_every_label_they_are_exact_and_add_up(tmp_path, kind):
     n = 400 if kind == "two classes" else 160
     _, data = run(compared(kind, tmp_path, budget={"labels": n}, batch_size=n))

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -263,7 +264,130 @@ def test_addresses_keep_their_slashes(monkeypatch, capsys):
     assert "asked for s3://bucket/k.csv" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("text", "message"), [
+    ("made on Monday\nid,prediction,label\n1,a,b\n", r"has 1 value \(made on Monday\), and a row has 3"),
+    ("prediction,label\n1,a,a\n2,b,a\n", r"has 2 values \(prediction, label\), and a row has 3 \(1,a,a"),
+])
+def test_lines_above_a_table_and_names_that_are_left_out_are_told(text, message, tmp_path):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(BadInput, match=message + ".*a table begins with a name for each column"):
+        assay.replay(str(tmp_path / "t.csv"), measures="accuracy")
+
+
+def test_columns_without_a_name_are_called_by_their_place(tmp_path):
+    rows = "".join(f"{i},{'ab'[i % 2]},{'aab'[i % 3]},,\n" for i in range(30))
+    (tmp_path / "t.csv").write_text("id,prediction,label,,\n" + rows)
+    assert value_by_suggestion(tmp_path / "t.csv", Told(positive="a")) == pytest.approx(20 / 35)
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "table"])
+def test_one_object_that_holds_all_rows_is_told(orient, frame, tmp_path):
+    frame.to_json(tmp_path / "t.json", orient=orient)
+    with pytest.raises(BadInput, match=r"is one object .* that holds all rows; .*orient=.records"):
+        assay.replay(str(tmp_path / "t.json"))
+
+
+@pytest.mark.parametrize("written", [
+    "|".join, " | ".join, json.dumps, lambda tags: "[" + " ".join(map(repr, tags)) + "]",
+    lambda tags: "|".join(tag.upper() for tag in tags),
+])
+def test_sets_of_tags_some_of_them_empty_are_tags_for_every_command(written, tmp_path):
+    predicted = [["war"], ["war", "arts"], [], ["arts"]] * 15
+    gold = [["war"], ["arts", "war"], [], ["war"], ["war"], []] * 10
+    table = numbered(prediction=list(map(written, predicted)), label=list(map(written, gold)))
+    table.to_csv(tmp_path / "p.csv", index=False)
+    truth = sum(set(p) == set(g) for p, g in zip(predicted, gold, strict=True)) / 60
+    assert value_by_suggestion(tmp_path / "p.csv", Told(), "subset_accuracy") == pytest.approx(truth)
+    asked = {"outcome": {"tags": ["war", "arts"]}, "measures": "subset_accuracy", "prediction": "prediction"}
+    replayed = assay.replay(str(tmp_path / "p.csv"), methods="passive", budgets=[20], repeats=1, **asked)
+    assert replayed.to_dict()["truth"]["subset_accuracy"] == pytest.approx(truth)
+
+
+@pytest.mark.parametrize(("predicted", "labelled", "classes"), [
+    (["red", "blue"], ["red", "blue", "green"], 3), (["red"], ["red", "blue", "green"], 3),
+    (["007", "010"], ["007", "010", "100"], 3),
+])
+def test_a_class_that_is_never_predicted_is_one(predicted, labelled, classes, tmp_path):
+    table = numbered(prediction=(predicted * 60)[:60], label=(labelled * 60)[:60])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    found = examine_file(str(tmp_path / "p.csv"), Told(), forecast=False)
+    assert found.usable
+    assert (found.spec.count("\n  - "), "grades" in found.spec) == (classes, False)
+    exact = value_by_suggestion(tmp_path / "p.csv", Told(), "accuracy")
+    assert exact == pytest.approx((table.prediction == table.label).mean())
+
+
+def test_classes_that_differ_by_an_underscore_are_told(tmp_path):
+    numbered(prediction=["very_good", "bad", "so so"] * 20, label=["very good", "bad", "so so"] * 20).to_csv(
+        tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match="label: 'very good' and 'very_good' differ only by spaces, dashes"):
+        value_by_suggestion(tmp_path / "p.csv", Told(), "accuracy")
+
+
+def test_where_one_class_is_there_it_is_asked_whether_it_is_the_positive_one(tmp_path):
+    numbered(prediction=["ham"] * 30, label=["ham"] * 30).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(BadInput, match=r"which class is the positive one.*every label is 'ham'"):
+        value_by_suggestion(tmp_path / "t.csv", Told())
+    assert value_by_suggestion(tmp_path / "t.csv", Told(positive="ham")) == 1
+
+
 # In Python.
+
+def test_a_class_that_is_called_as_no_value_is_one(frame):
+    words = {"Köder": "+", "ham": "-"}
+    signs = frame.assign(**{name: frame[name].map(words) for name in ("prediction", "label")})
+    half = frame.index % 3 == 0
+    asked = {"measures": "f1", "prediction": "prediction"}
+    known = assay.estimate(frame.assign(label=frame.label.where(half)), outcome=["Köder", "ham"], **asked)
+    found = assay.estimate(signs.assign(label=signs.label.where(half)), outcome=["+", "-"], **asked)
+    assert (found.value, found["f1"].lower) == (known.value, known["f1"].lower)
+    land = {"Köder": "DE", "ham": "NA"}
+    judged = frame.assign(label=frame.label.map(land), judge=frame.label.map(land))
+    for rows in (judged, judged.replace("NA", "Namibia")):
+        kinds = ["DE", rows.label[0]]
+        result = assay.evaluate(rows, oracle="label", outcome={"classes": kinds}, measures="rate(DE)",
+                                judge="judge", method="passive", target={}, budget=60)
+        assert result.value == pytest.approx((rows.label == "DE").mean())
+
+
+@pytest.mark.parametrize("mixed", [
+    lambda values: [value if i % 2 else str(value) for i, value in enumerate(values)],
+    lambda values: [value if i % 2 else int(value) for i, value in enumerate(values)],
+    lambda values: [[np.bool_(value), "TRUE" if value else "False", float(value)][i % 3]
+                    for i, value in enumerate(values)],
+])
+def test_one_column_of_several_types_is_read_as_in_a_file(mixed, frame):
+    label = mixed((frame.label == "Köder").tolist())
+    rows = frame.assign(label=pd.Series(label, dtype=object), prediction=frame.prediction == "Köder")
+    truth = assay.evaluate(frame, oracle="label", **ASKED).value
+    for data in (rows, rows.to_dict("records")):
+        asked = {**ASKED, "outcome": [1, 0]}
+        assert assay.evaluate(data, oracle="label", **asked).value == pytest.approx(truth)
+
+
+def test_rows_of_a_replay_and_an_estimate_need_no_names(frame):
+    twice = pd.concat([frame[:30], frame[30:].reset_index(drop=True)])
+    asked = {"outcome": ["Köder", "ham"], "measures": "f1"}
+    truth = [assay.replay(rows, methods="passive", budgets=[20], repeats=1, **asked).to_dict()["truth"]
+             for rows in (frame, twice)]
+    assert truth[0] == truth[1]
+
+
+@pytest.mark.parametrize(("data", "message"), [
+    (lambda f: f.assign(label=pd.arrays.SparseArray(range(60))), "Sparse pandas data"),
+    (lambda f: f.to_dict("list"), "a dict is not a frame"),
+    (lambda f: pa.Table.from_pandas(f).to_reader(), "a RecordBatchReader is not a frame"),
+    (lambda f: f.assign(probability=[[1 - p, p] for p in f.probability]), "'probability' holds list<"),
+    (lambda f: f.assign(label=[bytes([i % 2]) for i in f.index]), "column 'label' holds bytes"),
+])
+def test_what_is_no_column_of_labels_or_numbers_is_named(data, message, frame):
+    for call in (assay.replay, assay.estimate):
+        more = {"pool_size": 60, "weight": np.ones(60)} if call is assay.estimate else {}
+        if "probability" in message and more:
+            continue
+        with pytest.raises(BadInput, match=message):
+            call(data(frame), outcome=["Köder", "ham"], measures="f1", **more)
+
 
 @pytest.fixture
 def frame():

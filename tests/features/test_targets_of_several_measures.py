@@ -1,10 +1,15 @@
 """From a spec with targets of several measures to where it stops, and what the report says was asked."""
 
+import json
+from math import sqrt
+
 import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import method
+from assay.evalcore.printed import printed
+from assay.flows.doctor import ExaminationWatch, examine_spec
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
@@ -44,6 +49,18 @@ def test_a_run_stops_when_its_targets_are_met(tmp_path, target, says, labels):
     assert told.lower().startswith(says.lower())
 
 
+def test_what_a_target_of_a_variance_is_held_against_is_printed(tmp_path):
+    store, standing = run(tmp_path, target={"variance": 0.02})
+    stored = standing.estimates[0]
+    printed_row = printed(stored)
+    assert standing.stopped_by == "variance"
+    assert printed_row["standard_error"] == stored.standard_error == sqrt(stored.variance)
+    assert 0 < printed_row["standard_error"] ** 2 <= 0.02
+    # the interval believes it: no more than twice as wide as a normal one of the variance asked for
+    assert stored.upper - stored.lower <= 2 * 2 * 1.96 * sqrt(0.02)
+    assert verify(store, "small").differences == ()
+
+
 def test_one_far_measure_keeps_it_going(tmp_path):
     _, standing = run(tmp_path, target={"half_width": {"f1": 0.45, "precision": 0.001}})
     assert (standing.stopped_by, standing.labels) == ("budget", 160)
@@ -72,3 +89,19 @@ def test_a_budget_below_its_own_floor_is_said_to_be_too_small():
     assert told is not None
     assert "one look, with 40 labels or more" in told
     assert never_met(target, Budget(labels=40), 20, method("passive")) is None
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"target": {"half_width": 0.1, "least_labels": 40, "looks": 1}}, "at one look, with 40 labels or more"),
+    ({"target": {"half_width": 0.1}}, None),
+    ({"method": "isotonic"}, "isotonic reports no interval, as it was published"),
+])
+def test_the_doctor_says_what_fewer_labels_cost_and_which_method_has_no_interval(tmp_path, changes, says):
+    predictions, labels = write_small_pool(tmp_path)
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(spec_json(
+        predictions, labels, **{"method": "passive", "budget": {"labels": 160}, **changes}
+    )))
+    examined = examine_spec(path, lambda spec: MemoryStore(), ExaminationWatch())
+    warnings = [found.says for found in examined.findings if found.level == "warning"]
+    assert any(says in text for text in warnings) if says else not warnings

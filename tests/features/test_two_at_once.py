@@ -17,7 +17,7 @@ from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
 
-TIMES = {"folder": 4, "s3": 2}
+TIMES = {"folder": 2, "s3": 1}
 
 
 @pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.services)])

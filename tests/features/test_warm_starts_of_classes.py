@@ -40,11 +40,11 @@ def test_the_methods_that_start_warm_are_these():
     assert WARM == ["recalibrated", "dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"]
 
 
-@pytest.mark.parametrize("columns", [
-    {}, {"pool_probability": None}, {"pool_probability": "sure"}, {"pool_judge": "predicted"},
-    {"pool_cluster": "text"},
+@pytest.mark.parametrize(("method", "columns"), [
+    *((name, {}) for name in WARM), ("recalibrated", {"pool_probability": None}),
+    ("recalibrated", {"pool_judge": "predicted"}), ("dirichlet-tree", {"pool_probability": "sure"}),
+    ("dirichlet-tree", {"pool_cluster": "text"}),
 ])
-@pytest.mark.parametrize("method", WARM)
 def test_labels_of_an_earlier_evaluation_are_pseudo_labels(tmp_path, method, columns):
     write_pool(tmp_path)
     store = MemoryStore()
@@ -72,7 +72,7 @@ def test_each_of_a_few_named_classes_starts_from_all_labels(tmp_path):
     assert told == {("f1", "owl"), ("recall", "cat")}
 
 
-@pytest.mark.parametrize("measure", [["macro_f1", "accuracy"], ["accuracy"], ["confusion_matrix"]])
+@pytest.mark.parametrize("measure", [["macro_f1", "accuracy"], ["confusion_matrix"]])
 def test_a_tree_takes_labels_of_every_class(tmp_path, measure):
     write_pool(tmp_path)
     store = MemoryStore()
@@ -117,12 +117,9 @@ def test_labels_given_elsewhere_steer_a_tree(tmp_path):
         Spec.from_json(spec_of_classes(tmp_path, method="recalibrated", measure=OWLS, warm_start=given))
 
 
-@pytest.mark.parametrize("measure", [
-    [{"name": "recall", "class": "owl"}],
-    [{"name": "recall", "class": "owl"}, {"name": "precision", "class": "cat"}],
-])
-def test_windows_of_a_monitor_start_from_the_one_before(tmp_path, measure):
+def test_windows_of_a_monitor_start_from_the_one_before(tmp_path):
     write_classes(tmp_path, 3)
+    measure = [{"name": "recall", "class": "owl"}, {"name": "precision", "class": "cat"}]
     spec, store = a_monitor_of_classes(tmp_path, measure=measure), MemoryStore()
     register(store, spec)
     assert not tick(store, spec.name, moment=after(3)).failed

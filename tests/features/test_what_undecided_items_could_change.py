@@ -21,22 +21,18 @@ from assay.tasks.spec.evaluation import Spec
 CURVE = [{"name": "pr_curve", "at": [0, 0.6]}, "f1"]
 
 
-def _small(folder, curve=False):
-    data = small_pool.spec_json(*small_pool.write_small_pool(folder))
-    if curve:
-        data = {**data, "method": "auto", "measure": CURVE}
-        del data["pool"]["segments"]
+def _curve(folder):
+    data = small_pool.spec_json(*small_pool.write_small_pool(folder), method="auto", measure=CURVE)
+    del data["pool"]["segments"]
     return data
 
 
 # kind -> its spec, and the outcomes that all undecided items may have
 KINDS = {
-    "two classes": (_small, None),
-    "two classes with a curve": (partial(_small, curve=True), None),
+    "two classes with a curve": (_curve, None),
     "classes": (classes.pool_and_spec, set(classes.NAMES)),
     "number": (partial(outcomes.pool_and_spec, "number"), {"0", "100"}),
     "tags": (partial(outcomes.pool_and_spec, "tags"), {"no tag", "all tags"}),
-    "preference": (partial(outcomes.pool_and_spec, "preference"), {"new", "old", "tie"}),
 }
 
 

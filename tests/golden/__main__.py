@@ -1,13 +1,14 @@
 """Record the golden files again, on purpose: `PYTHONPATH=tests python -m golden`, and say in the commit why.
 
-    python -m golden                     all cases, in golden.json; files beside it are removed
-    python -m golden new                 those that no file has, in the file of this platform
-    python -m golden FILE [BEGINNING ...]  to a file elsewhere, those whose names begin so
+    python -m golden                     all cases; files of others are removed
+    python -m golden new                 those that have no file yet
+    python -m golden again BEGINNING ...   those whose names begin so
+    python -m golden FILE [BEGINNING ...]  to one file elsewhere, those whose names begin so
 
 The same under other kernels of BLAS (`golden.kernels`) tells what follows a rounding.
 """
 
-import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any
 
 from golden.answers import plain
 from golden.cases import cases
-from golden.recordings import FIRST, FOLDER, file_of_this_platform, recordings, write_answers
+from golden.recordings import FOLDER, record, recordings, write_answers
 from threadpoolctl import threadpool_limits
 
 
@@ -28,15 +29,16 @@ def _answers(wanted: Callable[[str], bool], threads: int | None = 1) -> dict[str
 def main(where: str = "", *beginnings: str) -> None:
     """Run the cases and write what came out."""
     if where == "new":
-        path, known = file_of_this_platform(), recordings()
-        before = json.loads(path.read_text())["cases"] if path.exists() else {}
-        write_answers(path, before | _answers(lambda name: name not in known))
+        known = recordings()
+        record(_answers(lambda name: name not in known))
+    elif where == "again":
+        record(_answers(lambda name: name.startswith(beginnings)))
     elif where:
         write_answers(Path(where), _answers(lambda name: name.startswith(beginnings or ""), threads=None))
     else:
-        write_answers(FIRST, _answers(lambda name: True))
-        for other in set(FOLDER.glob("golden*.json")) - {FIRST}:
-            other.unlink()
+        answers = _answers(lambda name: True)
+        shutil.rmtree(FOLDER)
+        record(answers)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is compared of an answer, and how closely: the same in the golden file and between processors.
+"""What is compared of an answer, and how closely: the same in the golden files and between processors.
 
 Items, their order and every whole number are the same everywhere.  A floating-point number is the same to
 TOLERANCE, relative to itself; arrays of them (designs, what an estimate carries besides) to TOLERANCE of

@@ -1,4 +1,4 @@
-"""The questions of the golden file, and their answers as plain data.
+"""The questions of the golden files, and their answers as plain data.
 
 Every case runs a whole evaluation, a monitor or a replay, and returns what must not change by accident: the
 draws of every round, every estimate and interval, and every other number that a design or an estimate

@@ -30,6 +30,9 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 CURVE = [{"name": "pr_curve", "at": [0, 0.6, 1.2]}, "roc_auc", "average_precision", "f1"]
 
+# methods whose draws one at a time are those of a round
+DRAWN_SINGLY_ANYWAY = frozenset({"passive", "lure", "model-assisted"})
+
 Case = Callable[[], dict[str, Any]]
 
 
@@ -155,19 +158,21 @@ def _replayed(folder: Path, *, repeats: int = 20, **asked: Any) -> dict[str, Any
 def _of_methods(folder: Path) -> dict[str, Case]:
     named: dict[str, Case] = {}
     for name, method in OUTCOME_METHODS.items():
-        if name == "whole-clusters" or method.of_means_alone:
+        if name == "whole-clusters" or method.of_some_measures:
             continue
         named[f"two classes/curve/{name}"] = partial(
             _two_classes, folder / f"curve-{name}", {"segments": None}, measure=CURVE, method=name,
         )
         named[f"systems/{name}"] = partial(_systems, folder / f"systems-{name}", method=name)
+        if name == "guesses":       # of one system and no curve it is `recalibrated`
+            continue
         if "classes" in method.kinds:
             named[f"classes/{name}"] = partial(_classes, folder / f"classes-{name}", method=name)
             named[f"grades/{name}"] = partial(_outcome, "grades", folder / f"grades-{name}", method=name)
         for kind in outcomes.WRITERS:
             if kind in method.kinds:
                 named[f"{kind}/{name}"] = partial(_outcome, kind, folder / f"{kind}-{name}", method=name)
-        if method.capabilities.single_draws:
+        if method.capabilities.single_draws and name not in DRAWN_SINGLY_ANYWAY:
             single = f"{name}:one-at-a-time=true"
             named[f"classes/{single}"] = partial(_classes, folder / f"single-{name}", method=single)
     return named
@@ -225,9 +230,6 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
             "kind": "simulated", "labels": str(folder / "people" / "labels.csv"),
             "annotators": [{"noise": 3.0}] * 2, "annotators_per_item": 2,
         }),
-        "two classes/curve": partial(
-            _two_classes, folder / "curve", {"segments": None}, measure=CURVE, method="auto",
-        ),
         "two classes/clusters": partial(
             _two_classes, folder / "clusters", {"segments": None, "cluster": "four"}, method="auto",
         ),
@@ -238,7 +240,6 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
         "two classes/without a score": partial(
             _two_classes, folder / "unscored", {"segments": None, "score": None}, method="auto",
         ),
-        "systems": partial(_systems, folder / "systems"),
         "systems/of grades": partial(
             _outcome, "grades", folder / "systems-of-grades", pool_prediction=None, pool_probability=None,
             pool_systems={"old": {"prediction": "predicted"}, "new": {"prediction": "judge"}},

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from promised.records import fields_of_records
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.alerts.alert import KINDS, LATER_KINDS, Alert, as_raised, as_stored
+from assay.tasks.ledger.record import decode, encode
 
-# Estimates by segment hold what the others tell of each: of a round with segments that this version closed,
-# version 1.0.0 says that it is from a later version, and this one goes on.
+# Estimates by segment hold what the others tell of each. Version 1.0.0 refuses a round with segments that
+# this version closed, and reads those without: a field that came later is kept only where there is any.
 LATER = {"MeasureEstimate.pooled"}
 FIRST = json.loads(Path(__file__).with_name("records-1.json").read_text(encoding="utf-8"))
 
@@ -30,6 +32,14 @@ def test_no_field_holds_a_word_that_the_first_version_refuses():
     }
     # of alerts a ledger holds other words: the next test
     assert grown == {f"Alert.kind: {kind}" for kind in LATER_KINDS}
+
+
+def test_a_field_that_came_later_is_kept_only_where_there_is_any():
+    ends = {"lower": 0.4, "upper": 0.6, "confidence": 0.95, "interval": "any"}
+    row = MeasureEstimate(measure="f1", value=0.5, labels=9, **ends)
+    assert row.pooled is None
+    assert json.loads(encode(row)).keys() == FIRST["MeasureEstimate"].keys()
+    assert decode(MeasureEstimate, encode(row), "a key") == row
 
 
 @pytest.mark.parametrize("kind", KINDS)

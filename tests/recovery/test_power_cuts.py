@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from doubles.fuses import Fuse, PowerCut
+from doubles.fuses import Fuse, PowerCut, cuts
 from doubles.world import World
 
 # a pool of 60, two rounds of 3 items: begin and two rounds have so many effects
@@ -28,9 +28,8 @@ def test_a_run_has_the_effects_these_tests_cut(smooth):
     assert len(smooth.fuse.effects) < EFFECTS
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_power_cut_at_any_effect_changes_nothing(smooth, tmp_path, when):
-    for at in range(1, len(smooth.fuse.effects) + 1):
+def test_a_power_cut_at_any_effect_changes_nothing(smooth, tmp_path):
+    for at, when in cuts([*range(1, len(smooth.fuse.effects) + 1)]):
         cut = World(tmp_path, **SMALL)
         # the same files: another path would be another spec
         cut.spec = smooth.spec
@@ -42,9 +41,8 @@ def test_a_power_cut_at_any_effect_changes_nothing(smooth, tmp_path, when):
         assert sorted(cut.desk.posted) == sorted(smooth.desk.posted), f"asked twice, cut {what}"
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_two_power_cuts_in_a_row_change_nothing(smooth, tmp_path, when):
-    for at in range(3, len(smooth.fuse.effects) + 1, 9):
+def test_two_power_cuts_in_a_row_change_nothing(smooth, tmp_path):
+    for at, when in cuts([*range(3, len(smooth.fuse.effects) + 1, 9)]):
         cut = World(tmp_path, **SMALL)
         cut.spec = smooth.spec
         with pytest.raises(PowerCut):

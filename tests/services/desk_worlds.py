@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import httpx
 from doubles.desks import folder_desk, label_studio_desk, labelling, simulated_desk
 from services.label_studio_people import Person
 
@@ -21,6 +22,9 @@ from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import unmarked
+from assay.tasks.desks.phoenix.api import PhoenixApi
+from assay.tasks.desks.phoenix.desk import CANNOT_TELL, PhoenixDesk, annotation_config
+from assay.tasks.desks.phoenix.desk import batch_name as batch_name_of_spans
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 
@@ -76,6 +80,46 @@ class LabelStudioWorld:
                     continue
                 label = self._truth[by_name[unmarked(task["data"]["shown_name_a"])]]
                 person.answer(task["id"], Control(self._asked.answers).results(label))
+
+
+class PhoenixWorld:
+    """People who annotate spans: by the interface for programs, which the page uses too."""
+
+    def __init__(self, url: str, evaluation: str, truth: Truth, asked: Asked = ASKED) -> None:
+        self._url, self._evaluation, self._truth, self._asked = url, evaluation, truth, asked
+
+    def open(self, annotators: int = 1) -> Desk:
+        asked = labelling(
+            evaluation=self._evaluation, answers=self._asked.answers, display=self._asked.display
+        )
+        return PhoenixDesk(PhoenixApi(self._url), asked, identity="a ledger")
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        desk = self.open()
+        by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
+        with httpx.Client(base_url=f"{self._url}/v1", timeout=60) as client:
+            for project in client.get("/projects").json()["data"]:
+                params = {"name": batch_name_of_spans(batch), "limit": 1000}
+                for span in client.get(f"/projects/{project['name']}/spans", params=params).json()["data"]:
+                    shown = json.loads(span["attributes"]["input.value"])
+                    if project["name"] != desk.project or shown["name_a"] not in by_name:
+                        continue
+                    label = self._truth[by_name[shown["name_a"]]]
+                    client.post("/span_annotations", params={"sync": True}, json={"data": [
+                        self._annotation(project["name"], span["context"]["span_id"], label, number)
+                        for number in range(annotators)
+                    ]}).raise_for_status()
+
+    def _annotation(self, project: str, span: str, label: str | None, number: int) -> dict[str, object]:
+        kind = annotation_config(project, self._asked.answers)["type"]
+        name = project if label is not None or kind == "CATEGORICAL" else f"{project} {CANNOT_TELL}"
+        result = {"label": CANNOT_TELL if label is None else label}
+        if label is not None and kind == "CONTINUOUS":
+            result = {"score": float(label)}
+        if label is not None and kind == "FREEFORM":
+            result = {"explanation": label}
+        return {"name": name, "annotator_kind": "HUMAN", "span_id": span, "result": result,
+                "identifier": f"person{number}"}
 
 
 class FolderWorld:

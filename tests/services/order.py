@@ -1,7 +1,8 @@
 """With several processes (`-n`): which files of tests go to one of them, which go first, and who compiles.
 
-The files that use Label Studio or Prefect go to one process: each server starts once, and no two compete for
-the processors. The many short files of tests/unit come last, so that the processes end together.
+The files that use Label Studio or Prefect go to one process, and those that use S3 alone to one: each server
+starts once, and no two compete for the processors. The many short files of tests/unit come last, so that the
+processes end together.
 """
 
 import ast
@@ -14,9 +15,11 @@ from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 ROOT = Path(__file__).parents[2]
-FIXTURES = frozenset({"label_studio", "label_studio_api", "prefect_api", "in_prefect"})   # servers
-TOGETHER = "the files that use a server"
-ORDER = (TOGETHER, "tests/end_to_end/", "tests/recovery/", "tests/statistical/", "tests/")
+FIXTURES = {        # a piece of files -> the fixtures, any of which they ask for
+    "the files that use a server": {"label_studio", "label_studio_api", "prefect_api", "in_prefect"},
+    "the files that use S3": {"s3"},
+}
+ORDER = (*FIXTURES, "tests/end_to_end/", "tests/recovery/", "tests/statistical/", "tests/")
 LAST = "tests/unit/"
 
 
@@ -25,7 +28,7 @@ class LongFirst(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return TOGETHER if uses_a_server(file) else file
+        return piece_of(file) or file
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         self.workqueue.move_to_end(min(self.workqueue, key=_place), last=False)
@@ -39,10 +42,10 @@ def _place(piece: str) -> int:
 
 
 @cache
-def uses_a_server(file: str) -> bool:
-    """Whether a test or fixture of this file asks for the fixture of a server, by argument or by name."""
+def piece_of(file: str) -> str | None:
+    """The piece of files that a file belongs to: a test or fixture of it asks for a server, by any name."""
     if file.startswith(LAST):
-        return False
+        return None
     asked = set()
     for node in ast.walk(ast.parse((ROOT / file).read_text())):
         match node:
@@ -50,7 +53,7 @@ def uses_a_server(file: str) -> bool:
                 asked.add(name)
             case ast.Call(func=ast.Attribute(attr="getfixturevalue"), args=[ast.Constant(value=name)]):
                 asked.add(name)
-    return bool(FIXTURES & asked)
+    return next((piece for piece, fixtures in FIXTURES.items() if fixtures & asked), None)
 
 
 @contextmanager

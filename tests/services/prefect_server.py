@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 NOT_NEEDED = (
     "CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS", "REPOSSESSOR",
 )
+LEASES = "prefect.server.concurrency.lease_storage.filesystem"
 PREFECT = [sys.executable, "-m", "prefect"]
 
 
@@ -82,14 +83,18 @@ class PrefectServer:
 
 
 @contextmanager
-def prefect_server(folder: Path) -> Iterator[PrefectServer]:
-    """Start a server on a free port; gone with everything it started when the context ends.
+def prefect_server(
+    folder: Path, *, port: int = 0, every_loop: bool = False, python: str = sys.executable
+) -> Iterator[PrefectServer]:
+    """Start a server on this port, or a free one; gone with everything it started when the context ends.
 
-    Started again in the same folder, it has the data it had.
+    Started again in the same folder, it has the data it had. every_loop: with those of NOT_NEEDED, and slots
+    that survive, as deployments/ has it. python: of the environment with the version of Prefect that the
+    server has.
     """
     home = folder / "prefect-home"
     home.mkdir(exist_ok=True)
-    port = _free_port()
+    port = port or _free_port()
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "ASSAY_"))
     } | {
@@ -98,11 +103,13 @@ def prefect_server(folder: Path) -> Iterator[PrefectServer]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "PREFECT_WORKER_QUERY_SECONDS": "2",
-        **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in NOT_NEEDED},
+        **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": str(every_loop).lower() for name in NOT_NEEDED},
         "DO_NOT_TRACK": "1",
         "ASSAY_ROOT": str(ROOT),
     }
-    command = [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    if every_loop:
+        environment["PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"] = LEASES
+    command = [python, *PREFECT[1:], "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     with _process(command, environment, folder / "server.log") as process:
         server = PrefectServer(
             api=f"http://127.0.0.1:{port}/api", environment=environment, folder=folder, process=process.pid
@@ -152,6 +159,7 @@ def _wait_until_healthy(server: PrefectServer, process: subprocess.Popen[bytes])
 
 
 def _free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

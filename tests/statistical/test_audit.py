@@ -56,6 +56,7 @@ def test_positives_beyond_what_is_excluded_show_in_95_percent_of_audits():
     assert low <= shown <= high
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 def test_the_wide_interval_comes_down_as_the_price_said():
     # Nothing hides in this family, and the price speaks of the runs in which no positive turns up.  There the

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
+from doubles.studies import in_a_study
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
@@ -124,7 +125,7 @@ def test_what_lies_beyond_the_horizon_is_more_and_never_a_number():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["passive", "dirichlet-tree"])
+@pytest.mark.parametrize("name", ["passive", in_a_study("dirichlet-tree")])
 def test_forecasts_after_100_labels_hold_what_replays_take(name):
     # 25 replays; the middle 80% of the forecast, widened by a fifth for its twelve worlds and its coarse
     # looks, must hold the replayed labels to the target in at least half of them.  Were the chance 0.8, fewer

@@ -7,6 +7,7 @@ cover more than they must.
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
@@ -20,15 +21,15 @@ RUNS = 30
 LEAST = binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 CELLS = [
-    ("wrong 0.5%", "accuracy", "passive"),
+    in_a_study("wrong 0.5%", "accuracy", "passive"),
     ("wrong 0.5%", "accuracy", "stratified"),
-    ("wrong 25%", "f1", "passive"),
-    ("fives", "mean", "passive"),
+    in_a_study("wrong 25%", "f1", "passive"),
+    in_a_study("fives", "mean", "passive"),
     ("grades", "mae", "stratified"),
-    ("systems", "accuracy", "passive"),
-    ("two classes, 3%", "f1", "stratified-neyman"),
+    in_a_study("systems", "accuracy", "passive"),
+    in_a_study("two classes, 3%", "f1", "stratified-neyman"),
     ("two classes", "recall", "passive"),
-    ("two classes", "accuracy", "stratified-online"),
+    in_a_study("two classes", "accuracy", "stratified-online"),
 ]
 
 

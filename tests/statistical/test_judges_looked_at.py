@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy
+from doubles.studies import in_a_study
 
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
@@ -96,7 +97,7 @@ def a_world(name: str, labels: int) -> World:
 WORLDS = ("grades", "nothing moves it", "numbers with tails", "hardly ever wrong")
 
 
-@pytest.mark.parametrize("labels", [90, 250])
+@pytest.mark.parametrize("labels", [90, in_a_study(250)])
 @pytest.mark.parametrize("name", WORLDS)
 def test_all_figures_of_a_table_hold_together(name, labels):
     world, every, held = a_world(name, labels), np.arange(N), 0
@@ -128,7 +129,7 @@ def test_what_moves_a_judge_is_found():
     assert found >= 25
 
 
-@pytest.mark.parametrize("labels", [60, 200])
+@pytest.mark.parametrize("labels", [60, in_a_study(200)])
 @pytest.mark.parametrize("name", ["grades", "numbers with tails", "hardly ever wrong"])
 def test_a_calibration_that_is_off_by_the_margin_hardly_ever_passes(name, labels):
     world, every = a_world(name, labels), np.arange(N)

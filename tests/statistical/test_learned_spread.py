@@ -7,6 +7,7 @@ the errors are 0.43 to 0.67 times those of `passive`, and squares beyond 0.95² 
 """
 
 import pytest
+from doubles.studies import in_a_study
 from scipy.stats import binom, f
 
 from assay.evalcore.reproducible import stream
@@ -23,8 +24,8 @@ def _rows(family, measure):
 
 
 @pytest.mark.parametrize(("family", "measure", "times"), [
-    ("useless", "mae", 1.1), ("alike", "mae", 1.1), ("grades, useless", "mae", 1.1),
-    ("band", "mae", 0.95), ("prices", "mae", 0.95),
+    in_a_study("useless", "mae", 1.1), ("alike", "mae", 1.1), in_a_study("grades, useless", "mae", 1.1),
+    ("band", "mae", 0.95), in_a_study("prices", "mae", 0.95),
 ])
 def test_errors_and_coverage_at_every_budget(family, measure, times):
     passive, auto = _rows(family, measure)

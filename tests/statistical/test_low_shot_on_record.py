@@ -36,6 +36,7 @@ PROTOTYPE = {
 }
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 @pytest.mark.parametrize("pool_name", ["abt-buy", "restaurant"])
 def test_the_variant_is_no_worse_than_its_prototype(pool_name):
@@ -48,6 +49,7 @@ def test_the_variant_is_no_worse_than_its_prototype(pool_name):
             assert row.coverage > 0.95 - Z * np.sqrt(0.95 * 0.05 / REPEATS)
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 def test_the_variant_needs_its_calibration():
     # the scores of this pool, taken for log-odds, expect 3,509 positives: there are 45
@@ -69,6 +71,7 @@ def test_the_variant_needs_the_top_of_the_ranking():
         assert without.mse > 5 * with_.mse
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 def test_what_lies_below_the_cut_is_missed_by_exactly_one_positive_at_1000_labels():
     # ranks 788 and 1569 hold the last two of 50 positives; the cut is at 538, and from there the labels go on

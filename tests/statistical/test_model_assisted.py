@@ -5,6 +5,7 @@ Each coverage is over RUNS samples; an interval that covers 95% falls below FEWE
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.stats import binom
 
 from assay.evalcore.evaluation.held_labels import HeldLabels, estimates_from_held_labels
@@ -21,7 +22,7 @@ from assay.evalcore.reproducible import stream
 
 RUNS, SIZE, LABELS = 300, 2_000, 60
 FEWEST = int(binom.ppf(1e-4, RUNS, 0.94))     # bars are a coverage of 0.94
-FEWER = 100                                   # runs of what is estimated one after the other
+FEWER = 40                                    # runs of what is estimated one after the other
 
 
 def numbers() -> OutcomePool:
@@ -82,7 +83,7 @@ def test_a_useless_judge_costs_next_to_nothing():
     assert width < 1.06 * 2 * 2.0 * np.sqrt(np.var(pool.codes) * (1 / LABELS - 1 / SIZE))
 
 
-@pytest.mark.parametrize("rate", [0.02, 0.05])
+@pytest.mark.parametrize("rate", [0.02, in_a_study(0.05)])
 def test_rare_errors_that_a_judge_mostly_foresees(rate):
     rng = stream(3, "model assisted rare", round=int(1000 * rate))
     wrong = (rng.permutation(SIZE) < rate * SIZE).astype(np.float64)

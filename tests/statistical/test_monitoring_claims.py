@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.special import expit, logit
 from scipy.stats import binom
 
@@ -110,7 +111,7 @@ WRONG = {"evidence": lambda cells, by_label: by_label[:, ::-1].astype(float)}   
     ("dirichlet-tree:depth=3", 300, WRONG),
     ("recalibrated:n_strata=8:planning_draws=32", 80, WRONG),
 ], ids=lambda x: x if isinstance(x, str) else "")
-@pytest.mark.parametrize(("what", "side"), [("accuracy", "below"), ("f1", "above")])
+@pytest.mark.parametrize(("what", "side"), [in_a_study("accuracy", "below"), ("f1", "above")])
 def test_a_bet_against_the_truth_does_not_gain(name, repeats, given, what, side):
     # probabilities that are off, and priors that have every label wrong, cost power and not honesty
     truth = float(measure(what).of_confusion(_pool().confusion()))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from doubles.votes import simulated_votes
 from scipy.stats import binom
 
@@ -46,7 +47,7 @@ def one_run(chosen, cells, by_label, measures, labels, batch, gold, run):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("name", "runs"), [("passive", 40), ("static-is", 30)]   # without and with importance weights
+    ("name", "runs"), [in_a_study("passive", 40), ("static-is", 30)]   # without and with importance weights
 )
 def test_the_corrected_interval_covers_where_the_naive_one_does_not(name, runs):
     chosen = method(name)

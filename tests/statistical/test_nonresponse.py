@@ -25,11 +25,9 @@ RUNS, SIZE = 40, 60
 METHODS = {
     "dirichlet-tree:depth=2": "cell",
     "passive": "prediction",
-    "passive-with-replacement": "prediction",
     "bernoulli": "prediction",
     "bernoulli-online": "prediction",
     "optimal-is": "prediction",
-    "stratified": "prediction",
 }
 
 

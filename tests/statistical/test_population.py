@@ -9,6 +9,7 @@ docs/measured/population.md.
 import numpy as np
 import pytest
 import scipy
+from doubles.studies import in_a_study
 
 from assay.evalcore.estimators.population import Pulls, apart, in_strata
 from assay.evalcore.evaluation.population import both_estimates
@@ -124,7 +125,9 @@ def _census_of_classes(said, labels):
     return found.lower[0], found.upper[0]
 
 
-@pytest.mark.parametrize(("place", "by"), [(0, "passive"), (2, "auto"), (4, "passive"), (5, "auto")])
+@pytest.mark.parametrize(("place", "by"), [
+    in_a_study(0, "passive"), in_a_study(2, "auto"), in_a_study(4, "passive"), (5, "auto"),
+])
 def test_an_evaluation_covers_its_population(place, by):
     population, runs, covered = POPULATIONS[place], 25, {}
     for run in range(1, runs + 1):

@@ -7,6 +7,7 @@ An interval that covers with 0.95 falls below the 1 in 10,000 point of its binom
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.stats import binom
 
 from assay.evalcore.methods.method import LOOKS_IN_A_ROW, MIN_LABELS
@@ -19,17 +20,17 @@ RUNS = 150
 LEAST = binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 CELLS = [
-    ("classes", "accuracy", "passive", 10_000, 0.005),
-    ("classes", "accuracy", "recalibrated", 1_000, 0.005),
-    ("classes", "macro_f1", "passive", 1_000, 0.02),
+    in_a_study("classes", "accuracy", "passive", 10_000, 0.005),
+    in_a_study("classes", "accuracy", "recalibrated", 1_000, 0.005),
+    in_a_study("classes", "macro_f1", "passive", 1_000, 0.02),
     ("classes", "macro_f1", "recalibrated", 100, 0.05),
-    ("probabilities", "accuracy", "stratified-neyman", 1_000, 0.02),
+    in_a_study("probabilities", "accuracy", "stratified-neyman", 1_000, 0.02),
     ("probabilities", "accuracy", "static-is", 1_000, 0.02),
     ("tags", "micro_f1", "passive", 1_000, 0.02),
-    ("fives", "mean", "recalibrated", 1_000, 0.01),
-    ("grades", "mae", "passive", 1_000, 0.02),
-    ("numbers", "mae", "recalibrated", 1_000, 0.02),
-    ("systems", "accuracy", "recalibrated", 1_000, 0.02),
+    in_a_study("fives", "mean", "recalibrated", 1_000, 0.01),
+    in_a_study("grades", "mae", "passive", 1_000, 0.02),
+    in_a_study("numbers", "mae", "recalibrated", 1_000, 0.02),
+    in_a_study("systems", "accuracy", "recalibrated", 1_000, 0.02),
 ]
 
 
@@ -44,7 +45,7 @@ def test_without_the_bound_they_do_not():
     assert found.before.min() < 0.75
 
 
-@pytest.mark.parametrize("labels", [100, 200, 500])
+@pytest.mark.parametrize("labels", [100, in_a_study(200), in_a_study(500)])
 def test_a_share_is_told_nearly_as_well_as_by_the_exact_interval(labels):
     """Predictions alone: cells are as good as an even draw, and Student's interval was twice as wide.
 
@@ -60,15 +61,15 @@ def test_a_share_is_told_nearly_as_well_as_by_the_exact_interval(labels):
     assert (auto.upper - auto.lower).mean() <= 1.35 * (passive.upper - passive.lower).mean()
 
 
-@pytest.mark.parametrize("method", ["passive", "recalibrated"])
+@pytest.mark.parametrize("method", [in_a_study("passive"), "recalibrated"])
 def test_common_errors_cost_next_to_nothing(method):
     found = cell(FAMILIES["classes"], "macro_f1", method, size=2_000, rate=0.25, runs=100)
     assert (found.width[1:] <= 1.02 * found.before_width[1:]).all()
 
 
 @pytest.mark.parametrize(("family", "measure", "method", "target"), [
-    ("classes", "accuracy", "passive", 0.02), ("classes", "accuracy", "recalibrated", 0.005),
-    ("fives", "mean", "recalibrated", 0.1),
+    in_a_study("classes", "accuracy", "passive", 0.02), ("classes", "accuracy", "recalibrated", 0.005),
+    in_a_study("fives", "mean", "recalibrated", 0.1),
 ])
 def test_evaluations_that_stop_by_the_rule_are_honest(family, measure, method, target):
     """Over all evaluations: those that stop on the target, and those that go on to the budget."""

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.special import expit
 from scipy.stats import binom, norm
 
@@ -24,7 +25,9 @@ REPEATS = 30
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["over-confident", "balanced", "shuffled", "hidden", "all-negative"])
+@pytest.mark.parametrize("name", [
+    "over-confident", "balanced", in_a_study("shuffled"), "hidden", in_a_study("all-negative"),
+])
 def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
     data, f1 = pool(name), measure("f1")
     (trace,) = simulate(

@@ -5,6 +5,7 @@ docs/measured/papers/recycled-samples.md has the paper's Table 1 beside ours, ce
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.stats import norm
 
 from assay.evalcore.recycled import Overlaps, plan_recycled, precisions, recycle_for_precision, uniform_sample
@@ -36,7 +37,7 @@ def test_a_third_of_the_child_s_sample_is_recycled_on_average():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("option", ["exact", "all"])
+@pytest.mark.parametrize("option", ["exact", in_a_study("all")])
 def test_precisions_are_unbiased_with_no_more_error_than_a_sample_of_one_s_own(option):
     rng = np.random.default_rng(12)
     overlaps = overlap(0.4, 0.6)
@@ -81,7 +82,7 @@ def test_the_precision_error_is_the_paper_s():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("mixing", "n_parent"), [("sample", 300), ("sample", 150), ("shuffle", 300)]
+    ("mixing", "n_parent"), [in_a_study("sample", 300), ("sample", 150), in_a_study("shuffle", 300)]
 )
 def test_an_interval_for_independent_draws_covers_with_the_variance_factor_alone(mixing, n_parent):
     # Lemma 1 calls the draws of "sample" independent.  Half of their variance is of what they are taken from.

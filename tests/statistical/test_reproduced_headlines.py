@@ -11,6 +11,7 @@ from benchmarks.reproduce.bernoulli_sampling import METHODS, METRICS, row
 from benchmarks.reproduce.pools import digits, pool_of
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 def test_bernoulli_sampling_is_exact_at_the_end_and_well_ahead_at_half_the_labels():
     pool = digits()
@@ -32,6 +33,7 @@ def rare(share=0.02, n=20_000):
     return pool_of(p, p > 0.5, rng.random(n) < p)
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 def test_active_f_is_ahead_on_a_rare_class_and_its_printed_interval_is_too_narrow():
     pool = rare()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
+from doubles.studies import in_a_study
 from scipy.stats import binom, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -166,7 +167,7 @@ QUICK = Recalibrated(configurations=CONFIGURATIONS[:1], planning_draws=8, n_stra
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("method", "runs"), [
-    (method("bernoulli-online"), 40), (QUICK, 20), (method("dirichlet-tree"), 15),
+    in_a_study(method("bernoulli-online"), 40), (QUICK, 20), in_a_study(method("dirichlet-tree"), 15),
 ], ids=["bernoulli-online", "recalibrated", "dirichlet-tree"])
 def test_segments_are_estimated_without_bias_and_covered(method, runs):
     pool, segment = a_pool_with_a_bad_segment()
@@ -254,7 +255,7 @@ def in_segments(seed, how, *, better, labels=300):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("how", ["recalibrated", "passive"])
+@pytest.mark.parametrize("how", ["recalibrated", in_a_study("passive")])
 def test_intervals_of_differences_in_segments_cover(how):
     found = [in_segments(seed, how, better=0.7) for seed in range(25)]
     pairs = [(row, truth) for rows, truths in found for row, truth in zip(rows, truths, strict=True)]
@@ -268,6 +269,7 @@ def test_intervals_of_differences_in_segments_cover(how):
     assert width < 8 * error, "4 would be that of a normal error"
 
 
+@pytest.mark.study
 @pytest.mark.statistical
 def test_of_systems_that_are_alike_in_every_segment_hardly_any_is_called_better():
     runs = 40
@@ -293,7 +295,7 @@ def clustered_in_segments(seed, how, *, clusters, size, correlation, labels):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("how", ["recalibrated", "whole-clusters"])
+@pytest.mark.parametrize("how", [in_a_study("recalibrated"), "whole-clusters"])
 def test_intervals_of_segments_over_clusters_cover_the_population(how):
     told = [
         row for seed in range(30)

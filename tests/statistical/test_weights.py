@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack, stack_of_questions
@@ -47,9 +48,9 @@ def _numbers(rng: np.random.Generator, weight: np.ndarray) -> OutcomePool:
     ))
 
 
-@pytest.mark.parametrize("method", ["auto", "passive"])
+@pytest.mark.parametrize("method", ["auto", in_a_study("passive")])
 @pytest.mark.parametrize(("make", "measure"), [
-    (_classes, "accuracy"), (_classes, "f1"), (_grades, "mean"), (_numbers, "mae"),
+    in_a_study(_classes, "accuracy"), (_classes, "f1"), in_a_study(_grades, "mean"), (_numbers, "mae"),
 ])
 def test_estimates_are_of_the_weighted_pool(make, measure, method) -> None:   # type: ignore[no-untyped-def]
     rng = np.random.default_rng(11)
@@ -69,7 +70,7 @@ def test_estimates_are_of_the_weighted_pool(make, measure, method) -> None:   # 
     assert abs(found.bias) < 4 * error + found.mse / max(abs(truth), 0.2)
 
 
-@pytest.mark.parametrize("method", ["questions", "questions:even=true"])
+@pytest.mark.parametrize("method", ["questions", in_a_study("questions:even=true")])
 def test_several_questions_are_each_of_the_weighted_pool(method: str) -> None:
     rng = np.random.default_rng(12)
     weight = rng.lognormal(0, 1, N)

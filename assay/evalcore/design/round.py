@@ -33,30 +33,36 @@ class Design:
     # (R, C) the items that a new label of the cell stands for, where items were drawn one at a time
     # (evalcore.design.draws); None where the probabilities say it
     stands_for: Floats | None = None
+    held: bool = False   # the items were drawn and labelled before the evaluation began, by somebody else
 
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
         """The design as columns of length C for the ledger (one repeat): unlabelled items, inclusion
-        probabilities and whether all that is left is asked, with the label model's rates and the kind of
-        draws where they are needed."""
+        probabilities and whether all that is left is asked, with the label model's rates, the kind of
+        draws and their origin where they are needed."""
         return {
             "left": self.left[0],
             "inclusion": self.unlabelled[0],
             "census": np.full(self.left.shape[1], bool(self.census[0])),
             **({} if self.model is None else {"model": self.model[0]}),
-            **({"replacement": np.ones(self.left.shape[1], np.bool_)} if self.replacement else {}),
+            **self._marks("replacement", "held"),
         }
+
+    def _marks(self, *names: str) -> dict[str, Bools]:
+        """A column of ones for each of these fields that is true."""
+        return {name: np.ones(self.left.shape[1], np.bool_) for name in names if getattr(self, name)}
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> "Design":
         """The inverse of `to_columns`, of either class of designs.  Raises KeyError."""
         arrays = {name: np.asarray(values)[None] for name, values in columns.items()}
         census = arrays["census"][:, 0].astype(np.bool_)
-        open_items = arrays["left"].astype(np.int64)
+        open_items, held = arrays["left"].astype(np.int64), "held" in arrays
         if "p_unlabelled" not in arrays:
             return Design(
                 left=open_items, unlabelled=arrays["inclusion"].astype(np.float64), census=census,
                 model=arrays["model"].astype(np.float64) if "model" in arrays else None,
                 replacement=bool(arrays["replacement"][0, 0]) if "replacement" in arrays else False,
+                held=held,
             )
         return CountedDesign(
             replacement=bool(arrays["replacement"][0, 0]),
@@ -68,6 +74,7 @@ class Design:
             gradient=arrays["gradient"].astype(np.float64),
             census=census,
             stands_for=arrays["stands_for"].astype(np.float64) if "stands_for" in arrays else None,
+            held=held,
         )
 
 
@@ -96,6 +103,7 @@ class CountedDesign(Design):
             "replacement": np.full(self.size.shape[1], self.replacement),
             "census": np.full(self.size.shape[1], bool(self.census[0])),
             **one_at_a_time,
+            **self._marks("held"),
         }
 
 

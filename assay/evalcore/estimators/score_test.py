@@ -44,6 +44,8 @@ class StratumCounts:
 
     items: N; labelled: n; positive: k; guessed_rate: what is expected of the rate, strictly between 0 and 1.
     lag: whether the lean of adaptive labels is taken off `observed_rate`.
+    left: the unlabelled part of each stratum, where items do not all count alike: then N is what they weigh,
+    and n and k are effective numbers of labels.
     """
 
     items: Floats
@@ -51,12 +53,21 @@ class StratumCounts:
     positive: Floats
     guessed_rate: Floats
     lag: bool = True
+    left: Floats | None = None
 
     @property
     def share_left(self) -> Floats:
         """The unlabelled part of each stratum, 1 − f, (R, H); never exactly 0, so that it can be divided by.
         """
-        return np.asarray(np.maximum(1 - self.labelled / np.maximum(self.items, 1), _SMALLEST))
+        left = 1 - self.labelled / np.maximum(self.items, 1) if self.left is None else self.left
+        return np.asarray(np.maximum(left, _SMALLEST))
+
+    @property
+    def attainable(self) -> tuple[Floats, Floats]:
+        """The fewest and the most positives (R, H) that the labels leave to each stratum."""
+        labelled = np.minimum(1 - self.share_left, 1.0) * self.items
+        fewest = labelled * self.positive / np.maximum(self.labelled, _SMALLEST)
+        return fewest, fewest + self.items - labelled
 
     @property
     def effective_labels(self) -> Floats:
@@ -91,12 +102,14 @@ class TotalsRatio:
     """A measure as (A0 + Σ A_h T_h)/(B0 + Σ B_h T_h) of the strata's positives T.
 
     top, bottom: A and B, (R, H); top_constant, bottom_constant: A0 and B0, (R,).
+    scatter: the variance (R, H) of A over the positives of a stratum, where they do not all pull alike.
     """
 
     top: Floats
     top_constant: Floats
     bottom: Floats
     bottom_constant: Floats
+    scatter: Floats | None = None
 
     def of_positives(self, positives: Floats) -> Floats:
         """The measure (R,) at T (R, H); NaN where it is 0/0."""
@@ -122,10 +135,11 @@ class TestedHypothesis:
     """The score test of one value in every repeat: its statistic, and what it rests on.
 
     statistic (R,): positive where the estimate lies above the value; rate (R, H): most likely rates under the
-    hypothesis; weight (R, H): w; multiplier (R,): μ ≥ 0 of the constraint.
+    hypothesis; weight (R, H): w; multiplier (R,): μ ≥ 0 of the constraint; variance (R,): V of w·p̂.
     """
 
     statistic: Floats
+    variance: Floats
     rate: Floats
     weight: Floats
     multiplier: Floats
@@ -180,6 +194,7 @@ class ScoreTest:
 
         V = Σ_h w_h² p̃_h (1 - p̃_h)/ν_h / (1 - ν_h/(ν_h + 1)²),
 
+    and N_h² p̃_h scatter_h/ν_h more where the positives of a stratum pull at the measure differently;
     p̃ the most likely rates with one pseudo-label a stratum, which shrinks E p̃(1 - p̃) by that last factor.
     The statistic is corrected for skewness by the term of Cornish and Fisher (Gart & Nam 1988), with the
     hypergeometric factor: z = t - γ/6 (z₀² - 1), and towards the short tail t² in place of z₀².
@@ -203,7 +218,9 @@ class ScoreTest:
         )
         shrinks = 1 - labels / (labels + PSEUDO_LABELS) ** 2
         part = weight**2 * rate * (1 - rate) / labels / shrinks
-        variance = np.maximum(part.sum(axis=1), _SMALLEST)
+        scatter = 0.0 if self.measure.scatter is None else self.measure.scatter
+        apart = counts.items**2 * rate * scatter / labels
+        variance = np.maximum((part + apart).sum(axis=1), _SMALLEST)
         t = ((weight * observed).sum(axis=1) - target) / np.sqrt(variance)
         third = (part * weight * (1 - 2 * rate) * counts.skew_factor / labels).sum(axis=1)
         skewness = third / variance**1.5
@@ -211,7 +228,17 @@ class ScoreTest:
         reach = np.where(t * skewness > 0, normal, np.clip(t * t, 1.0, max(normal, 1.0))) - 1
         corrected = t - skewness / 6 * reach
         statistic = np.where(corrected * t > 0, corrected, 0.0)
-        return TestedHypothesis(statistic=statistic, rate=rate, weight=weight, multiplier=multiplier)
+        return TestedHypothesis(
+            statistic=statistic, variance=variance, rate=rate, weight=weight, multiplier=multiplier
+        )
+
+    def variance_at(self, value: Floats) -> Floats:
+        """The variance (R,) of the measure under the hypothesis that it is this value: V/D², D = |∂(Σ w p -
+        c)/∂f|.  At the estimate it is the squared standard error; at the ends the interval is made of it.
+        NaN where the value is."""
+        tested = self.of_value(np.nan_to_num(value))
+        slope = self.measure.slope_by_value(self.counts.items * tested.rate)
+        return np.where(np.isfinite(value), tested.variance / slope**2, np.nan)
 
     @property
     def estimate(self) -> Floats:

@@ -4,13 +4,14 @@ when it is withheld.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import ClassVar, Literal
 
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.population import SAMPLING, About
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.measures.registry import named
-from assay.evalcore.printed import HIDDEN, IF_ANY, key_as
+from assay.evalcore.printed import HIDDEN, IF_ANY, LATER, key_as
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Diagnostic
 
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
@@ -156,9 +157,17 @@ class MeasureEstimate:
     nonresponse: ResponseRate | None = field(default=None, metadata=IF_ANY)   # only where rounds closed early
     comparison: Comparison | None = field(default=None, metadata=IF_ANY)   # only of differences
     also: AlsoAbout | None = field(default=None, metadata=IF_ANY)   # of a pool of fewer than 5,000 items
-    pooled: PooledSegment | None = field(default=None, metadata=IF_ANY)   # of a segment: with the others
+    pooled: PooledSegment | None = field(default=None, metadata=LATER)    # of a segment: with the others
 
-    also_printed: ClassVar = {"price": key_as(inline=True), "warning": IF_ANY}
+    also_printed: ClassVar = {"standard_error": key_as(), "price": key_as(inline=True), "warning": IF_ANY}
+
+    @property
+    def standard_error(self) -> float | None:
+        """The square root of the variance that a target of variances is held against; None where no label
+        tells it, 0 of an exact value."""
+        if self.variance is None or not (self.variance > 0 or self.interval == "exact"):
+            return None
+        return sqrt(self.variance)
 
     @property
     def price(self) -> PriceTag:

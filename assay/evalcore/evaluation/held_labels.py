@@ -30,13 +30,15 @@ class HeldLabels:
     """A pool of which a part is labelled.
 
     items (N): what the pool says of each; labelled (n,): the places of the labelled, rising; codes (n,): the
-    outcomes of these; inclusion (n,): the chance with which each was drawn, None of a simple random sample.
+    outcomes of these; inclusion (n,): the chance with which each was drawn, None of a simple random sample;
+    stratum (n,): the stratum of which each is part of a simple random sample, None where there are none.
     """
 
     items: Items
     labelled: Ints
     codes: Floats
     inclusion: Floats | None = None
+    stratum: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.inclusion is not None and not ((self.inclusion > 0) & (self.inclusion <= 1)).all():
@@ -72,7 +74,8 @@ def estimates_from_held_labels(
     before = before_any_label(question)
     drawn = before.inner.plus(round_of_labels)
     if held.inclusion is not None and isinstance(drawn, DrawnState):
-        drawn = replace(drawn, inclusion=held.inclusion[matters][None])
+        stratum = None if held.stratum is None else held.stratum[matters][None]
+        drawn = replace(drawn, inclusion=held.inclusion[matters][None], stratum=stratum)
     return estimates(question, replace(
         before, round=1, labels=len(held.labelled), inner=drawn, reached=_reached(drawn)
     ))

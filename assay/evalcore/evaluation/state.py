@@ -531,7 +531,8 @@ def chances_of(rounds: Sequence[LabelledRound]) -> Chances | None:
         return "weighted"
     for r in rounds:
         design = r.plan.design
-        chances = design.unlabelled[design.left > 0]
+        # of items that others drew every draw has its own
+        chances = r.plan.probability if design.held else design.unlabelled[design.left > 0]
         if design.replacement or (len(chances) and np.ptp(chances) > _SAME and not r.plan.census):
             return None
     return "weighted" if any(r.gaps for r in rounds) else "equal"

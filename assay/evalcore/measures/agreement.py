@@ -1,6 +1,7 @@
 """Agreement of predicted and true classes: accuracy, Cohen's kappa, MCC, and the confusion matrix."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from assay.evalcore.types import Floats
 class Hit(Loss):
     """The loss of accuracy: 1 for an item whose predicted class is its label, else 0. Its mean over the pool
     is the accuracy; one component, linear in φ."""
+
+    of_prediction: ClassVar[bool] = True
 
     @property
     def zero_or_one(self) -> bool:
@@ -66,6 +69,8 @@ class Hit(Loss):
 @dataclass(frozen=True, slots=True)
 class AgreementLoss(Loss):
     """Weighted agreement and labels by class; predictions are known.  weights: K rows of K numbers."""
+
+    of_prediction: ClassVar[bool] = True
 
     weights: tuple[tuple[float, ...], ...] = ()
 

@@ -15,7 +15,7 @@ Where v is a ratio, v ≥ m says that a linear function of t, y and f is 0 or mo
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -53,6 +53,8 @@ class Counts(Loss):
     """The losses of rates by class or tag: for each of K, whether the item is a hit (predicted and labelled
     so), then whether it is the label. What is predicted is known from the pool. So a question has 3K
     numbers instead of the K² of a confusion matrix."""
+
+    of_prediction: ClassVar[bool] = True
 
     @property
     def size(self) -> int:

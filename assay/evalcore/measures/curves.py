@@ -114,6 +114,8 @@ class Bands(Loss):
     of_grid   edges are scores of a pool's grid, and the lowest of their band; else they are thresholds
     """
 
+    of_prediction: ClassVar[bool] = True
+
     part: int = 0
     edges: tuple[float, ...] | None = None
     of_grid: bool = True

@@ -42,6 +42,7 @@ class Loss(ABC):
     system: int = 0
 
     along_score: ClassVar[bool] = True   # alike for items of one class whose scores are near
+    of_prediction: ClassVar[bool] = False   # the same for items of one class with one prediction, and band
     by_cluster: ClassVar[bool] = False   # says something of a whole cluster, as gains do of a query
 
     @property

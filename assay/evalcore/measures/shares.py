@@ -8,6 +8,7 @@ What a system predicts plays no part in them, so pools without predictions have 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ RATE = ("rate", "Rate", "share of the items that are of the class")   # name, ti
 class Shares(Loss):
     """The losses of the shares of outcomes: the vector φ itself, or the component of one class or tag.
     Predictions play no part, so pools without predictions have these measures too."""
+
+    of_prediction: ClassVar[bool] = True
 
     part: int | None = None
 

@@ -100,6 +100,9 @@ class Capabilities:
     serves_all: bool = False         # all that are listed do, unless the spec says which; else the first does
     joint_region: bool = False       # `region`: a joint confidence region of its measures
     forecast_worlds: int = 72        # a forecast plays at most; 0: it goes by how intervals shrink
+    # may go on from a random sample that is labelled already: its estimates rest on how many items of each
+    # cell were asked, whoever drew them
+    extends_a_sample: bool = False
     audits: bool = False             # `audited`, `evidence`: spreads part of a batch evenly; a wide interval
     cuts_by_features: bool = False   # its setting `partition` may name a cut by features
 
@@ -241,6 +244,11 @@ class Method(ABC):
         if evidence is None:
             return self.start(cells, measures, repeats)
         return self.start_from(cells, measures, repeats, evidence)
+
+    @abstractmethod
+    def design_of_held(self, state: Any, labels: int) -> Any:
+        """The design (R = 1) of a simple random sample of so many items whose labels matter, which was
+        labelled before the first round."""
 
     def round_size(self, state: Any, size: Ints) -> Ints:
         """How many (R,) items the next round may have, of the `size` (R,) wanted: at least 1."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.methods.method import Capabilities, Method, settings_of
-from assay.evalcore.methods.two_classes.choice import BELIEF, DESIGN, MONITORS, Aim, Choice, choose
+from assay.evalcore.methods.two_classes.choice import BELIEF, DESIGN, Aim, Choice, choose
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Trust
 
@@ -85,6 +85,7 @@ METHODS: Mapping[str, "CountingMethod"] = _OnDemand("two_classes", {   # of a po
 })
 OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # of any outcome
     "recalibrated": "recalibrated.RecalibratedSample",
+    "score-test": "score_strata.RowScoreTest",
     "guesses": "recalibrated.Guesses",
     "passive": "baselines.PassiveSample",
     "model-assisted": "model_assisted.ModelAssisted",
@@ -205,12 +206,14 @@ def _find(among: Mapping[str, _M], written: str, base: str, of: str = "") -> _M:
 
 
 def auto_in_monitors(name: str = AUTO) -> str:
-    """What `auto`, which may carry settings, means in a monitor.
+    """What `auto`, which may carry settings, means in a monitor: without settings each window decides.
 
-    Settings that the monitors' method does not have are another's, as in `auto`.
+    Settings are those of the first method that has them: the one that trusts the score, or as in `auto`.
     """
     settings = name.removeprefix(AUTO)
-    return next((candidate for candidate in (MONITORS, DESIGN) if _has(candidate, settings)), TREE) + settings
+    if not settings:
+        return name
+    return next((candidate for candidate in (BELIEF, DESIGN) if _has(candidate, settings)), TREE) + settings
 
 
 def with_single_draws(name: str, kind: OutcomeKind | None = None) -> str:

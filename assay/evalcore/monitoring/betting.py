@@ -107,9 +107,6 @@ class Account:
     total: Floats       # (R,) Σ N X,
     square: Floats      # (R,) Σ (N X)², and
     predicted: Floats   # (R,) Σ of the variances that were predicted
-    # of all draws, in order, for what they say alone (`evalcore.monitoring.single_window`)
-    worths: Floats      # (R, T) N X, NaN where there was no draw,
-    bound: Floats       # (R, T) and the largest value that it could take
 
     @staticmethod
     def new(repeats: int) -> "Account":
@@ -118,7 +115,7 @@ class Account:
         return Account(
             factors=np.zeros((repeats, len(EFFECTS))), labelled=nothing, deviation=nothing,
             draws=np.zeros(repeats, np.int64), told=np.zeros(repeats, np.int64), total=nothing,
-            square=nothing, predicted=nothing, worths=np.zeros((repeats, 0)), bound=np.zeros((repeats, 0)),
+            square=nothing, predicted=nothing,
         )
 
     def mean(self) -> Floats:
@@ -188,8 +185,6 @@ def bet_on_round(
         total=after_all_draws(account.total, np.where(has_answer, x, 0.0)),
         square=after_all_draws(account.square, np.where(has_answer, x**2, 0.0)),
         predicted=after_all_draws(account.predicted, np.where(has_answer, predicted, 0.0)),
-        worths=np.concatenate([account.worths, np.where(drawn, np.minimum(x, bound), np.nan)], axis=1),
-        bound=np.concatenate([account.bound, np.where(drawn, bound, 0.0)], axis=1),
     )
 
 

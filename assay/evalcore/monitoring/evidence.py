@@ -21,11 +21,12 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.single_window import chance_of_draws, factor_alone
+from assay.evalcore.monitoring.strata_of_draws import DrawsByStratum, strata_for
 from assay.evalcore.monitoring.tracking import DrawnPart, OwnDraws
-from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
+from assay.evalcore.monitoring.verdicts import Measured, Promise, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.strata import Cells
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.types import Bools, Floats, Ints
 
 # What an item says about a limit: the numbers v that the bets of a window's draws are on.
 #
@@ -583,22 +584,47 @@ class WindowSample:
         return "tangent" if tangent else "none"
 
     def log_factors(
-        self, limit: WatchedLimit, segment: str | None, level_alone: float | None = None
+        self, limit: WatchedLimit, segment: str | None, promise: Promise | None = None
     ) -> Floats:
         """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said.
 
-        level_alone: with it (G + 1,), the last of the window alone: −log of the level where the draws that
-        were planned have no larger chance while the limit is kept, −CERTAIN where they have.  Draws of
-        follow-ups, which were bought because of the first ones, are left out of that.
+        promise: with one that tests windows by themselves (G + 1,), the last of the window alone: −log of its
+        level where the draws that were planned have no larger chance while the limit is kept, −CERTAIN where
+        they have.  Draws of follow-ups, which were bought because of the first ones, are left out of that.
         """
-        values, source = np.array([limit.value]), self.source(segment)
-        if level_alone is None or source != "draws":
-            factors = self.log_factors_at(values, limit.side, segment)[0]
-            alone = factors[:1] if source == "exact" else np.array([-betting.CERTAIN])
-            return np.asarray(factors if level_alone is None else np.append(factors, alone))
-        account = self._account(values, limit.side, segment)
-        chance = chance_of_draws(account.worths[:, : self.planned], account.bound[:, : self.planned])
-        return np.append(account.factors[0], factor_alone(chance, level_alone))
+        source = self.source(segment)
+        factors = self.log_factors_at(np.array([limit.value]), limit.side, segment)[0]
+        level = None if promise is None else promise.level_alone
+        if promise is None or level is None:
+            return np.asarray(factors)
+        alone = factors[:1] if source == "exact" else np.array([-betting.CERTAIN])
+        if source == "draws":
+            draws = self._draws_by_stratum(limit, segment, joined=promise.alone == "pooled")
+            alone = factor_alone(chance_of_draws(draws.first(self.planned)), level)
+        return np.append(factors, alone)
+
+    def _draws_by_stratum(
+        self, limit: WatchedLimit, segment: str | None, *, joined: bool
+    ) -> DrawsByStratum:
+        """The single draws and what each says of its stratum; joined: as if there were one stratum."""
+        watched = self.measured_by
+        against = watched.against(np.array([limit.value]), limit.side)
+        single_draws = sum(int(r.plan.ask.sum()) for r in self.rounds if watched.one_at_a_time(r))
+        strata = 1 if joined else strata_for(min(self.planned or single_draws, single_draws))
+        draws = DrawsByStratum.new(1, self.rounds[0].plan.design.left.shape[1], strata)
+        for labelled_round in self.rounds:
+            single = watched.one_at_a_time(labelled_round)
+            gaps = _gaps(labelled_round) if single else _left_out(labelled_round)
+            value = self._told(against, labelled_round, segment, gaps, fair=True)
+            if not single:
+                cell = labelled_round.plan.cell[labelled_round.plan.ask][None]
+                draws = draws.with_labelled(cell, value)
+                continue
+            expected = watched.expected(against, labelled_round, self._share(segment))
+            drawn = _drawn(expected, value, labelled_round)
+            back = _asked_again(labelled_round)
+            draws = draws.with_round(*drawn).with_labelled(drawn[3][:, back], -value[:, back])
+        return draws
 
     def kept(self, limit: WatchedLimit, segment: str | None) -> float | None:
         """The log evidence of this window alone that the measure keeps the limit; None where the interval is
@@ -639,21 +665,30 @@ def _left_out(labelled_round: LabelledRound) -> Bools:
     )
 
 
+def _asked_again(labelled_round: LabelledRound) -> Bools:
+    """(T,) of these, those that go back to the unlabelled items; one that was read is not asked again."""
+    return _gaps(labelled_round) & ~_left_out(labelled_round)
+
+
+def _drawn(
+    prediction: betting.Expected, value: Floats, labelled_round: LabelledRound
+) -> tuple[betting.Expected, Floats, Ints, Ints, Floats]:
+    """What `betting.bet_on_round` takes of a round whose items were drawn one at a time; value (K, T), that
+    of gaps too."""
+    design, cell = labelled_round.plan.design, labelled_round.plan.cell[labelled_round.plan.ask]
+    return (
+        prediction, np.broadcast_to(betting.draw_weights(design), prediction.mean.shape),
+        np.broadcast_to(design.left, prediction.mean.shape), np.broadcast_to(cell, value.shape), value,
+    )
+
+
 def _bet(
     account: betting.Account, prediction: betting.Expected, value: Floats, labelled_round: LabelledRound
 ) -> betting.Account:
     """The account after a round whose items were drawn one at a time; value (K, T), that of gaps too."""
-    design, cell, gaps = (
-        labelled_round.plan.design, labelled_round.plan.cell[labelled_round.plan.ask], _gaps(labelled_round),
-    )
-    after = betting.bet_on_round(
-        account, prediction,
-        np.broadcast_to(betting.draw_weights(design), prediction.mean.shape),
-        np.broadcast_to(design.left, prediction.mean.shape),
-        np.broadcast_to(cell, value.shape), value, gaps,
-    )
-    # an unanswered item goes back to the unlabelled ones; one that was read is not asked again
-    back = gaps & ~_left_out(labelled_round)
+    drawn = _drawn(prediction, value, labelled_round)
+    after = betting.bet_on_round(account, *drawn, gaps=_gaps(labelled_round))
+    back = _asked_again(labelled_round)
     return replace(after, labelled=after.labelled - value[:, back].sum(axis=1))
 
 

@@ -11,6 +11,7 @@ from assay.evalcore.monitoring.evidence import WindowSample, sure_end
 from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked, track
 from assay.evalcore.monitoring.verdicts import (
     HORIZON,
+    Alone,
     Correction,
     EvidenceSoFar,
     PlaceVerdict,
@@ -67,7 +68,7 @@ class Rules:
     test: Test = "e-detector"
     correction: Correction = "e-bh"
     is_error: bool = False             # the measure is an error: the smaller the better
-    tests_alone: bool = True           # each window by itself, too: not where a monitor began before that was
+    alone: Alone = "strata"            # how windows are tested by themselves: as when the monitor began
 
     @property
     def worse(self) -> Side:
@@ -85,7 +86,7 @@ class Rules:
 
     def promise(self, error_rate: float) -> Promise:
         """What is promised of one limit, or of a family of them, at this rate."""
-        return Promise(error_rate=error_rate, test=self.test, horizon=self.horizon)
+        return Promise(error_rate=error_rate, test=self.test, horizon=self.horizon, alone=self.alone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +234,7 @@ def _judge_pool(
     measured = sample.measured(None)
     chosen = limits_of(rules, window, None, standing, spent)
     factors = [
-        sample.log_factors(against.limit, None, _level_alone(rules, against.error_rate))
+        sample.log_factors(against.limit, None, rules.promise(against.error_rate))
         for against in chosen
     ]
     lives = [
@@ -291,10 +292,10 @@ def _judge_segments(
     share = spent / len(segments)
     # of a drop, half is for how well other windows are known: its members count twice
     members = len(segments) * (rules.limits + (rules.drop is not None))
-    level_alone = _level_alone(rules, spent / members)
+    of_one = rules.promise(spent / members)
     chosen = {name: limits_of(rules, window, name, standing, share) for name in segments}
     factors_now: dict[_Member, Floats] = {
-        (name, a.limit.name): sample.log_factors(a.limit, name, level_alone)
+        (name, a.limit.name): sample.log_factors(a.limit, name, of_one)
         for name in segments for a in chosen[name]
     }
     series = {
@@ -332,12 +333,6 @@ def _judge_segments(
         )
 
     return tuple(verdict(name) for name in segments)
-
-
-def _level_alone(rules: Rules, error_rate: float) -> float | None:
-    """The chance below which a window alone is an alarm, of a limit with this error rate; None where windows
-    are not tested alone."""
-    return rules.promise(error_rate).level_alone if rules.tests_alone else None
 
 
 def judged_without_tests_alone(verdicts: Iterable[PlaceVerdict]) -> bool:

@@ -22,6 +22,7 @@ from typing import Literal
 from unicodedata import category, normalize
 
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]*))?")
+_BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")     # letters and digits
 _BOOLEANS = ("true", "false")
 _YES, _NO = ("1", "true"), ("0", "false")     # values that mean the positive class, and the negative one
 POSITIVE_WORDS = frozenset((*_YES, "yes", "y", "positive", "pos"))     # names that say which class is meant
@@ -207,11 +208,17 @@ def what_differs(texts: Iterable[str]) -> str | None:
 
     >>> what_differs(["Spam", "spam", "ham"])
     "'Spam' and 'spam' differ only by capitals"
+    >>> what_differs(["very good", "very_good", "bad"])
+    "'very good' and 'very_good' differ only by spaces, dashes or underscores"
     """
-    by_case: dict[str, dict[str, str]] = {}
+    by_letters: dict[str, dict[str, str]] = {}
     for text in sorted(texts):
-        by_case.setdefault(class_value(text).casefold(), {}).setdefault(class_value(text), text)
-    alike = next((list(group.values()) for group in by_case.values() if len(group) > 1), [])
+        value = class_value(text)
+        by_letters.setdefault(_BETWEEN.sub(" ", value).casefold(), {}).setdefault(value, text)
+    alike = next((group for group in by_letters.values() if len(group) > 1), {})
     if not alike:
         return None
-    return f"{', '.join(map(repr, alike[:-1]))} and {alike[-1]!r} differ only by capitals"
+    *names, last = map(repr, alike.values())
+    capitals = len({value.casefold() for value in alike}) == 1
+    what = "capitals" if capitals else "spaces, dashes or underscores"
+    return f"{', '.join(names)} and {last} differ only by {what}"

@@ -19,7 +19,7 @@ SILENT = -2e300   # the code of a judge that says nothing of an item: no outcome
 
 _OPTIONAL = (
     "probability", "judge", "score", "cluster", "by_system", "covariate", "deviation", "weight", "rank",
-    "stratum", "contender", "feature",
+    "stratum", "contender", "feature", "segment",
 )
 
 
@@ -42,6 +42,8 @@ class Items:
     contender    (n, 1) the system whose answer the item is, or the two that it compares
                  (`evalcore.measures.contenders`)
     feature      (n, F) numbers that the pool is cut by, where a method cuts by features
+    segment      (n, L + 1) codes of the segments that the item is in, one a column, and of all of them
+                 together; where segments drive
     """
 
     prediction: Floats
@@ -57,6 +59,7 @@ class Items:
     stratum: Floats | None = None
     contender: Floats | None = None
     feature: Floats | None = None
+    segment: Floats | None = None
 
     def __post_init__(self) -> None:
         for name in _OPTIONAL:

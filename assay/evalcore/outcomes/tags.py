@@ -1,6 +1,7 @@
 """Tags: an outcome is any subset of K names."""
 
 import json
+import re
 from ast import literal_eval
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,11 +21,15 @@ MOST = 53                  # tags; a float64 holds no more bits
 SETS = 12                  # that are drawn from the probabilities of an item of several systems
 
 
-def names_in_list(text: str) -> list[str] | None:
-    """The names of a list as JSON and as Python write it, and of a list of whole numbers in which none comes
-    twice (ones and zeros say which tags are there, and name none); None for anything else.
+# of two names behind each other, which Python would read as one
+_WITHOUT_COMMA = re.compile(r"""((?<=[\[\s,])(?:'[^']*'|"[^"]*"))(?=\s+['"])""")
 
-    >>> names_in_list('["war","arts"]'), names_in_list("['war', 'arts']"), names_in_list("[3, 17]")
+
+def names_in_list(text: str) -> list[str] | None:
+    """The names of a list as JSON, Python and NumPy write it, and of a list of whole numbers in which none
+    comes twice (ones and zeros say which tags are there, and name none); None for anything else.
+
+    >>> names_in_list('["war","arts"]'), names_in_list("['war' 'arts']"), names_in_list("[3, 17]")
     (['war', 'arts'], ['war', 'arts'], ['3', '17'])
     >>> names_in_list("[0, 1, 1]"), names_in_list("war")
     (None, None)
@@ -35,7 +40,7 @@ def names_in_list(text: str) -> list[str] | None:
         parsed = json.loads(text)
     except ValueError:
         try:
-            parsed = literal_eval(text)
+            parsed = literal_eval(_WITHOUT_COMMA.sub(r"\1,", text))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
     if not isinstance(parsed, list):

@@ -125,23 +125,27 @@ class NestedStrata:
         return total
 
 
-def nested_strata(prediction: Ints, place: Floats) -> NestedStrata:
+def nested_strata(prediction: Ints, place: Floats, group: Ints | None = None) -> NestedStrata:
     """The strata of cells; prediction (C,) 0 or 1; place (C,): their order, such as the mean score.
 
-    The cells of a side are halved by their number, and halved again: they were cut to be equally welcome.
+    group (C,): cells that are never in one stratum, such as those of several patterns of predictions; the two
+    sides unless given.  Cells of one place stay together.  The places of a group are halved by their number,
+    and halved again: cells were cut to be equally welcome.
     """
+    numbered = prediction if group is None else np.unique(
+        2 * group + prediction, return_inverse=True)[1].ravel()
     rows, sides = [], []
     for level in range(LEVELS):
         stratum: Ints = np.zeros(len(prediction), np.int64)
         side_of: list[int] = []
-        for side in (0, 1):
-            cells = np.flatnonzero(prediction == side)
+        for number in range(int(numbered.max()) + 1):
+            cells = np.flatnonzero(numbered == number)
             if len(cells):
-                order = np.argsort(np.argsort(place[cells], kind="stable"), kind="stable")
-                half = order * 2**level // len(cells)
+                places, order = np.unique(place[cells], return_inverse=True)
+                half = order.ravel() * 2**level // len(places)
                 numbers = np.unique(half, return_inverse=True)[1].ravel()
                 stratum[cells] = len(side_of) + numbers
-                side_of += [side] * (int(numbers.max()) + 1)
+                side_of += [int(prediction[cells[0]])] * (int(numbers.max()) + 1)
         rows.append(stratum)
         sides.append(np.array(side_of, np.int64))
     return NestedStrata(stratum=np.stack(rows), sides=tuple(sides))

@@ -131,7 +131,10 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
 #     combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
 #
 # V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
-# model's error, measured.
+# model's error, measured.  Both saw the same labels, so they err together, and
+#
+#     Var M̂ = ((1 − λ) √(V_post + excess) + λ √V)²
+#
 # κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
 # posterior has used them better.
 #
@@ -249,9 +252,10 @@ def combine(posterior: ByPosterior, design: ByDesign, counts: GroupCounts, label
     caution = posterior.variance / (1 + (CORRELATED - 1) * sparse) + excess
     trust = np.where(design.usable, caution / (caution + design.variance), 0.0)
     joined = (1 - trust) * posterior.median + trust * design.value
+    deviation = (1 - trust) * np.sqrt(posterior.variance + excess) + trust * np.sqrt(design.variance)
     return Combined(
         value=np.where(trust > 0, joined, posterior.median),
-        variance=1 / (1 / (posterior.variance + excess) + 1 / design.variance),
+        variance=deviation**2,
         trust=trust,
         gap=gap / spread,
     )

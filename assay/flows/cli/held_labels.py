@@ -15,7 +15,12 @@ from assay.flows.cli.json_types import EstimatedJson
 from assay.flows.cli.output import print_json, working
 from assay.flows.cli.standing import estimate_line
 from assay.tasks.replay.outcome_pool import READERS, OutcomeColumns, read_outcome_pool
-from assay.tasks.weighted.held_labels import DRAWN, HeldQuestion, chances_in, estimates_of_held_pool
+from assay.tasks.weighted.held_labels import (
+    IN_STRATA,
+    HeldQuestion,
+    column_in,
+    estimates_of_held_pool,
+)
 
 FILES = (".parquet", ".csv", ".jsonl")     # how the name of a pool ends
 _CHANCES = "inclusion_probability"         # the column of chances, where there is one
@@ -60,8 +65,8 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
                           "stands for [default: inclusion_probability, if there is one; else at random]."),
         click.option("--item-weight", default=None, metavar="COLUMN",
                      help="Of a pool: what each row counts for."),
-        click.option("--drawn", type=click.Choice(list(DRAWN)), default=None,
-                     help="Of a pool: how the labelled rows were chosen."),
+        click.option("--drawn", default=None, metavar="random|unknown|strata:COLUMN",
+                     help="Of a pool: how the labelled rows were chosen; strata: at random in each."),
     )
     for option in reversed(options):
         command = option(command)
@@ -81,12 +86,19 @@ def estimate_pool(
     named_systems = dict(map(_system, systems))
     with working(f"estimating from the labels of {path}"):
         pool = _read(path, named_systems, options)
-        column = options["weight"] or _CHANCES
-        chances = chances_in(path, column, must_exist=options["weight"] is not None)
+        drawn, strata = options["drawn"], None
+        if drawn is not None and drawn.startswith(f"{IN_STRATA}:"):
+            drawn, strata = None, drawn.removeprefix(f"{IN_STRATA}:")
+            if options["weight"] is not None:
+                raise BadInput("--weight: chances in strata follow from how many rows have a label; leave it "
+                               "out, or --drawn")
+        column = strata or options["weight"] or _CHANCES
+        values = column_in(path, column, must_exist=bool(strata or options["weight"]))
         rows, note = estimates_of_held_pool(
             pool, HeldQuestion(
-                measures=tuple(measures), systems=tuple(named_systems), about=about, drawn=options["drawn"]
-            ), chances, column,
+                measures=tuple(measures), systems=tuple(named_systems), about=about, drawn=drawn,
+                strata=strata,
+            ), values, column,
         )
     if as_json:
         printed_form: EstimatedJson = {

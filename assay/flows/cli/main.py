@@ -143,6 +143,10 @@ COMMANDS = {
         "service", "listen",
         "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
     ),
+    "desk-token": CommandPlace(
+        "service", "desk_token_command",
+        "Print the token by which a program asks and tells for the evaluation NAME at `assay listen`.",
+    ),
     "serve": CommandPlace(
         "service", "serve_command",
         "Show evaluations and monitors as pages and JSON, over HTTP; nothing can be changed.",

@@ -72,6 +72,26 @@ def listen(
     return 0
 
 
+@click.command("desk-token")
+@click.argument("name")
+def desk_token_command(name: str) -> int:
+    """Print the token by which a program asks and tells for the evaluation NAME at `assay listen`.
+
+    The desk of the evaluation is {kind: caller}. The token follows from NAME and ASSAY_WEBHOOK_SECRET, which
+    must be that of the receiver; whoever has it may ask and tell for NAME alone.
+
+    \b
+    Example:
+      TOKEN=$(assay desk-token spam-june)
+      curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8300/desks/spam-june/ask
+    """
+    from assay.flows.listen.desk import desk_token
+    from assay.flows.listen.receiver import SECRET_VARIABLE, checked_secret
+
+    click.echo(desk_token(checked_secret(os.environ.get(SECRET_VARIABLE, "").strip()), name))
+    return 0
+
+
 @click.command("serve")
 @click.argument("stores", nargs=-1, metavar="[STORE]...")
 @click.option("--store", "named", multiple=True, metavar="ALIAS=STORE",

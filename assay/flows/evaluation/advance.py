@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
-from assay.evalcore.evaluation.state import known_labels, plan, with_one_more
+from assay.evalcore.evaluation.state import known_labels, with_one_more
 from assay.flows.alerts import raise_verdicts
 from assay.flows.evaluation.finish import finish_again, stop
 from assay.flows.people.annotating import Annotating, annotators_record, one_person_still
@@ -401,7 +401,7 @@ def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedR
     if folded.open_round is not None:
         _ensure_design(opened.ledger, folded.open_round)
         return folded.open_round
-    draws = plan(opened.question, folded.state, opened.round_size(folded.asked))
+    draws = opened.next_draws(folded.state, folded.asked)
     return _write_plan(opened.ledger, _plan_round(opened, folded, draws, annotating))
 
 

@@ -2,6 +2,7 @@
 
     POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
     /incidents/<token>                  the page that messages of a monitor link to (flows.listen.handling)
+    /desks/<evaluation>/ask and /tell   the caller's desk for programs elsewhere (flows.listen.desk)
     GET  /health                        200, and how many evaluations wait; also on a port of its own
     GET  /metrics                       figures of all monitors, if asked for, and for this machine only
 
@@ -232,9 +233,11 @@ def advance_and_tell(store: Store, name: str) -> Standing | None:
 def receiver_app(
     wakes: Wakes, secret: bytes, figures: Figures | None = None, store: Store | None = None
 ) -> Any:
-    """The web application: a FastAPI; store: where incidents are handled, None: there is no page for them."""
+    """The web application: a FastAPI; store: where incidents are handled and desks ask, None: there are no
+    addresses for them."""
     from fastapi import FastAPI, Request, Response
 
+    from assay.flows.listen.desk import add_desk
     from assay.flows.listen.handling import add_incident_pages
 
     app = FastAPI(title="assay listen", docs_url=None, redoc_url=None, openapi_url=None)
@@ -271,6 +274,7 @@ def receiver_app(
             app.post(f"/{name}/{{evaluation}}")(hint)
     if store is not None:
         add_incident_pages(app, store, secret, _small_body)
+        add_desk(app, store, secret, _small_body, wakes.hint)
     return app
 
 

@@ -88,6 +88,7 @@ def _evidence(
     samples = opened.statistics.window_samples(
         rounds, estimates, opened.segments, settled=look.exhausted, planned=opened.spec.budget.labels
     )
+    by_own_draws = opened.spec.labels.by_cell and opened.method.capabilities.draws_alone
     looks, extensions = opened.question.method.holds_at_every_look, len(opened.extensions)
     return WindowEvidence(
         rests_on=SupportingEvaluation(
@@ -100,7 +101,8 @@ def _evidence(
         interval=look.estimates[0].interval,
         wider=1.0 if looks else widening(opened.spec.target.confidence, extensions),
         dependent=any(
-            (opened.manifest.inherited is not None and sample.dependent) or sample.of_population
+            (opened.manifest.inherited is not None and sample.dependent and not by_own_draws)
+            or sample.of_population
             for sample in samples.values()
         ),
     )
@@ -131,9 +133,7 @@ def judge(
         place for verdict in (*before, *filter(None, [recorded]))
         for place in (verdict.overall, *verdict.segments)
     )
-    rules = rules_by_question(
-        version.spec, tests_alone=versions.tests_alone and not without_tests
-    )
+    rules = rules_by_question(version.spec, "none" if without_tests else versions.alone)
     overall, segments = _judged(version.spec, rules, window, evidence, standing, in_breach)
     sample = evidence.samples[overall.question]
     return WindowVerdict(

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.registry import AUTO
 from assay.evalcore.monitoring.calendar import Window, ended
 from assay.evalcore.monitoring.judging import DropRule, NewestVerdicts, Rules, begins_anew, carried_over
+from assay.evalcore.monitoring.verdicts import Alone
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import (
@@ -59,7 +61,7 @@ class Versions:
     with."""
 
     all: tuple[Version, ...]
-    tests_alone: bool = True     # whether windows are tested by themselves: not where version 1.0.0 began it
+    alone: Alone = "strata"      # how windows are tested by themselves, which the first version decides
 
     @property
     def newest(self) -> MonitorSpec:
@@ -104,6 +106,9 @@ class Versions:
         return next((candidate.number for candidate in reversed(earlier) if begins(candidate)), 1)
 
 
+# among the versions of a monitor's spec.json: its windows are tested by strata, and `auto` is left to each
+_BY_STRATA = {"windows": "2"}
+_AUTO_BEFORE = "recalibrated"    # what `auto` meant in every window, before that
 _LIMITS = ("floor", "ceiling", "reference", "previous")
 
 
@@ -120,8 +125,15 @@ def read_versions(ledger: Ledger, recorded: RecordedSpec) -> Versions:
     )
     return Versions(
         (first_version, *(_version(ledger, amendment) for amendment in read_amendments(ledger))),
-        tests_alone=MARK.items() <= recorded.versions.items(),
+        alone=_alone(recorded.versions),
     )
+
+
+def _alone(recorded: Mapping[str, str]) -> Alone:
+    """How a monitor's windows are tested by themselves; not at all where version 1.0.0 began it."""
+    if _BY_STRATA.items() <= recorded.items():
+        return "strata"
+    return "pooled" if MARK.items() <= recorded.items() else "none"
 
 
 def _version(ledger: Ledger, amendment: Amendment) -> Version:
@@ -172,9 +184,9 @@ def _reference(before: Versions, spec: MonitorSpec, first_window: str, new_model
     return reference
 
 
-def rules_by_question(spec: MonitorSpec, *, tests_alone: bool = True) -> dict[str | None, Rules]:
+def rules_by_question(spec: MonitorSpec, alone: Alone = "strata") -> dict[str | None, Rules]:
     """What the spec holds each question that is watched against, which share the error rate evenly; under
-    None where one is asked.  tests_alone: whether windows are tested by themselves, too."""
+    None where one is asked.  alone: how windows are tested by themselves."""
     watch, watched = spec.monitor, spec.watched
     return {
         measure.question: Rules(
@@ -187,7 +199,7 @@ def rules_by_question(spec: MonitorSpec, *, tests_alone: bool = True) -> dict[st
             horizon=watch.horizon,
             test=watch.test,
             correction=watch.correction,
-            is_error=measure.is_error, tests_alone=tests_alone,
+            is_error=measure.is_error, alone=alone,
         )
         for measure in watched
     }
@@ -215,11 +227,12 @@ def register(store: Store, spec: MonitorSpec) -> bool:
     is_new = recorded is None
     if recorded is None:
         recorded = _put_spec(ledger, RecordedSpec(
-            spec=spec.to_json(), versions={**versions(), **MARK}, format=LEDGER_FORMAT,
+            spec=spec.to_json(), versions={**versions(), **MARK, **_BY_STRATA}, format=LEDGER_FORMAT,
         ))
     begin_log(ledger)
-    newest = retried(read_versions)(ledger, recorded).all[-1]
-    differs = changed_keys(newest.asked, spec)
+    registered = retried(read_versions)(ledger, recorded)
+    newest = registered.all[-1]
+    differs = changed_keys(newest.asked, with_method_of(registered, spec))
     if differs:
         raise MonitorNameTaken(
             f"name: {spec.name!r} is taken in {store.url} by a monitor with another spec (version "
@@ -227,6 +240,14 @@ def register(store: Store, spec: MonitorSpec) -> bool:
             "`assay amend SPEC`. If this is another monitor, give it another name"
         )
     return is_new
+
+
+def with_method_of(registered: Versions, spec: MonitorSpec) -> MonitorSpec:
+    """The spec of a monitor with what `auto` meant when it began: before windows decided it, one method."""
+    method = registered.newest.method
+    if registered.alone == "strata" or spec.method != AUTO or method not in (_AUTO_BEFORE, AUTO):
+        return spec
+    return spec.model_copy(update={"method": method})
 
 
 @effect("register-monitor")
@@ -266,6 +287,7 @@ def amend(
     Raises UnknownMonitor, and BadInput for what may not be amended, or not from that window on.
     """
     versions = open_monitor(store, spec.name)
+    spec = with_method_of(versions, spec)
     if spec.to_json() == versions.all[-1].asked.to_json():
         return None
     check_amendment(versions.all[-1].asked, spec)

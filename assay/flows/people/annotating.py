@@ -150,10 +150,11 @@ class Annotating:
         return tuple(in_turn[:size])
 
     def surprises(self, folded: Fold, planned: PlannedRound) -> dict[str, tuple[int, ...]]:
-        """Item -> answers that are to be asked again; unless it is asked for, of two classes alone."""
+        """Item -> answers that are to be asked again; unless it is asked for, of two classes alone. None of
+        labels that were there before."""
         desk, statistics = self._opened.spec.desk, self._opened.statistics
         asked_for = desk.ask_again is not None or not statistics.classes_stand_equal
-        if not asked_for or desk.again.when == "never":
+        if planned.plan.design.held or not asked_for or desk.again.when == "never":
             return {}
         draws = statistics.surprising(
             folded.state, planned.plan, planned.items, desk.again.chance, desk.again.moves

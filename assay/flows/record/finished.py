@@ -2,7 +2,8 @@
 
 Written when an evaluation leaves the index of open ones, so every evaluation is in one of the two. It is
 derived: one that is missing, damaged (its bytes have not the digest in its name) or not the only one is made
-again from the ledger. Commands about one evaluation never read it, and neither does `verify`.
+again from the ledger. Commands about one evaluation never read it; `verify` names one that says anything else
+than the ledger.
 """
 
 import logging

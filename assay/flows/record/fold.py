@@ -247,7 +247,8 @@ def _read_by_all(
     """The keys that every call reads, of those that are there."""
     always = (
         layout.spec(name), layout.manifest(name), layout.identity(name), *manifest.partition_keys[:1],
-        manifest.inherited_key, manifest.outcomes_key, manifest.gold_key, layout.plan(name, number + 1),
+        manifest.inherited_key, manifest.outcomes_key, manifest.held_key, manifest.gold_key,
+        layout.plan(name, number + 1),
     )
     yield from (key for key in always if key is not None and key in records)
     yield from sorted(key for key in records if key.startswith(layout.posts(name, number + 1)))

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.state import Question
+from assay.evalcore.evaluation.state import Question, State, plan
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.evaluation_statistics import Statistics
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
@@ -144,8 +145,12 @@ class Opened:
     def label_beforehand(self, item_id: str, shown: Mapping[str, str] | None) -> float | None:
         """The code of a drawn item that nobody needs to be asked about; None for the others.
 
-        Its outcome, or what an earlier evaluation bought of an item that shows the same.
+        Its label in the sample that was there before, its outcome, or what an earlier evaluation bought of an
+        item that shows the same.
         """
+        held = self.begun.held
+        if held is not None and item_id in held.code:
+            return held.code[item_id]
         if item_id in self.outcomes or not (shown and self.inherited):
             return self.outcomes.get(item_id)
         from assay.tasks.pool.shown import shown_hash
@@ -157,6 +162,20 @@ class Opened:
         if self.all_known:
             return self.manifest.rows
         return min(self.spec.batch_size, self.rule.budget - n_asked)
+
+    def next_draws(self, state: State, n_asked: int) -> RoundPlan:
+        """The draws of the next round after this state, in which so many items were n_asked: first those of
+        a sample that was labelled before."""
+        if self.begun.held is None or state.round:
+            return plan(self.question, state, self.round_size(n_asked))
+        from assay.evalcore.evaluation.held_sample import plan_of_held
+
+        return plan_of_held(self.question, state, self.begun.held.sample)
+
+    @property
+    def n_held(self) -> int:
+        """The number of labels of a sample that was there before; 0 without one."""
+        return 0 if self.begun.held is None else len(self.begun.held.code)
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:

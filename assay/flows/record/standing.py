@@ -247,7 +247,7 @@ def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:
 
 
 def _known_before(opened: Opened, rounds: int) -> int:
-    if not opened.inherited and not opened.outcomes:
+    if not (opened.inherited or opened.outcomes or opened.n_held):
         return 0
     decided = (read_labels(opened.ledger, number) or [] for number in range(1, rounds + 1))
     return sum(row.reason == "reused" for rows in decided for row in rows)

@@ -56,6 +56,7 @@ from assay.tasks.report.data import (
     ReportFinding,
 )
 from assay.tasks.report.standing import Standing
+from assay.tasks.report.wording import cost_in_words
 
 
 class NothingToReport(BadInput):
@@ -142,7 +143,7 @@ def _from_ledger(
         history=read_history(opened.ledger),
         labels_to_decide=labels,
         extend_command=extend_command(opened, standing, labels),
-        notes=_notes(opened),
+        notes=_notes(opened, standing.labels - standing.known_before),
         window_of=window_of(opened.ledger.store, opened.name),
         targets=AskedTargets(
             half_width=spec.first_half_width, variance=variance if isinstance(variance, float) else None,
@@ -158,12 +159,22 @@ def _from_ledger(
     )
 
 
-def _notes(opened: Opened) -> list[str]:
-    start = opened.spec.warm_start
+def _notes(opened: Opened, bought: int) -> list[str]:
+    start, held = opened.spec.warm_start, opened.spec.labels_so_far
+    notes = [f"Spent: {spent}."] if (spent := cost_in_words(bought, opened.spec.ownership)) else []
+    if held is not None:
+        drawn = "a simple random sample of the pool" if held.weight is None else \
+            f"drawn with the chances in {held.weight!r}"
+        notes.append(
+            f"{plural(opened.n_held, 'label')} of the pool {'was' if opened.n_held == 1 else 'were'} there "
+            f"before ({held.source or opened.spec.pool.source}): {drawn}, as the spec says. They are the "
+            "first round, and no budget counts them."
+        )
     if start is None or not start.file:
-        return []
+        return notes
     many = plural(opened.evidence, "label")
     return [
+        *notes,
         f"The choice of items started from {many} given elsewhere ({start.file}). Nobody knows how their "
         "items were chosen, so they are in no estimate."
     ]

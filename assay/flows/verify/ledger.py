@@ -6,6 +6,7 @@
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
+    derived      what the index says, which is no evidence, says nothing else (flows.verify.derived)
 
 Nothing is written, no desk is asked, no source is read: a copy of the ledger is enough. An evaluation that is
 still running is verified as far as it goes.
@@ -22,6 +23,7 @@ from assay.evalcore.types import JsonObject
 from assay.flows.record.named import UnknownEvaluation
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.verify.checking import UNREADABLE
+from assay.flows.verify.derived import check_derived
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
 from assay.flows.verify.unsealed import check_alerts_called_for, check_desk, check_unsealed
@@ -140,7 +142,8 @@ def _recompute(
     base = {layout.spec(name), layout.manifest(name)}
     if manifest is not None:
         base |= {*manifest.part_keys, *manifest.shown_keys, *manifest.partition_keys, *manifest.piece_keys}
-        base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
+        known = (manifest.inherited_key, manifest.outcomes_key, manifest.held_key)
+        base |= {key for key in known if key is not None}
         base |= {key for key in integrity.keys if layout.extension.match(key)}
     if manifest is None or base & integrity.damaged:
         integrity.notes.append("nothing was recomputed: spec, pool or extensions are not what they were")
@@ -163,6 +166,8 @@ def _recompute(
     revisions.run()
     if not integrity.differences:   # alerts follow from all of it
         retried(check_alerts_called_for)(opened, check.folded.looks, integrity)
+    if not integrity.differences:
+        retried(check_derived)(opened, check.folded, integrity)
     return check.closed, check.labels, revisions.checked
 
 

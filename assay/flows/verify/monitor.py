@@ -10,6 +10,7 @@
                       ledgers of the evaluations it rests on
     log               fits every record, and the seals of those evaluations
     alerts            can be read, and so can the attempts to send them
+    derived           what the index says, which is no evidence, says nothing else (flows.verify.derived)
 
 A key that cannot be read is a difference like any other, and is named.
 
@@ -26,6 +27,7 @@ from assay.evalcore.monitoring.calendar import ended
 from assay.flows.monitor.judging import judge, read_window_evidence, revision_of, size_for
 from assay.flows.monitor.versions import UnknownMonitor, Versions, consequences, open_monitor
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable_key
+from assay.flows.verify.derived import derived_monitor_differences
 from assay.flows.verify.ledger import Verification
 from assay.flows.verify.unsealed import check_alerts
 from assay.tasks.effects import retried
@@ -79,6 +81,8 @@ def verify_monitor(
     differences += claim_differences(ledger, keyset, changed, sealed.checked)   # openings vouch for them
     retried(check_alerts)(sealed)
     sealed.expect(seal, among, layout.log_entry(ledger.name, 1))
+    if not differences and not sealed.differences:
+        differences += retried(derived_monitor_differences)(ledger, keyset)
     bad_keys = {difference.key for difference in differences}
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, keyset)), labels=0,

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.rules import Rule, decide
 from assay.evalcore.design.round import RoundPlan
-from assay.evalcore.evaluation.state import known_labels, plan
+from assay.evalcore.evaluation.state import known_labels
 from assay.evalcore.types import Array, Floats
 from assay.flows.people.annotating import Annotating, annotators_record
 from assay.flows.people.closing import gold_answers, label_rows
@@ -105,7 +105,7 @@ class RoundsCheck:
         if reason is not None:
             check.say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
             return None
-        draws = plan(opened.question, folded.state, opened.as_of(number).round_size(folded.asked))
+        draws = opened.as_of(number).next_draws(folded.state, folded.asked)
         check.say([
             *column_differences(*(items_drawn(side) for side in (planned.plan, draws))),
             *item_differences(opened, self._index, folded, planned),

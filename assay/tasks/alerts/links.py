@@ -21,6 +21,7 @@ from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.responses import incident_name
+from assay.tasks.secrets import keyed_digest
 
 ADDRESS_VARIABLE = "ASSAY_HANDLE_URL"
 SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
@@ -45,13 +46,14 @@ def incident_token(secret: bytes, about: LinkedIncident) -> str:
     body = base64.urlsafe_b64encode(
         json.dumps([about.monitor, about.incident, about.until]).encode()
     ).rstrip(b"=")
-    return f"{body.decode()}.{_signature(secret, body)}"
+    return f"{body.decode()}.{keyed_digest(secret, _PURPOSE, body)}"
 
 
 def read_token(secret: bytes, token: str, moment: float | None = None) -> LinkedIncident | None:
     """What a token is about; None for one that was not signed with this secret, or holds no longer."""
     body, _, signature = token[:_LONGEST].partition(".")
-    if not hmac.compare_digest(_signature(secret, body.encode()).encode(), signature.encode()):
+    expected = keyed_digest(secret, _PURPOSE, body.encode())
+    if not hmac.compare_digest(expected.encode(), signature.encode()):
         return None
     try:
         monitor, incident, until = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
@@ -59,11 +61,6 @@ def read_token(secret: bytes, token: str, moment: float | None = None) -> Linked
         return None
     about = LinkedIncident(str(monitor), str(incident), int(until))
     return about if (time.time() if moment is None else moment) < about.until else None
-
-
-def _signature(secret: bytes, body: bytes) -> str:
-    key = hmac.digest(secret, _PURPOSE, "sha256")
-    return base64.urlsafe_b64encode(hmac.digest(key, body, "sha256")).rstrip(b"=").decode()
 
 
 class LinkedChannel:

@@ -56,6 +56,5 @@ class OpenAiEvals(LogImporter):
         for sample in samples.values():
             texts = value_at(sample, "sampling.sampled")
             if isinstance(texts, list):
-                notes.leave_out("further responses to one request", len(texts) > 1)
-                sample["sampling"] = {**sample["sampling"], "sampled": texts[0]}
+                sample["sampling"] = {**sample["sampling"], "sampled": notes.first_answer(texts)}
             yield {**sample, "spec": spec, "model": model}

@@ -77,9 +77,7 @@ class HelmRuns(LogImporter):
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
         """The first completion; of a question with choices the choice."""
         completions = value_at(record, "result.completions") or [{"text": record.get("predicted_text")}]
-        if len(completions) > 1:
-            notes.leave_out("further responses to one request")
-        text, letters = completions[0].get("text"), record.get("output_mapping") or {}
+        text, letters = notes.first_answer(completions).get("text"), record.get("output_mapping") or {}
         options = {text_at(one, _TEXT): "correct" in (one.get("tags") or ()) for one in value_at(
             record, "instance.references") or ()}
         tried, question = record.get("reference_index"), text_at(record, self.shape.question)

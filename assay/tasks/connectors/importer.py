@@ -1,24 +1,22 @@
 """What an importer is: it recognises the format of a place by its keys, and makes a pool of it.
 
 Each is declared in a file of its own and listed in `registry`.  One of logs says where the parts of a
-response stand (`shapes`), one of tables how to read rows; what becomes of them is the same for all.
+response stand (`shapes`); what becomes of them is the same for all.
 """
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
-
-import pyarrow as pa
+from typing import Any, ClassVar, TypeVar
 
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Layout, Notes, SystemResponse, Written
 from assay.tasks.connectors.responses.layouts import write_responses
 from assay.tasks.connectors.shapes import Shape
-from assay.tasks.connectors.tables import write_table
+
+_Read = TypeVar("_Read")
 
 
 class Importer(ABC):
@@ -37,6 +35,11 @@ class Importer(ABC):
     @abstractmethod
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """Write a pool. Raises BadInput naming the file and what is wrong with it."""
+
+    def guarded(self, place: Place, inside: Iterable[_Read]) -> Iterator[_Read]:
+        """What is read of a place, one after the other; whatever it lacks is BadInput naming the place."""
+        with read_as(place, "something in it", f"it is in {self.reads}"):
+            yield from inside
 
 
 class LogImporter(Importer):
@@ -83,31 +86,10 @@ class LogImporter(Importer):
         """Pairs of an address and an iterator over the responses there, place by place, in the order of the
         places."""
         for place in places:
-            yield place.address, self._as_read(place, notes)
+            yield place.address, self.guarded(place, self.responses(place, notes))
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """The pool of the responses of all places, written to the given path. Raises BadInput naming the
         file and what is wrong with it."""
         origin = ", ".join(place.address for place in places[:3]) + (", ..." if len(places) > 3 else "")
         return write_responses(origin, self.files(places, notes), to, layout, notes)
-
-    def _as_read(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        with read_as(place, "something in it", f"it is in {self.reads}"):
-            yield from self.responses(place, notes)
-
-
-class TableImporter(Importer):
-    """A format that holds rows, whose columns are taken as they are."""
-
-    @abstractmethod
-    def batches(self, place: Place, notes: Notes) -> Iterator[pa.RecordBatch]:
-        """Rows of one place, some thousands at a time. Raises BadInput as `responses` does."""
-
-    def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
-        """The rows of all places, one place after the other, written to the given path as the file of a
-        pool. Raises BadInput naming the file and what is wrong with it."""
-        return write_table(chain.from_iterable(self._as_read(place, notes) for place in places), to)
-
-    def _as_read(self, place: Place, notes: Notes) -> Iterator[pa.RecordBatch]:
-        with read_as(place, "something in it", f"it is in {self.reads}"):
-            yield from self.batches(place, notes)

@@ -127,9 +127,8 @@ class InspectLogs(LogImporter):
         if sample.get("scores") is None and sample.get("score") is not None:      # of the first version
             sample["scores"] = {"score": sample["score"]}
         options = (sample.get("output") or {}).get("choices") or ()
-        if len(options) > 1:
-            notes.leave_out("further responses to one request")
-        answer = text_of(options[0]["message"], notes, "assistant") or "" if options else None
+        first = notes.first_answer(options)["message"] if options else None
+        answer = text_of(first, notes, "assistant") or "" if options else None
         response = self.shape.response_of(sample, notes, response=answer, question_id=str(sample["id"]))
         if response is None:
             return None

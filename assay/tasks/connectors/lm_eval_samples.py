@@ -108,8 +108,7 @@ def _generated(
 ) -> dict[str, Any]:
     """The generated text; none of likelihoods."""
     answers = sample["resps"][0]
-    if isinstance(answers, list) and len(answers) > 1 and all(isinstance(text, str) for text in answers):
-        notes.leave_out("further responses to one request")
-    text = answers[0] if isinstance(answers, list) else answers
+    texts = answers if isinstance(answers, list) else [answers]
+    text = notes.first_answer(texts) if all(isinstance(text, str) for text in texts) else texts[0]
     generated = isinstance(text, str) and not (len(requests) == 1 and isinstance(requests[0][1], str))
     return {"response": text if generated else None}

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.connectors.records import name_again
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.csv_rows import Dialect, dialect_of
 from assay.tasks.sources.files.file import hidden
@@ -271,11 +272,7 @@ class Place:
 def _unlike(names: Iterable[str]) -> list[str]:
     """Names of columns; behind one that came up before stands a number."""
     times: Counter[str] = Counter()
-    columns = []
-    for name in names:
-        times[name] += 1
-        columns.append(name if times[name] == 1 or not name else f"{name} ({times[name]})")
-    return columns
+    return [name and name_again(name, times) for name in names]
 
 
 _SPACE = re.compile(r"[\s,]*")

@@ -55,6 +55,11 @@ class Notes:
         """Count something that is not imported: a plural, such as `images` or `tool calls`."""
         self.left_out[what] += times
 
+    def first_answer(self, answers: Sequence[Any]) -> Any:
+        """The first of the responses to one request; that there are others is counted."""
+        self.leave_out("further responses to one request", len(answers) > 1)
+        return answers[0]
+
     def tell(self, sentence: str) -> None:
         """Note a sentence for the person who imports, unless it was noted before."""
         if sentence not in self.sentences:
@@ -66,6 +71,12 @@ class Notes:
         not imported."""
         counts = [f"not imported: {what} ({n:,} times)" for what, n in sorted(self.left_out.items()) if n]
         return [*self.sentences, *counts]
+
+
+def name_again(name: str, times: Counter[str]) -> str:
+    """The name, counted in `times`; where it came before, with a number behind it, from 2 on."""
+    times[name] += 1
+    return name if times[name] == 1 else f"{name} ({times[name]})"
 
 
 # a row for each response, or a row for each question with the responses of all systems side by side

@@ -5,22 +5,24 @@ are; the numbers of a class label become its names, and -1, which stands for no 
 sound and films are not imported.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import TableImporter
+from assay.tasks.connectors.importer import Importer
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.records import Layout, Notes, Written
+from assay.tasks.connectors.tables import write_table
 
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 _MEDIA = ("Image", "Audio", "Video", "Pdf")
 
 
-class SavedDatasets(TableImporter):
+class SavedDatasets(Importer):
     """The importer of datasets that Hugging Face's `datasets` saved with `save_to_disk`: rows are taken as
     they are, and a column `split` is added where there are several splits."""
 
@@ -30,6 +32,11 @@ class SavedDatasets(TableImporter):
     def fits(self, place: Place) -> bool:
         """Whether a folder holds a saved dataset, by the names of its files; no file is opened."""
         return _SPLITS in place.names or {_STATE, _INFO} <= place.names
+
+    def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
+        """The rows of all places, one place after the other. Raises BadInput that names a file."""
+        return write_table(chain.from_iterable(
+            self.guarded(place, self.batches(place, notes)) for place in places), to)
 
     def batches(self, place: Place, notes: Notes) -> Iterator[pa.RecordBatch]:
         """The rows of a dataset, or of every split in its order with the split's name in a column, some

@@ -62,6 +62,13 @@ class _Posted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """A request to tell answers that was carried out: the digest of who told what."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
     """The answers of one call of `tell`."""
 
@@ -95,10 +102,9 @@ class CallerDesk:
             for question in self._open(round, asking, annotator)
         ]
 
-    def tell(
-        self, answers: Mapping[str, Told], annotator: str = ""
-    ) -> None:
+    def tell(self, answers: Mapping[str, Told], annotator: str = "", request: str = "") -> bool:
         """Keep one person's answers: item id -> class name, number or tags, None for what cannot be decided.
+        Whether this was done now, and not by an earlier call for the same request.
 
         Tags are a list, or joined by bars; an item without any has the empty list, or "none".  Of several
         questions the answer is a mapping, question -> answer; one that is None or missing is not answered.
@@ -107,13 +113,25 @@ class CallerDesk:
         checked before any is kept.
 
         annotator   tells people apart where several answer an item; "" is one nameless person
+        request     names the call, so that a repetition that comes late changes nothing, even where answers
+                    were corrected meanwhile; "" has no name
 
-        Raises BadInput for an item that was never asked about, and for an answer that is none.
+        Raises BadInput for an item that was never asked about, for an answer that is none, and for other
+        answers under the name of an earlier request.
         """
         meanings = {item_id: self._meaning(item_id, answer) for item_id, answer in answers.items()}
         person = self._person(annotator)
+        carried_out = _Request(digest=digest_of_parts(person, json.dumps(meanings, sort_keys=True)))
+        key = layout.desk_request(_DESK, self._evaluation, digest_of_parts(request))
+        if request and self._store.exists(key):
+            if record.decode(_Request, self._store.get(key), key) != carried_out:
+                raise BadInput("this name of a request came with other answers before; give each its own")
+            return False
         for (round, asking), item_ids in self._asked_last(meanings).items():
             self._keep(round, asking, person, {item_id: meanings[item_id] for item_id in item_ids})
+        if request:
+            self._store.put(key, record.encode(carried_out))
+        return True
 
     def prepare(self) -> None:
         """Do nothing: items and answers are kept in the ledger's store, which is there already."""
@@ -166,7 +184,7 @@ class CallerDesk:
         elif isinstance(answer, str | float | int):
             text = str(answer)
         else:
-            text = "|".join(answer)
+            text = "|".join(map(str, answer))
         if text is not None and not text.strip():
             text = self._answers.empty
         meaning = None if text is None else self._answers.spelled(text)

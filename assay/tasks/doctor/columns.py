@@ -164,6 +164,8 @@ def _look(name: str, chunks: list[pa.Array]) -> LookedAtColumn | None:
         return None
     plain = all(kind(chunk.type) in ("text", "number", "nothing") for chunk in chunks)
     sampled = np.concatenate([_numbers(chunk) for chunk in chunks]) if plain else np.full(len(column), np.nan)
+    if any(_CODE.match(text) for text in texts):
+        sampled = np.full(len(column), np.nan)      # 007 is a name
     numeric = sampled[np.isfinite(sampled)]
     values_given = [text for text in texts if text.strip() not in NO_VALUE]
     if values_given and len(numeric) >= _NEARLY * len(values_given):
@@ -184,12 +186,19 @@ def _look(name: str, chunks: list[pa.Array]) -> LookedAtColumn | None:
         length=sum(map(len, texts)) / len(texts),
         spaced=any(" " in text for text in texts),
         values=tuple(map(str, values[commonest])),
-        listed=all(names_in_list(text) is not None for text in texts[:_ASKED]),
+        listed=all(names_in_list(text) is not None for text in texts[:_ASKED]) or _in_bars(values.tolist()),
         texts=column,
         sampled=sampled,
     )
 
 
+def _in_bars(values: Sequence[str]) -> bool:
+    """Whether names that are joined by bars come again in other combinations, or alone."""
+    return any("|" in text for text in values) and len(
+        {name.strip() for text in values for name in text.split("|")}) < len(values)
+
+
+_CODE = re.compile(r"\s*[-+]?0\d+\s*$")     # digits with a zero in front
 _ASKED = 200      # values that are asked whether they are lists
 
 

@@ -229,7 +229,8 @@ def prognosis_lines(ahead: Prognosis) -> list[str]:
         )
     if ahead.hidden is not None:
         sentences.append(_hidden(ahead.measure, ahead.hidden))
-    return [*sentences, f"The method is {ahead.method.method}."]
+    trusts = f", which trusts the score: {ahead.method.reason}" if ahead.method.rests_on == "score" else ""
+    return [*sentences, f"The method is {ahead.method.method}{trusts}."]
 
 
 def _price(measure: str, cost: Cost) -> str:

@@ -36,12 +36,15 @@ def judge_columns(scan: Scan, roles: Roles) -> list[Finding]:
     result += [problem(entry.column, entry.says, entry.remedy) for entry in roles.unread]
     if roles.label is not None:
         result.append(_labels(scan, roles, roles.label))
-    result += [
-        problem(name, f"{alike}", "write them in one way, or list both as classes in a spec")
-        for name, values in ((roles.prediction, scan.predictions), (roles.label, scan.labels))
+    differing = {
+        alike: name for name, values in (
+            (roles.label, {*scan.predictions, *scan.labels}), (roles.prediction, scan.predictions),
+            (roles.label, scan.labels))
         if name is not None and roles.outcome in ("two classes", "classes")
         and (alike := what_differs(values)) is not None
-    ]
+    }
+    result += [problem(name, alike, "write them in one way, or list both as classes in a spec")
+               for alike, name in differing.items()]
     result += [
         warning(name, "by its values it could be the true label", f"if it is: --label {shlex.quote(name)}")
         for name in roles.perhaps_labels
@@ -211,7 +214,9 @@ def _decided(scan: Scan, roles: Roles) -> list[Finding]:
     if roles.outcome == "number":
         return result
     if roles.outcome == "tags":
-        return [*result, ok(name, "holds lists, which are taken for tags")]
+        empty = scan.predictions.get("", 0), scan.labels.get("", 0)
+        none = f"; an empty text is no tag: {empty[0]:,} predictions, {empty[1]:,} labels" * any(empty)
+        return [*result, ok(name, f"holds lists, or names joined by bars, which are taken for tags{none}")]
     kinds = len(scan.predictions)
     listed = ", ".join(repr(value) for value, _ in scan.predictions.most_common(5))
     if kinds > 2 and 2 * kinds > scan.rows:
@@ -219,7 +224,7 @@ def _decided(scan: Scan, roles: Roles) -> list[Finding]:
             name, f"holds {kinds:,} different values ({listed}, ...) in {scan.rows:,} {scan.which('rows')}",
             "classes occur again and again; name the column of predictions with --prediction",
         )]
-    if kinds <= 2 and roles.outcome in ("two classes", "classes"):
+    if max(kinds, len(scan.labels)) <= 2 and roles.outcome in ("two classes", "classes"):
         return [*result, _two_ways(name, scan, roles)]
     return [*result, ok(name, f"holds {kinds} classes ({listed}{', ...' if kinds > 5 else ''})")]
 

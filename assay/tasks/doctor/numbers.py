@@ -86,6 +86,14 @@ def class_names(scan: Scan, roles: Roles) -> ClassNames:
         )
         labelled, of_labels = _ordered(scan.label_names, words, signs, name)
         question = question or of_labels
+    classes = {*scan.prediction_names, *scan.label_names}
+    if roles.positive is None and scan.label_names and len(classes) == 1 and meaning_of(*classes) is None:
+        (alone,) = classes
+        question = OpenChoice(
+            option="--positive", taken=alone, choices=(alone,), decides=True,
+            asks=f"which class is the positive one? Every prediction and every label is {alone!r}.",
+            otherwise="--positive NAME, if the positive class is the one that is not there",
+        )
     return ClassNames(predicted=predicted, labelled=labelled, question=question)
 
 

@@ -23,7 +23,7 @@ from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import SourceBatch
-from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, without_value
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, named_text, without_value
 
 MOST_CLASSES = 1_000     # distinct values of a prediction or label that are told apart
 
@@ -116,7 +116,9 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
         for role, name in numbers:
             parts[role].append(_numbers(result, name, values[name], batch, path, role == "probability"))
         for role, name in classes:
-            parts[role].append(_classes(result, (role, name), codes[role], values[name], batch, path))
+            text = named_text(path, name, values[name])
+            parts[role].append(
+                _classes(result, role, codes[role], text, batch, path, of_tags=roles.outcome == "tags"))
         if roles.outcome == "number" and roles.label is not None:
             _number_labels(result, values[roles.label], batch, path)
         if progress:
@@ -124,7 +126,8 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
     result.score, result.probability = (_joined(parts[role], np.float64) for role in ("score", "probability"))
     result.prediction, result.label = (_joined(parts[role], np.int64) for role in ("prediction", "label"))
     result.prediction_names, result.label_names = list(codes["prediction"]), list(codes["label"])
-    _without_words(result)
+    if roles.outcome != "tags":
+        _without_words(result)
     if roles.outcome in ("two classes", "classes", "grades"):
         _one_spelling(result)
     if roles.id is not None:
@@ -160,21 +163,11 @@ def _numbers(
     return np.where(bad, np.nan, numbers)
 
 
-def named_text(path: str, column: str, values: pa.Array) -> pa.StringArray:
-    """A column as text. Raises BadInput that names file and column where it cannot be read so."""
-    try:
-        return as_text(values)
-    except BadInput as error:
-        raise BadInput(f"{path}: column {column!r} {error}") from None
-
-
 def _classes(
-    result: Scan, called: tuple[str, str], codes: dict[str, int], values: pa.Array, batch: SourceBatch,
-    path: str,
+    result: Scan, role: str, codes: dict[str, int], text: pa.StringArray, batch: SourceBatch, path: str,
+    *, of_tags: bool,
 ) -> Ints:
-    role, name = called
-    text = named_text(path, name, values)
-    blank = lengths_of(pc.utf8_trim_whitespace(text)) == 0     # or missing
+    blank = missing_of(text) if of_tags else lengths_of(pc.utf8_trim_whitespace(text)) == 0     # or missing
     encoding = (text.filter(mask_of(~blank)) if blank.any() else text).dictionary_encode()
     names: list[str] = encoding.dictionary.to_pylist()
     counts = result.predictions if role == "prediction" else result.labels
@@ -185,7 +178,7 @@ def _classes(
             counts[names[i]] += int(n)
     missing = place < 0
     if role == "prediction":
-        result.missing_predictions.add(missing, batch, path, values)
+        result.missing_predictions.add(missing, batch, path, text)
     else:
         result.missing_labels += int(missing.sum())
     for value in names:

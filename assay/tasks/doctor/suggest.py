@@ -92,6 +92,8 @@ def _labels_and_measures(
         names = sorted(endings(roles.per_class))       # a class may have a probability and never occur
     if roles.outcome == "grades":
         return {"grades": _grades(names)}, _of_grades(roles)
+    if len(names) == 1 and classes:
+        names = [*classes.predicted]       # the other one is not there
     if len(names) == 2 and roles.prediction is not None:
         positive = classes.predicted[0] if classes else names[0]
         return {"classes": names}, [{"name": m, "class": positive} for m in OF_TWO_CLASSES]

@@ -62,8 +62,7 @@ def written_value(value: object, rounds: int, base: object = None) -> tuple[byte
 
 def named_runs(blob: bytes) -> set[str]:
     """The digests of the runs that a value names. Raises one of UNREADABLE."""
-    with np.load(BytesIO(blob), allow_pickle=False) as archive:
-        return set(json.loads(archive["json"].tobytes())["runs"])
+    return set(json.loads(_arrays(blob)["json"].tobytes())["runs"])
 
 
 def read_value(blob: bytes, fetch: Callable[[str], bytes], base: object = None) -> Any:
@@ -71,9 +70,17 @@ def read_value(blob: bytes, fetch: Callable[[str], bytes], base: object = None) 
 
     Raises one of UNREADABLE.
     """
-    with np.load(BytesIO(blob), allow_pickle=False) as archive:
-        flat = dict(archive)
+    flat = _arrays(blob)
     return _Reader(flat, fetch).value(json.loads(flat["json"].tobytes())["value"], base)
+
+
+def _arrays(blob: bytes) -> dict[str, Any]:
+    """The arrays of a file by name. Raises one of UNREADABLE, also where they are packed into a few bytes and
+    larger than any record."""
+    with np.load(BytesIO(blob), allow_pickle=False) as archive:
+        if sum(member.file_size for member in archive.zip.infolist()) > record.MOST_BYTES:
+            raise ValueError(f"more than {record.MOST_BYTES:,} bytes of arrays")
+        return dict(archive)
 
 
 class _Writer:

@@ -1,7 +1,8 @@
 """Checkpoints: what closed rounds and judged windows come to, kept so that they need not be read again.
 
 A checkpoint is derived from the ledger, and no evidence: it lies below `index/`, may be removed at any time,
-and is made again by the next `advance` or `run`. `verify` never reads it. It is believed only if its bytes
+and is made again by the next `advance` or `run`. `verify` rests nothing on it, and names one that says
+anything else than the ledger (flows.verify.derived). It is believed only if its bytes
 have the digest in its name, if today's versions wrote it, and if the last record in it has the seal it had
 then. Otherwise it is ignored, and made again from the ledger.
 
@@ -23,7 +24,7 @@ from assay.evalcore.evaluation.state import RUN
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoint_values import UNREADABLE, named_runs
 from assay.tasks.ledger.life import versions
-from assay.tasks.ledger.record import Ledger, find_bytes
+from assay.tasks.ledger.record import DamagedRecord, Ledger, decode, find_bytes, inflate
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 
 # The checkpoint of an evaluation that is open.
@@ -149,7 +150,7 @@ def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint 
     try:
         head, body = read_head(key, blob)
         anchor = anchor_of(ledger, anchor_key(ledger.name, number), head)
-        joined, start = zlib.decompress(body[: head["compressed"]]), 0
+        joined, start = inflate(body[: head["compressed"]]), 0
         records = {anchor_key(ledger.name, number): anchor}
         for record, length in head["records"].items():
             records[record] = joined[start : start + length]
@@ -244,7 +245,7 @@ def _read_looks(ledger: Ledger, key: str) -> dict[int, LookedAt]:
             return {}
         return {
             int(number): LookedAt(items=dict(look["items"]), again=tuple(look["again"]), said=look["said"])
-            for number, look in json.loads(zlib.decompress(body)).items()
+            for number, look in json.loads(inflate(body)).items()
         }
     except UNREADABLE:
         return {}
@@ -356,16 +357,28 @@ def forget_kept(ledger: Ledger) -> None:
         ledger.store.discard(key)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeptHead:
+    """The first line of a checkpoint of a monitor."""
+
+    versions: Mapping[str, str]
+    anchor: str
+    settled: tuple[str, ...]
+    others: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
 def _read_kept(ledger: Ledger, number: int, key: str, blob: bytes) -> Kept | None:
     try:
-        head, body = read_head(key, blob)
-        anchor_of(ledger, _kept_at(ledger.name, number), head)
-        runs = {digest: _kept_run(ledger, digest) for digest in head["runs"]}
+        plain, body = read_head(key, blob)
+        anchor_of(ledger, _kept_at(ledger.name, number), plain)
+        head = decode(_KeptHead, json.dumps(plain).encode(), key)
+        runs = {digest: _kept_run(ledger, digest) for digest in head.runs}
         return Kept(
-            verdicts=number, settled=frozenset(head["settled"]), others=frozenset(head["others"]), runs=runs,
+            verdicts=number, settled=frozenset(head.settled), others=frozenset(head.others), runs=runs,
             rest=_unpacked(body),
         )
-    except UNREADABLE:
+    except (DamagedRecord, *UNREADABLE):
         return None
 
 
@@ -384,7 +397,7 @@ def _packed(records: Mapping[str, bytes]) -> bytes:
 
 def _unpacked(blob: bytes) -> dict[str, bytes]:
     """The inverse of `_packed`. Raises one of UNREADABLE."""
-    line, _, joined = zlib.decompress(blob).partition(b"\n")
+    line, _, joined = inflate(blob).partition(b"\n")
     records, start = {}, 0
     for key, length in json.loads(line).items():
         records[key] = joined[start : start + length]

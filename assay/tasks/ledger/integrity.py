@@ -45,7 +45,7 @@ _BESIDE = {
 # left behind where a freeze was aborted
 _FROZEN = {
     layout.pool_part, layout.partition, layout.partition_starts, layout.partition_rows,
-    layout.inherited, layout.outcomes, layout.gold,
+    layout.inherited, layout.outcomes, layout.held, layout.gold,
 }
 
 

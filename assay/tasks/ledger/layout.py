@@ -129,6 +129,7 @@ partition_starts = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.st
 partition_rows = KeyPattern[str, int, str]("{evaluation}/partitions/rows-{shard:05d}-{digest:.16}")
 inherited = KeyPattern[str, str]("{evaluation}/inherited-{digest:.16}.parquet")   # labels bought earlier
 outcomes = KeyPattern[str, str]("{evaluation}/outcomes-{digest:.16}.parquet")   # came by themselves
+held = KeyPattern[str, str]("{evaluation}/held-{digest:.16}.parquet")   # labels that were there before
 gold = KeyPattern[str, str]("{evaluation}/gold/{digest}.json")   # items of known answer
 identity = KeyPattern[str]("{evaluation}/identity.json")   # a random word: no other ledger has it
 begun = KeyPattern[str]("{evaluation}/times.json")         # when it began; never compared
@@ -203,10 +204,16 @@ desk_mores = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04
 desk_more = KeyPattern[str, str, int, int, int, str](     # items that are to be answered by so many people
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/more/{annotators:04d}-{digest:.16}.json"
 )
+desk_request = KeyPattern[str, str, str](                # a request to tell answers that was carried out
+    "desks/{desk}/{evaluation}/requests/{digest:.32}.json"
+)
 desk_tellings = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/")
 desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one call of `tell`
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/{telling:06d}.json"
 )
+
+# What functions that judge said of some rows, kept beside the desks: outside the record.
+judged_rows = KeyPattern[str, str]("desks/judges/{evaluation}/judged/{digest:.32}.json")
 
 # Of the store: evaluations that have begun and not ended, the checkpoints from which they and the monitors go
 # on, what the finished ones came to, what looks at closed rounds found, and alerts that a channel waits for.

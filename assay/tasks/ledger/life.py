@@ -55,6 +55,7 @@ class Ownership:
     owner: str | None = None
     team: str | None = None
     price_per_label: float | None = None     # in whatever the team counts in
+    judge_cost: float | None = None          # of all judgements that were paid for, in the same
 
     @property
     def in_words(self) -> str:
@@ -72,6 +73,7 @@ class OwnershipJson(TypedDict):
     owner: NotRequired[str]
     team: NotRequired[str]
     price_per_label: NotRequired[float]
+    judge_cost: NotRequired[float]
 
 
 def ownership_json(ownership: Ownership) -> OwnershipJson:
@@ -83,6 +85,8 @@ def ownership_json(ownership: Ownership) -> OwnershipJson:
         document["team"] = ownership.team
     if ownership.price_per_label is not None:
         document["price_per_label"] = ownership.price_per_label
+    if ownership.judge_cost is not None:
+        document["judge_cost"] = ownership.judge_cost
     return document
 
 

@@ -114,6 +114,7 @@ class Manifest:
     inherited: str | None   # digest of the labels it inherits from earlier evaluations; None for a cold start
     gold: str | None        # digest of the gold items; None where there are none
     outcomes: str | None = None   # digest of the labels that came by themselves; None without a source
+    held: str | None = None       # digest of the labels of a sample that was there before; None without one
     differing: Mapping[str, int] | None = None   # system -> rows it predicts otherwise than the baseline
 
     @property
@@ -132,6 +133,11 @@ class Manifest:
         return None if self.outcomes is None else layout.outcomes(self.evaluation, self.outcomes)
 
     @property
+    def held_key(self) -> str | None:
+        """The ledger key of the labels of a sample that was there before; None without one."""
+        return None if self.held is None else layout.held(self.evaluation, self.held)
+
+    @property
     def gold_key(self) -> str | None:
         """The ledger key of the gold items; None where there are none."""
         return None if self.gold is None else layout.gold(self.evaluation, self.gold)
@@ -146,6 +152,8 @@ class Manifest:
             frozen[layout.inherited(self.evaluation, self.inherited)] = self.inherited
         if self.outcomes is not None:
             frozen[layout.outcomes(self.evaluation, self.outcomes)] = self.outcomes
+        if self.held is not None:
+            frozen[layout.held(self.evaluation, self.held)] = self.held
         if self.gold is not None:
             frozen[layout.gold(self.evaluation, self.gold)] = self.gold
         return frozen

@@ -201,17 +201,41 @@ def from_parquet(
 
 
 def _table(blob: bytes) -> tuple["pa.Table", dict[str, str]]:
-    """The table in these bytes, and the attached text."""
+    """The table in these bytes, and the attached text. Raises ValueError for one that is larger than any
+    record, however few bytes it has: it is read in portions, and given up where they are too many."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # pq.read_table takes five times as long
     file = pq.ParquetFile(pa.BufferReader(blob))
-    large = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
-    if large > 16 * MOST_BYTES:
-        raise ValueError(f"{large:,} bytes of columns")
-    table = file.read(use_threads=False)
+    metadata = file.metadata
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    if any(group.column(j).has_dictionary_page for group in groups for j in range(group.num_columns)):
+        raise ValueError("its values are in a dictionary, which records have never had")
+    if metadata.num_rows * max(metadata.num_columns, 1) > _MOST_VALUES:
+        raise ValueError(f"{metadata.num_rows:,} rows")
+    batches, size = [], 0
+    for batch in file.iter_batches(_PORTION, use_threads=False):
+        size += batch.nbytes
+        if size > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES:,} bytes of columns")
+        batches.append(batch)
+    table = pa.Table.from_batches(batches, file.schema_arrow)
     return table, {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+
+
+_MOST_VALUES = MOST_BYTES // 8   # of a table
+_PORTION = 1 << 14               # rows that are decoded at once
+
+
+def inflate(packed: bytes) -> bytes:
+    """The bytes that zlib has packed. Raises ValueError for more than MOST_BYTES and for what is cut off,
+    and zlib.error."""
+    unpacker = zlib.decompressobj()
+    whole = unpacker.decompress(packed, MOST_BYTES)
+    if not unpacker.eof:
+        raise ValueError(f"cut off, or more than {MOST_BYTES:,} bytes")
+    return whole
 
 
 # What a round holds is read again whenever its evaluation is looked at.
@@ -263,7 +287,10 @@ def _inside(value: object) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+        return {
+            field.name: part for field in fields(value)
+            if (part := getattr(value, field.name)) is not None or not field.metadata.get("later")
+        }
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 
 

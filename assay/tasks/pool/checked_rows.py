@@ -25,7 +25,7 @@ from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.kind import Predictions
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
-from assay.tasks.sources.values import Kind, as_numbers, as_text, kind, without_value
+from assay.tasks.sources.values import Kind, kind, named_numbers, named_text, without_value
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import Contenders
 
@@ -85,6 +85,7 @@ class RowChecker:
         self._pool, self._paths, self._desk = pool, paths, spec.desk
         self._show_check = spec.desk.show_check(spec.labelling)
         self._predictions = prediction_kind(spec)
+        self._classes = () if spec.labels.outcome is None else spec.labels.outcome.parts
         fields = [pa.field(SHOWN + name, pa.string()) for name in pool.display]
         self._schema = pa.schema([*frozen_schema(spec), *fields])
         self.kinds = ColumnKinds(paths)
@@ -205,12 +206,12 @@ class RowChecker:
         numbers, not finite, or so large that they stand for a missing one."""
         values = columns[name]
         value_kind = self._one_kind(batch, name, values)
-        if value_kind in ("boolean", "other"):
+        if value_kind == "boolean":
             raise BadInput(
                 f"{self._paths[batch.file]}: column {name!r} holds {values.type} values, not numbers; "
                 "name another column, or convert it"
             )
-        numbers, good = as_numbers(values)
+        numbers, good = named_numbers(self._paths[batch.file], name, values)
         size = np.abs(numbers)
         if not (good.all() and (size <= _LARGEST).all()):
             self.refuse(batch, name, values, ~good | ~np.isfinite(numbers), "are not finite numbers",
@@ -278,18 +279,17 @@ class RowChecker:
         return result
 
     def gaps(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Bools:
-        """(n,) where a column has no value: nothing, blank, or a word for it such as n/a."""
+        """(n,) where a column has no value: nothing, blank, or a word for it such as n/a that names no class.
+        """
         values = columns[name]
         if pa.types.is_nested(values.type):
             return missing_of(values)
         no_number = np.isnan(numbers_of(values.fill_null(0))) if pa.types.is_floating(values.type) else False
-        return np.asarray(numbers_of(without_value(self._text(batch, name, columns))) | no_number, np.bool_)
+        text = self._text(batch, name, columns)
+        return np.asarray(numbers_of(without_value(text, self._classes)) | no_number, np.bool_)
 
     def _text(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> pa.StringArray:
-        try:
-            return as_text(columns[name])
-        except BadInput as error:
-            raise BadInput(f"{self._paths[batch.file]}: column {name!r} {error}") from None
+        return named_text(self._paths[batch.file], name, columns[name])
 
     def _one_kind(self, batch: SourceBatch, name: str, values: pa.Array) -> Kind:
         """The kind of a column's values. Raises BadInput where it differs from the rows before."""

@@ -30,6 +30,7 @@ from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.freeze_shards import FrozenRows
 from assay.tasks.pool.frozen import pool_digest, shards_of
+from assay.tasks.pool.held_labels import freeze_held
 from assay.tasks.pool.inherited import freeze_given_elsewhere
 from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.known_answers import freeze_gold, freeze_outcomes, read_outcomes
@@ -96,6 +97,10 @@ def _manifest(
     counts = frozen.counts
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     labels = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
+    partition = cut_pool(
+        spec, store, shards_of(frozen.part_keys, [part.rows for part in frozen.parts]), labels, map_over,
+        frozen.score_runs, counts.predicted,
+    )
     return Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
@@ -107,13 +112,11 @@ def _manifest(
             for file, rows in zip(source.files, frozen.rows_of_file, strict=True)
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
-        partition=cut_pool(
-            spec, store, shards_of(frozen.part_keys, [part.rows for part in frozen.parts]), labels, map_over,
-            frozen.score_runs, counts.predicted,
-        ),
+        partition=partition,
         inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),
         gold=freeze_gold(spec, store),
         outcomes=outcomes,
+        held=freeze_held(spec, store, frozen.part_keys, partition),
         predicted=counts.predicted,
         score_range=counts.score_range,
         differing=counts.differing,

@@ -3,7 +3,8 @@ and all are put together in order and checked as a whole.
 
 What a shard comes to is its receipt: small, exact when put together, and kept until the pool is committed.
 
-    index/freezing/<evaluation>/<shard>-<digest>.json    the receipt of a shard whose parts are in the ledger
+    index/freezing/<evaluation>/<shard>-<digest>.json    the receipt of a shard whose parts are in the ledger,
+                                                          with its digest and those of the two below
     index/freezing/<evaluation>/<shard>-<digest>-0000.ids the hashes of its ids, sorted; in runs
     index/freezing/<evaluation>/<shard>-<digest>.scores   its scores, sorted, where the pool is cut by them
 
@@ -14,9 +15,9 @@ begun for another spec or other files has another digest. These keys are removed
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from threading import Lock
 from typing import Any, Protocol, TypeVar
@@ -27,9 +28,10 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.types import Floats, Ints, JsonMapping
 from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.checkpoints import put_derived
 from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.manifest import FrozenPart, ShownFile
-from assay.tasks.ledger.record import DamagedRecord
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore, Store
 from assay.tasks.pool.checked_rows import MOST_LISTED, ColumnKind, ColumnKinds, RowChecker
@@ -61,6 +63,21 @@ class Receipt:
     def rows(self) -> int:
         """The number of rows in all parts of the shard."""
         return sum(part.rows for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeptReceipt:
+    """A receipt as it is kept, with the digest of all of it."""
+
+    receipt: Receipt
+    beside: tuple[str, ...]      # digests of the runs of hashes of ids, then of the scores
+    digest: str
+
+    @staticmethod
+    def of(receipt: Receipt, beside: Sequence[str]) -> "_KeptReceipt":
+        """With the digest that it has to have."""
+        kept = _KeptReceipt(receipt=receipt, beside=tuple(beside), digest="")
+        return replace(kept, digest=layout.digest(record.encode(kept)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,26 +119,26 @@ class Basis:
 def kept_receipt(
     store: Store, scratch: Store, basis: Basis, shard: Shard, ranked: bool
 ) -> Receipt | None:
-    """The receipt of a shard that was frozen before, if its parts are there, and what is kept beside it.
+    """The receipt of a shard that was frozen before, if its parts are there, and if it and what is kept
+    beside it have their digests: everything is derived, and frozen again where it was damaged.
 
     ranked: whether its scores are kept.
     """
     key = basis.receipt_key(shard)
     try:
-        receipt = record.decode(Receipt, scratch.get(key), key)
-    except KeyMissing:
-        return None
-    except record.DamagedRecord:
-        scratch.discard(key)     # it is derived: frozen again, the shard gets another one
+        kept = record.decode(_KeptReceipt, scratch.get(key), key)
+        receipt = kept.receipt
+        if kept != _KeptReceipt.of(receipt, kept.beside):
+            return None
+        beside = [*basis.ids_keys(shard, len(receipt.buckets)), *[basis.scores_key(shard)] * ranked]
+        if [layout.digest(scratch.get(each)) for each in beside] != list(kept.beside):
+            return None
+    except (KeyMissing, record.DamagedRecord):
         return None
     keys = part_keys(basis.evaluation, shard.first_part, receipt)
     for i, part in enumerate(receipt.parts):
         keys += shown_keys(basis.evaluation, shard.first_part + i, part)
-    parts = all(store.exists(key) for key in keys)
-    beside = [
-        *basis.ids_keys(shard, len(receipt.buckets)), *([basis.scores_key(shard)] if ranked else [])
-    ]
-    return receipt if parts and all(scratch.exists(key) for key in beside) else None
+    return receipt if all(store.exists(key) for key in keys) else None
 
 
 def part_keys(evaluation: str, first_part: int, receipt: Receipt) -> list[str]:
@@ -217,25 +234,32 @@ class FreezeShard:
             return old_receipt
         pass_ = _Pass(self, shard)
         ids: list[tuple[int, ...]] = []
+        beside: list[str] = []
         try:
             for rows in pass_.run():
                 self.progress.reached(shard.number, rows)
                 if pass_.seen.rows >= RUN:
-                    ids.append(self._kept(shard, len(ids), pass_.seen))
+                    ids.append(self._kept(shard, len(ids), pass_.seen, beside))
         except BadInput as error:
             return pass_.receipt(str(error))
-        ids.append(self._kept(shard, len(ids), pass_.seen))
+        ids.append(self._kept(shard, len(ids), pass_.seen, beside))
         receipt = pass_.receipt(None, tuple(ids))
         if self.ranked:
-            scratch.put(self.basis.scores_key(shard), pass_.scores.run())
-        scratch.put(self.basis.receipt_key(shard), record.encode(receipt))
+            beside.append(self._put(self.basis.scores_key(shard), pass_.scores.run()))
+        self._put(self.basis.receipt_key(shard), record.encode(_KeptReceipt.of(receipt, beside)))
         return receipt
 
-    def _kept(self, shard: Shard, run: int, ids: SeenIds) -> tuple[int, ...]:
-        """Keep the hashes seen so far as a run of the shard, and tell how many are in each bucket."""
+    def _kept(self, shard: Shard, run: int, ids: SeenIds, beside: list[str]) -> tuple[int, ...]:
+        """Keep the hashes seen so far as a run of the shard, whose digest is added to those beside, and tell
+        how many are in each bucket."""
         hashes = ids.sorted()
-        self.scratch.store.put(self.basis.ids_keys(shard, run + 1)[run], hashes.astype("<i8").tobytes())
+        beside.append(self._put(self.basis.ids_keys(shard, run + 1)[run], hashes.astype("<i8").tobytes()))
         return buckets(hashes)
+
+    def _put(self, key: str, blob: bytes) -> str:
+        """Keep these bytes, in place of others that may be there; their digest."""
+        put_derived(Ledger(self.scratch.store, self.spec.name), key, blob, ())
+        return layout.digest(blob)
 
 
 class _Pass:

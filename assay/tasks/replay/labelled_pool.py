@@ -33,6 +33,7 @@ from assay.evalcore.outcomes.class_names import (
     classes_of_columns,
     guessed_positive,
     meaning_of,
+    two_class_values,
     what_differs,
 )
 from assay.evalcore.pool.strata import log_odds
@@ -40,8 +41,8 @@ from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import lengths_of, missing_of
 from assay.tasks.sources.chances import within_0_and_1
-from assay.tasks.sources.reader import column_names, is_local, open_source
-from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text
+from assay.tasks.sources.reader import Source, column_names, open_source
+from assay.tasks.sources.values import NO_VALUE, as_text, named_numbers, named_text
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -113,11 +114,17 @@ def _checked_pool(
     )
 
 
+def labelled_source(path: str) -> Source:
+    """The files of a labelled pool. Raises BadInput in words that name no key of a spec."""
+    try:
+        return open_source(path)
+    except BadInput as error:
+        raise BadInput(str(error).removeprefix("pool.source: ")) from None
+
+
 def _read(path: str, further: Sequence[str], called: Mapping[str, str]) -> dict[str, pa.Array]:
     """The columns a pool needs, by role, with the further ones; none where the file is empty."""
-    if is_local(path) and not Path(path).is_file():
-        raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
-    source = open_source(path)
+    source = labelled_source(path)
     present = column_names(source)
     if not present:
         return {}
@@ -172,8 +179,18 @@ def as_classes(
     chosen = positive and ClassReader(classes).read(positive)
     if positive is not None and chosen is None and of_meaning is None:
         raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(classes)}")
+    names = _beside_flags(text)
     if of_meaning is not None:      # 1, true and yes are one class
         codes = np.array([int(meaning == of_meaning) for meaning in meanings], np.int64)
+    elif names:
+        named = next(name for name, column in text.items() if column[0] in names)
+        if chosen not in names:
+            turned = chosen is not None and meaning_of(chosen) == "negative"
+            high = _higher_scored(path, named, text[named], score)
+            chosen = next(name for name in names if (name == high) != turned)
+        values = two_class_values(chosen, next(name for name in names if name != chosen))
+        reader = ClassReader(names, values)
+        codes = np.array([int(reader.read(word) == chosen) for word in classes], np.int64)
     else:
         if len(classes) > 2:
             alike = what_differs(classes)
@@ -182,7 +199,8 @@ def as_classes(
                 + (f"{alike}: write them in one way" if alike else
                    "replay compares two: write 1 for the class in question and 0 for the rest")
             )
-        chosen = chosen or guessed_positive(classes) or _higher_scored(path, text["prediction"], score)
+        chosen = chosen or guessed_positive(classes) or _higher_scored(
+            path, "prediction", text["prediction"], score)
         codes = np.array([int(word == chosen) for word in classes], np.int64)
     return {name: codes[np.searchsorted(classes, column)] for name, column in text.items()}
 
@@ -209,24 +227,32 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
         return
     none = np.isin(text["label"], sorted(NO_VALUE - values))
     if none.any():
-        word = text["label"][int(np.argmax(none))]
+        word = str(text["label"][int(np.argmax(none))])
         raise BadInput(
             f"{path}, column 'label': row {_rows(none)} has no label, but {word!r}; every item needs one"
         )
 
 
-def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
-    """The class that is predicted at the higher scores."""
-    classes = np.unique(predicted)
+def _beside_flags(text: Mapping[str, Array]) -> list[str]:
+    """The two names of classes in columns beside others of 1 and 0, true and false; else none."""
+    values = [set(np.unique(column).tolist()) for column in text.values()]
+    flags = [all(meaning_of(word) for word in of_column) for of_column in values]
+    names = {word for of_column, flag in zip(values, flags, strict=True) if not flag for word in of_column}
+    return sorted(names) if any(flags) and len(names) == 2 and not any(map(meaning_of, names)) else []
+
+
+def _higher_scored(path: str, name: str, column: Array, score: Floats | None) -> str:
+    """The class that a column has at the higher scores."""
+    classes = np.unique(column)
     if score is None:
         raise BadInput(
-            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and no score tells which class "
+            f"{path}, column {name!r}: holds {_listed(classes.tolist())}, and no score tells which class "
             "is the positive one; name it with --positive, or write 1 for it and 0 for the other"
         )
-    means = [score[predicted == c].mean() for c in classes]
+    means = [score[column == c].mean() for c in classes]
     if len(classes) != 2 or means[0] == means[1]:
         raise BadInput(
-            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and the scores do not tell "
+            f"{path}, column {name!r}: holds {_listed(classes.tolist())}, and the scores do not tell "
             "which class is the positive one; write 1 for it and 0 for the other"
         )
     return str(classes[int(np.argmax(means))])
@@ -250,7 +276,7 @@ def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
 def numbers(path: str, name: str, values: pa.Array) -> Floats:
     """(n,) the values of a column as finite numbers. Raises BadInput for a value that is missing or none,
     naming the file, the column and the rows."""
-    column, good = as_numbers(values)
+    column, good = named_numbers(path, name, values)
     bad = ~good | ~np.isfinite(column)
     if bad.any():
         example = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
@@ -275,7 +301,7 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
 def words(path: str, name: str, values: pa.Array) -> Array:
     """(n,) the values of a column as text, none of them empty or blank. Raises BadInput for one that is,
     naming the file, the column and the rows."""
-    text = as_text(values)
+    text = named_text(path, name, values)
     empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
     if empty.any():
         raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
@@ -284,7 +310,7 @@ def words(path: str, name: str, values: pa.Array) -> Array:
 
 def check_ids(path: str, values: pa.Array) -> None:
     """Raise BadInput unless every item has an id of its own."""
-    ids = as_text(values)
+    ids = named_text(path, "item_id", values)
     if ids.null_count:
         empty = np.asarray(ids.is_null())
         raise BadInput(f"{path}, column 'item_id': empty in row {_rows(empty)}; give every item an id")

@@ -16,7 +16,7 @@ Each kind of outcome is written in its own way:
     preference    first, second or tie; ties exist where one occurs
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,10 +38,17 @@ from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
 from assay.tasks.pool.silent_columns import says_nothing
-from assay.tasks.replay.labelled_pool import class_words, numbers, one_array, probability_column, words
+from assay.tasks.replay.labelled_pool import (
+    class_words,
+    labelled_source,
+    numbers,
+    one_array,
+    probability_column,
+    words,
+)
 from assay.tasks.sources.chances import sum_to_one
 from assay.tasks.sources.known_labels import rows_of_questions
-from assay.tasks.sources.reader import column_names, is_local, open_source
+from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text, without_value
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import written_measure
@@ -84,9 +91,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     if columns.outcome == "number" and columns.probability is not None:
         raise BadArgument("probability", "is of classes, and the labels are numbers; a guess is a judge")
     path = str(path)
-    if is_local(path) and not Path(path).is_file():
-        raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
-    present = column_names(open_source(path))
+    present = column_names(labelled_source(path))
     prefix, single = columns.probability, columns.probability in present
     starting = [] if prefix is None else [c for c in present if c.startswith(prefix)]
     probabilities = [c for c in starting if c == prefix] if single else starting
@@ -102,13 +107,16 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
     arrays = _read(path, present, [*spoken, *probabilities, *beside])
-    gaps = {} if columns.outcome == "tags" else {name: _gaps(arrays[name]) for name in columns.judges}
+    named = classes_named(columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])
+    gaps = {} if columns.outcome == "tags" else {
+        name: _gaps(arrays[name], named) for name in columns.judges
+    }
     for name in columns.judges:
         if name not in (columns.label, *predicted) and name in gaps and not gaps[name].all():
             arrays[name] = arrays[name].take(pa.array(np.where(
                 gaps[name], np.argmin(gaps[name]), np.arange(len(gaps[name]))
             )))
-    without_label = _without_label(path, columns, arrays)
+    without_label = _without_label(path, columns, arrays, named)
     classes = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     silent = [name for name in columns.judges if name in gaps and gaps[name].all()]
     spoken = [name for name in spoken if name not in silent]
@@ -131,7 +139,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         elif single and kind.parts:
             table = _confidence(values[probabilities[0]], prediction, kind)
         else:
-            table = _table(values, prefix or "", kind)
+            table = _table(path, values, prefix or "", kind)
             wrong = ~sum_to_one(table) if columns.outcome in _OF_ONE_CLASS else np.zeros(n, np.bool_)
             if wrong.any():
                 row = int(np.argmax(wrong))
@@ -160,12 +168,17 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label], contenders=names)
 
 
-def _without_label(path: str, columns: OutcomeColumns, arrays: dict[str, pa.Array]) -> Bools:
-    """(N,) the rows without a label; in `arrays` they have that of the first row with one."""
+def _without_label(
+    path: str, columns: OutcomeColumns, arrays: dict[str, pa.Array], named: Sequence[str]
+) -> Bools:
+    """(N,) the rows without a label; in `arrays` they have that of the first row with one.
+
+    named   classes, which may be called as no value is
+    """
     column = arrays[columns.label]
     if not columns.partly_labelled or not len(column):
         return np.zeros(len(column), np.bool_)
-    missing = np.asarray(column.is_null()) if columns.outcome == "tags" else _gaps(column)
+    missing = np.asarray(column.is_null()) if columns.outcome == "tags" else _gaps(column, named)
     if missing.all():
         raise BadInput(f"{path}, column {columns.label!r}: no row has a label; label some, drawn at random")
     if not missing.any():
@@ -247,9 +260,15 @@ def _without_between(
     }
 
 
-def _gaps(column: pa.Array) -> Bools:
-    """(N,) where nothing is said."""
-    return np.asarray(without_value(as_text(column)).to_numpy(zero_copy_only=False), np.bool_)
+def _gaps(column: pa.Array, classes: Iterable[str]) -> Bools:
+    """(N,) where nothing is said; a word for no value may name one of the classes."""
+    return np.asarray(without_value(as_text(column), classes).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def classes_named(kind: OutcomeKind | None, predicted: Iterable[pa.Array]) -> Sequence[str]:
+    """The classes that are known by name: those of the kind, or without one what is predicted."""
+    return kind.parts if kind is not None else [
+        name for column in predicted for name in as_text(column).unique().to_pylist() if name is not None]
 
 
 def _spread(path: str, name: str, column: pa.Array) -> Floats:
@@ -307,8 +326,12 @@ def _read(path: str, present: Sequence[str], columns: Sequence[str]) -> dict[str
 _OF_ONE_CLASS = ("classes", "grades")     # outcomes of which an item has one: their probabilities sum to 1
 
 
-def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:
-    """(N, K) in the order of the classes; 0 for a class without a column."""
+def _table(path: str, values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:
+    """(N, K) in the order of the classes; 0 for a class without a column. Raises BadInput where none has one.
+    """
+    if values.keys().isdisjoint(prefix + part for part in kind.parts):
+        raise BadInput(f"{path}, column {next(iter(values))!r}: its name goes on with none of the classes "
+                       f"{', '.join(kind.parts)}; give the beginning that the columns of all classes have")
     n = len(next(iter(values.values())))
     return np.stack([values.get(prefix + part, np.zeros(n)) for part in kind.parts], axis=1)
 
@@ -410,9 +433,10 @@ def _texts(column: pa.Array) -> Texts:
     return np.array(["" if text is None else str(text) for text in column.to_pylist()], dtype=np.str_)
 
 
-def _encoded(text: Texts, kind: OutcomeKind) -> Floats:
-    written, place = np.unique(text, return_inverse=True)
-    return kind.encode(written.tolist())[place]
+def _tagged(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
+    written, place = np.unique(_texts(column), return_inverse=True)
+    read = ClassReader(kind.parts).read
+    return kind.encode(["|".join(read(tag) or tag for tag in tags_in(text)) for text in written])[place]
 
 
 def _named(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
@@ -430,7 +454,7 @@ def _graded(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats
 READERS: Mapping[str, Reader] = {
     "classes": Reader(kind=_classes, codes=_named),
     "grades": Reader(kind=_grades, codes=_graded),
-    "tags": Reader(kind=_tags, codes=lambda path, name, column, kind: _encoded(_texts(column), kind)),
+    "tags": Reader(kind=_tags, codes=_tagged),
     "number": Reader(kind=_number, codes=lambda path, name, column, kind: numbers(path, name, column)),
     "preference": Reader(kind=_preference, codes=_named),
 }

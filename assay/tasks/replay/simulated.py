@@ -18,9 +18,11 @@ from assay.evalcore.measures.registry import measure, needs_grid, of_single_item
 from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+from assay.evalcore.methods.any_outcome.score_strata import aim_of_rows
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import one_of_several
 from assay.evalcore.methods.registry import (
+    AUTO,
     auto,
     is_auto,
     method,
@@ -31,7 +33,7 @@ from assay.evalcore.methods.registry import (
     refuse_weights,
 )
 from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.methods.two_classes.choice import Aim
+from assay.evalcore.methods.two_classes.choice import Aim, choose
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import grids
@@ -384,6 +386,7 @@ class _OfAnyOutcome(Simulation):
             raise BadArgument("systems", f"{len(request.systems)} names for {pool.items.systems} columns of "
                                          "predictions")
         self._pool, self.request, self.n_items = pool, request, len(pool.items)
+        self._weights = pool_weights(OneShard(pool.items))
         chosen = list(map(self.find_method, request.methods))
         _check_features(pool.items.feature, chosen, request)
         if request.divergence and not any(has_proposal(sampler) for sampler in chosen):
@@ -399,7 +402,6 @@ class _OfAnyOutcome(Simulation):
             return
         if request.drive:
             raise BadArgument("drive", "names those of several questions that drive; all measures of one do")
-        self._weights = pool_weights(OneShard(pool.items))
         if self._weights is not None:
             for name in request.methods:
                 refuse_weights(name, pool.kind)
@@ -435,8 +437,21 @@ class _OfAnyOutcome(Simulation):
         return names[system] if system is not None and names else None
 
     def find_method(self, name: str) -> Method:
-        has_questions = isinstance(self._pool.kind, SeveralQuestions)
-        return method_for(method_of_questions(name) if has_questions else name, self._pool.kind)
+        if isinstance(self._pool.kind, SeveralQuestions):
+            return method_for(method_of_questions(name), self._pool.kind)
+        return method_for(self._meaning(name) if name == AUTO else name, self._pool.kind)
+
+    def _meaning(self, name: str) -> str:
+        """What `auto` means for this pool and the largest budget."""
+        request, pool, stack = self.request, self._pool, self._stack()
+        counts = np.bincount(
+            pool.items.prediction[:, 0].astype(np.int64), minlength=pool.kind.width
+        ) if pool.items.systems and pool.kind.name == "classes" else np.zeros(0, np.int64)
+        aim = aim_of_rows(
+            stack, pool.items.at(slice(0, 0)), counts.tolist(), None, request.confidence,
+            max(request.budgets, default=None),
+        )
+        return name if aim is None else choose(aim).method
 
     def named(self, name: str) -> str:
         return self.find_method(name).written

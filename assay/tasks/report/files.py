@@ -98,6 +98,7 @@ class ReportJson(EvaluationJson):
     """The content of report.json: where the evaluation stands, its estimates round by round, and, where they
     apply, what is known of annotators, judges, wrong predictions and calibration."""
 
+    rests_on: str                                  # what the interval takes without being shown
     history: list[RoundJson]
     annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
     ceiling: NotRequired[list[MeasureEstimate]]    # people against each other, where two answer each item
@@ -117,7 +118,7 @@ def report_json(data: ReportData) -> bytes:
         {"round": past.round, "asked": past.asked, "labels": past.labels, "estimates": printed(past.rows)}
         for past in data.history
     ]
-    document = {**data.contract(), "history": history} | {
+    document = {**data.contract(), "rests_on": data.rests_on, "history": history} | {
         finding.name: printed(part) for finding in IN_JSON if (part := finding.of(data)) not in (None, (), [])
     }
     with understood(data.evaluation):    # a number that no measure has

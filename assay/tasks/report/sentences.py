@@ -151,9 +151,13 @@ TRUSTS_THE_SCORE = (
 
 
 def trusted(standing: "Standing") -> str:
-    """What the interval takes without being shown, in a sentence; empty where that is nothing."""
-    shown = all(row.interval in ("exact", "none") for row in standing.estimates[:1])
-    return "" if standing.rests_on == "nothing" or shown else TRUSTS_THE_SCORE
+    """What the interval takes without being shown, in a sentence, with the interval that does not take it
+    where there is one; empty where nothing is taken."""
+    leading = standing.estimates[:1]
+    if standing.rests_on == "nothing" or all(row.interval in ("exact", "none") for row in leading):
+        return ""
+    ends = price.wide(leading[0])
+    return TRUSTS_THE_SCORE if ends is None else f"{TRUSTS_THE_SCORE[:-1]}; if they do, {ends}."
 
 
 def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
@@ -298,16 +302,14 @@ def _rests_on_few(row: MeasureEstimate) -> bool:
 
 
 def _few_labels(rows: Sequence[MeasureEstimate]) -> str:
-    """What was measured: docs/explanation/concepts.md."""
+    """That intervals of fewer than `MIN_LABELS` labels may cover less often than their level, and what to do;
+    how often they did is in docs/measured/named-failures.md."""
     labels = wording.plural(min(row.labels for row in rows), "label", "labels")
     level = wording.percent(rows[0].confidence)
-    text = f"With {labels}, intervals are less sure than the {level} they are named for"
-    if any(row.versus for row in rows):
-        text += (
-            "; nominal 95% intervals of a difference held it in 78% of trials at 25 labels, in 90% at 50, "
-            "and in fewer where random sampling meets systems that differ on few items"
-        )
-    return f"{text}. Buy {MIN_LABELS} or more before you rely on one."
+    return (
+        f"With {labels}, intervals are less sure than the {level} they are named for. "
+        f"Buy {MIN_LABELS} or more before you rely on one."
+    )
 
 
 def people_in_words(

@@ -242,7 +242,8 @@ def shown_text(value: object) -> Any:
 
 
 def cost_in_words(labels: int, ownership: Ownership) -> str:
-    """What these labels cost and the price of each, `37.50 at 0.25 a label`; the empty text where no price
-    is known."""
+    """What these labels cost and the price of each, `37.50 at 0.25 a label`, and what the judges cost; the
+    empty text where no price is known."""
     price = ownership.price_per_label
-    return "" if price is None else f"{labels * price:,.2f} at {price:g} a label"
+    judge = "" if ownership.judge_cost is None else f", and {ownership.judge_cost:,.2f} for the judge"
+    return "" if price is None else f"{labels * price:,.2f} at {price:g} a label{judge}"

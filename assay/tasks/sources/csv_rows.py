@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
@@ -274,6 +274,8 @@ _BUFFER = 8 << 20        # bytes a request on S3
 _STREAM = 1 << 20
 _MOST_HEADER = 1 << 20
 _LONGEST_NAME = 1_000
+_UNEVEN = re.compile(r"Expected (\d+) columns?, got (\d+): (.*)", re.DOTALL)
+_SHOWN = 60              # characters of a row in a message
 _ENOUGH = 2              # columns that tell a repeated line of names from a value
 _FOR_EXCEL = re.compile(r"sep=.[\r\n]", re.IGNORECASE)
 
@@ -379,6 +381,14 @@ def _batches(
             raise BadInput(
                 f"{file.path}: after row {start:,} there are bytes that are not UTF-8, as which it begins; "
                 "save the file as UTF-8"
+            ) from None
+        uneven = _UNEVEN.search(str(error))
+        if uneven is not None:
+            few, many, row = uneven.groups()
+            raise BadInput(
+                f"{file.path}: its line of column names has {plural(int(few), 'value')} "
+                f"({', '.join(request.names)[:_SHOWN]}), and a row has {many} ({row[:_SHOWN]}); "
+                "a table begins with a name for each column: remove lines above and below it, and name all"
             ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
 
@@ -496,10 +506,9 @@ def _refuse(file: SourceFile, begins: _Beginning, value: Misquoted) -> NoReturn:
 
 
 def _named(names: Sequence[str]) -> list[str]:
-    """The names, with one for the column without a name that data frames write their index into."""
-    if names.count("") != 1 or (called := f"column {names.index('') + 1}") in names:
-        return list(names)
-    return [name or called for name in names]
+    """The names; a column without one, as data frames write their index, is called by its place."""
+    named = [name or f"column {place}" for place, name in enumerate(names, 1)]
+    return named if len({*named}) - len({*names}) == max(names.count("") - 1, 0) else list(names)
 
 
 def _start_text(start: bytes, dialect: Dialect) -> str:

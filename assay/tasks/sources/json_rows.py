@@ -25,6 +25,7 @@ from assay.tasks.sources.jsonl_rows import DECODER, is_full_batch, keys_of_rows,
 
 _CHUNK = 1 << 20             # bytes read at once
 _LONGEST_ROW = 16 << 20      # characters
+_SHOWN = 60                  # characters of keys in a message
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -48,7 +49,7 @@ def count_json_rows(file: SourceFile) -> int:
 
 def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
     rows: list[JsonObject] = []
-    held = 0
+    held, passed = 0, False
     try:
         with closing(file.open(_CHUNK)) as raw, closing(opened(file, raw)) as stream:
             for row, length in _Text(file, stream).rows():
@@ -56,11 +57,16 @@ def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
                 held += length
                 if is_full_batch(len(rows), held):
                     yield rows
-                    rows, held = [], 0
+                    rows, held, passed = [], 0, True
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(file.path, str(error) or type(error).__name__) from None
     except UnicodeDecodeError:
         raise BadInput(f"{file.path}: is not UTF-8, so it is not JSON; save the file as UTF-8") from None
+    if len(rows) == 1 and not passed and all(isinstance(value, dict | list) for value in rows[0].values()):
+        raise BadInput(
+            f"{file.path}: is one object ({', '.join(rows[0])[:_SHOWN]}) that holds all rows; a file of "
+            'JSON is an array of objects, [{"id": …}, {"id": …}], as pandas writes it with orient="records"'
+        )
     if rows:
         yield rows
 

@@ -216,6 +216,7 @@ def file_columns(file: SourceFile, format: Format) -> list[str]:
     return first_keys(file) if format == "jsonl" else first_json_keys(file)
 
 
+_MOST_COMPARED = 100     # files whose columns are compared
 DIVIDED: Collection[Format] = ("parquet", "arrow")    # formats of parts that are read by themselves
 TYPED: Collection[Format] = (*DIVIDED, "table")       # formats that say what type a column has
 
@@ -430,6 +431,20 @@ def column_names(source: Source) -> list[str]:
     """
     file = source.files[0]
     return list(dict.fromkeys([*file_columns(file, source.format), *partition_columns(file.path)]))
+
+
+def common_columns(source: Source) -> list[str]:
+    """The columns that every file has, in the order of the first; of more than a hundred files, that the
+    first hundred have. Of JSON, whose rows may lack keys, those of the first file. Raises BadInput if a file
+    cannot be read.
+    """
+    columns = column_names(source)
+    if source.format not in (*TYPED, "csv"):
+        return columns
+    for file in source.files[1:_MOST_COMPARED]:
+        present = {*file_columns(file, source.format), *partition_columns(file.path), ROW_NUMBER}
+        columns = [name for name in columns if name in present]
+    return columns
 
 
 def column_kinds(source: Source) -> dict[str, Kind]:

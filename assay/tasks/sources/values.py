@@ -8,6 +8,7 @@ So 17 is the id "17" in Parquet, CSV and JSONL alike, and the frozen pool does n
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from assay.tasks.arrow import column_of, mask_of, missing_of, numbers_of, texts_
 # what programs write where there is no value; whoever names a class so means the class
 NO_VALUE = frozenset((
     "", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "na", "nan", "null",
-    "-", "?",
+    "-", "?", "\\N",
 ))
 
 Kind = Literal["text", "number", "boolean", "other", "nothing"]
@@ -44,9 +45,10 @@ def kind(type: pa.DataType) -> Kind:
     return "other"
 
 
-def without_value(values: pa.StringArray) -> pa.BooleanArray:
-    """Which texts are missing, blank, or a word for no value."""
-    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=texts_of(sorted(NO_VALUE)))
+def without_value(values: pa.StringArray, classes: Iterable[str] = ()) -> pa.BooleanArray:
+    """Which texts are missing, blank, or a word for no value that names none of these classes."""
+    words_for_none = texts_of(sorted(NO_VALUE.difference(classes)))
+    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=words_for_none)
     return pc.or_(pc.is_null(values), words)
 
 
@@ -68,6 +70,23 @@ def as_text(values: pa.Array) -> pa.StringArray:
     except pa.ArrowInvalid:
         raise BadInput("holds text that is not UTF-8; write the file as UTF-8") from None
     return text
+
+
+def named_text(path: str, column: str, values: pa.Array) -> pa.StringArray:
+    """A column as text. Raises BadInput that names file and column where it cannot be read so."""
+    try:
+        return as_text(values)
+    except BadInput as error:
+        raise BadInput(f"{path}: column {column!r} {error}") from None
+
+
+def named_numbers(path: str, column: str, values: pa.Array) -> tuple[Floats, Bools]:
+    """A column as `as_numbers` reads it. Raises BadInput that names file and column where it holds lists,
+    times and the like."""
+    if kind(values.type) == "other":
+        raise BadInput(f"{path}: column {column!r} holds {values.type} values, not numbers; name another "
+                       "column, or convert it")
+    return as_numbers(values)
 
 
 def are_bytes(type: pa.DataType) -> bool:

@@ -1,6 +1,6 @@
 """What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf
 from typing import ClassVar, Protocol
 
@@ -11,12 +11,14 @@ from assay.evalcore.evaluation.stopping import TRACE, good_budget, least_budget,
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
+    AUTO,
     METHODS,
     OUTCOME_METHODS,
     auto,
     is_auto,
     method,
     method_for,
+    method_of_questions,
     methods_that,
     outcome_method,
 )
@@ -24,7 +26,18 @@ from assay.evalcore.outcomes.base import LARGEST, OutcomeKind
 from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
-from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
+from assay.tasks.spec.goals import (
+    SEGMENTS,
+    WITH_CHANCES,
+    Budget,
+    LabelsSoFar,
+    Limit,
+    MeasureChoice,
+    Outcomes,
+    Target,
+    WarmStart,
+    segments_drive,
+)
 from assay.tasks.spec.judges import JudgesLookedAt, contradictions_of_judges
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, lacking_features
@@ -50,6 +63,10 @@ class WholeSpec(SpecParts, Protocol):
     def drive(self) -> Sequence[str] | None: ...
     @property
     def outcomes(self) -> Outcomes | None: ...
+    @property
+    def labels_so_far(self) -> LabelsSoFar | None: ...
+    @property
+    def price_per_label(self) -> float | None: ...
     @property
     def judges(self) -> JudgesLookedAt | None: ...
 
@@ -84,7 +101,13 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     listed = [choice.name for choice in measures]
     problems += [("drive", f"names {name!r}, which is not listed under `measure`; "
                            f"{did_you_mean(name, listed)}it lists {', '.join(listed)}")
-                 for name in drive or () if name not in listed and not isinstance(labels, QuestionList)]
+                 for name in drive or () if name not in (*listed, SEGMENTS)
+                 and not isinstance(labels, QuestionList)]
+    problems += _of_segments_that_drive(spec)
+    if spec.budget.price is not None and spec.price_per_label is not None:
+        problems.append(("price_per_label", "is said by `budget.price.label` too; leave one of them out"))
+    if spec.budget.money is not None and spec.of_monitor:
+        problems.append(("budget.money", "is of one evaluation; a monitor counts labels: give `labels`"))
     if desk.needs_display and not pool.display:
         problems.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                          "list the columns they need to see"))
@@ -96,6 +119,24 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
                                               "desk.annotators_per_item to 2 or more, or the rule to "
                                               "majority"))
     return problems
+
+
+DRIVEN_BY_SEGMENTS = ("recalibrated", "guesses")
+
+
+def _of_segments_that_drive(spec: WholeSpec) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of `drive: segments` that nothing can be drawn by."""
+    if not segments_drive(spec.drive) or isinstance(spec.labels, QuestionList):
+        return
+    if not spec.pool.segments:
+        yield "drive", "says segments, and the pool has none; name their columns under `pool.segments`"
+    if spec.of_monitor:
+        yield "drive", ("says segments, which drive one evaluation; a monitor judges each by itself: leave "
+                        "it out")
+    base = spec.method.partition(":")[0]
+    if base not in (AUTO, *DRIVEN_BY_SEGMENTS):
+        yield "method", (f"is {spec.method!r}, whose strata do not keep segments apart (drive: segments); "
+                         f"use auto or {' or '.join(DRIVEN_BY_SEGMENTS)}")
 
 
 def out_of_range(
@@ -212,8 +253,42 @@ def contradictions_of_outcomes(
     return problems
 
 
+def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of labels that are there already, which cannot be the first round."""
+    held = spec.labels_so_far
+    if held is None:
+        return
+    if spec.of_monitor:
+        yield "labels_so_far", ("begins one evaluation; a monitor's windows begin with what `outcomes` "
+                                "brings, or with `monitor.carry_over`: leave it out")
+        return
+    if spec.outcomes is not None:
+        yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
+                           "one of them")
+    questions = isinstance(spec.labels, QuestionList)
+    if held.weight is not None and questions:
+        yield "labels_so_far.weight", ("is of one question, as each may have answers of other items; give a "
+                                       "random sample (drawn: random), or ask that question alone")
+        return
+    try:
+        chosen = method_for(method_of_questions(spec.method) if questions else spec.method,
+                            spec.labels.outcome)
+    except BadInput:
+        return     # said already
+    among: Mapping[str, Method] = METHODS if spec.labels.outcome is None else OUTCOME_METHODS
+    if held.weight is not None and chosen.name != WITH_CHANCES:
+        yield "method", (f"is {spec.method!r}, and from labels with chances of their own "
+                         f"(labels_so_far.weight) {WITH_CHANCES!r} alone goes on; leave the method out, or "
+                         "name that one")
+    elif not chosen.capabilities.extends_a_sample or chosen.one_at_a_time or chosen.asks_anew:
+        yield "method", (f"is {spec.method!r}, whose estimates rest on draws of its own, and labels_so_far "
+                         "was drawn by others; methods that go on from a random sample: "
+                         + ", ".join(methods_that("extends_a_sample", among)))
+
+
 def joined_by_row(
-    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None
+    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None,
+    held: LabelsSoFar | None = None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of another file, where the number of a row names an item: rows of the same
     number are other items there."""
@@ -224,6 +299,8 @@ def joined_by_row(
         files.append(("outcomes.source", outcomes.source))
     if warm_start is not None and warm_start.file and warm_start.id is None:
         files.append((f"warm_start.{warm_start.key}", warm_start.file))
+    if held is not None and held.source is not None and held.id is None:
+        files.append(("labels_so_far.source", held.source))
     return [
         (key, f"is another file than pool.source, and pool.id is {ROW_NUMBER!r}: rows of the same number are "
               "not the same items there. Give both files a column with an id")

@@ -37,7 +37,7 @@ from assay.evalcore.methods.registry import (
     method_of_questions,
     outcome_method,
 )
-from assay.evalcore.methods.two_classes.choice import Aim, Choice
+from assay.evalcore.methods.two_classes.choice import Aim, Choice, choose
 from assay.evalcore.types import JsonObject, Trust
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
@@ -50,6 +50,7 @@ from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.best import contradictions_of_best
 from assay.tasks.spec.consistency import (
     contradictions,
+    contradictions_of_held,
     contradictions_of_outcomes,
     idle,
     joined_by_row,
@@ -61,8 +62,10 @@ from assay.tasks.spec.consistency import (
 )
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import (
+    WITH_CHANCES,
     Budget,
     Drive,
+    LabelsSoFar,
     Limit,
     MeasureChoices,
     MethodName,
@@ -70,6 +73,7 @@ from assay.tasks.spec.goals import (
     Target,
     WarmStart,
     asks_for_scores,
+    segments_drive,
 )
 from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
@@ -156,6 +160,15 @@ def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
 _SETTING = ":guaranteed=true"
 
 
+def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec as it is written, `auto` as the method that goes on from labels with chances of their own."""
+    spec = dict(data)
+    if isinstance(spec.get("labels"), list):    # each question has chances of its own
+        return spec
+    with_chances = isinstance(held := spec.get("labels_so_far"), Mapping) and held.get("weight") is not None
+    return spec | {"method": WITH_CHANCES} if with_chances and spec.get("method", AUTO) == AUTO else spec
+
+
 _FROZEN_AS: Mapping[str, str] = {"weight": WEIGHT, "strata": STRATUM, "cluster": CLUSTER}
 
 
@@ -175,7 +188,8 @@ class Spec(Part):
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; targets are of the first")
     drive: Drive | None = Field(
-        default=None, description="the measures that the choice of items serves, whatever their order"
+        default=None, description="the measures that the choice of items serves, whatever their order; or "
+                                  "segments: the worst of them is to be known soonest"
     )
     target: Target = Field(
         default_factory=Target,
@@ -219,6 +233,10 @@ class Spec(Part):
     warm_start: WarmStart | None = Field(
         default=None, description="labels to start from: {evaluation: NAME, discount: 0.5}, or {source: FILE}"
     )
+    labels_so_far: LabelsSoFar | None = Field(
+        default=None,
+        description="labels of a sample that is there already: {label: human, drawn: random}",
+    )
     outcomes: Outcomes | None = Field(
         default=None, description="labels that come by themselves: {source: ..., id: ..., label: ...}"
     )
@@ -245,11 +263,12 @@ class Spec(Part):
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict):
             return data
-        data = listed_questions(with_guarantee_in_method(with_limit(data)))
+        data = listed_questions(with_method_of_chances(with_guarantee_in_method(with_limit(data))))
         if not isinstance(data.get("pool"), dict):
             return data
         labels = data.get("labels")
         beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight", "strata"))
+        beside = beside or data.get("method") == WITH_CHANCES or segments_drive(data.get("drive"))
         curves = asks_for_scores(data.get("measure"))
         alone = (_guessed_beside(data["pool"]) or data["pool"].get("rank") is not None) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):
@@ -287,7 +306,10 @@ class Spec(Part):
             problems += of_no_measure(self.target, self.measures_in_full)
         problems += out_of_range(self.limit, self.pool, self.labels, self.measure)
         problems += contradictions_of_outcomes(self.outcomes, self.labels, of_monitor=self.of_monitor)
-        problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
+        problems += contradictions_of_held(self)
+        problems += joined_by_row(
+            self.pool, self.desk, self.warm_start, self.outcomes, self.labels_so_far
+        )
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
@@ -302,6 +324,9 @@ class Spec(Part):
         if not self.labels.by_cell:
             has_questions = isinstance(self.labels, QuestionList)
             chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
+            aim = None if has_questions or self.method != AUTO else self._aim_of_rows(predicted)
+            if aim is not None:
+                return choose(aim, "score" if self.budget.audit else self.trust)
             return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
@@ -311,6 +336,22 @@ class Spec(Part):
             confidence=target.confidence, budget=self.budget.labels,
             predicted=(predicted[0], predicted[1]) if len(predicted) == 2 else None,
         ), "score" if self.budget.audit else self.trust)
+
+    def _aim_of_rows(self, predicted: tuple[int, ...]) -> Aim | None:
+        """What a score test of rows is to reach; None where the question is not one for it."""
+        from assay.evalcore.measures.stack import Stack
+        from assay.evalcore.methods.any_outcome.score_strata import aim_of_rows
+
+        kind, pool = self.labels.outcome, self.pool
+        if kind is None or segments_drive(self.drive):
+            return None
+        if self.target.best_of is not None or pool.contenders is not None:
+            return None
+        measures = [choice.of(kind, 1, s) for s in range(len(pool.compared) or 1) for choice in self.measure]
+        return aim_of_rows(
+            Stack(kind=kind, measures=tuple(measures)), pool.no_item, predicted, self.first_half_width,
+            self.target.confidence, self.budget.labels,
+        )
 
     @property
     def chosen_method(self) -> Method:
@@ -333,8 +374,8 @@ class Spec(Part):
     @property
     def knows_labels(self) -> bool:
         """Whether the evaluation may begin with labels that are known already: outcomes that come by
-        themselves, or a warm start."""
-        return self.outcomes is not None or self.warm_start is not None
+        themselves, a warm start, or a sample that is labelled."""
+        return any(part is not None for part in (self.outcomes, self.warm_start, self.labels_so_far))
 
     @property
     def leading_measure(self) -> str:
@@ -373,7 +414,10 @@ class Spec(Part):
     def ownership(self) -> Ownership:
         """Who owns the evaluation, which team, and what a label costs; each None where the spec does not
         say."""
-        return Ownership(owner=self.owner, team=self.team, price_per_label=self.price_per_label)
+        price = self.price_per_label if self.budget.price is None else self.budget.price.label
+        return Ownership(
+            owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost
+        )
 
     @property
     def rule(self) -> RuleName:

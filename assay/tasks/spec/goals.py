@@ -201,7 +201,14 @@ Drive = Annotated[
     BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
     AfterValidator(_distinct),
 ]
-"""Names of measures that are listed."""
+"""Names of measures that are listed, or `segments`."""
+
+SEGMENTS = "segments"    # among what drives: the segments of the pool, so that the worst is known soonest
+
+
+def segments_drive(drive: Any) -> bool:
+    """Whether the choice of items serves the segments; drive: as it is written, or None."""
+    return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
 
 
 def asks_for_scores(measure: object) -> bool:
@@ -357,14 +364,71 @@ def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject
     return {"half_width": half_width, "confidence": 0.95} if within else {"confidence": 0.95}
 
 
-class Budget(Part):
-    """What may be spent, the section `budget` of a spec: the most items that people may be asked to label
-    and, of these, how many are spread evenly over the pool as an audit against hidden positives."""
+class PricesOf(Part):
+    """What a label costs, and what a judge costs for one item, in one currency."""
 
-    labels: int = Field(ge=1, description="the most items that people may be asked to label")
+    label: Positive = Field(description="what one label costs")
+    judge: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="what the judges cost for one item"
+    )
+
+
+class Budget(Part):
+    """What may be spent, the section `budget` of a spec: the most items that people may be asked to label,
+    or the money for them and for judges; and how many labels are spread evenly over the pool as an audit
+    against hidden positives."""
+
+    labels: int = Field(
+        ge=1, description="the most items that people may be asked to label; with `money`, what it pays for"
+    )
+    money: Positive | None = Field(
+        default=None,
+        description="what may be spent: {money: 500, price: {label: 2, judge: 0.02}, judged: 4000}",
+    )
+    price: PricesOf | None = Field(default=None, description="what a label costs, and a judgement")
+    judged: int | None = Field(default=None, ge=0, description="how many items were judged at that price")
     audit: int | None = Field(
         default=None, ge=0, description="how many of them to spread evenly, against hidden positives"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _labels_of_money(cls, data: Any) -> Any:
+        """With `labels`: as many as the money pays for after the judge, unless fewer are asked for."""
+        if not isinstance(data, Mapping) or "labels" in data:
+            return data
+        price, money = data.get("price"), data.get("money")
+        label = price.get("label") if isinstance(price, Mapping) else None
+        if not all(isinstance(amount, int | float) and amount > 0 for amount in (money, label)):
+            return data
+        left = money - (data.get("judged") or 0) * (price.get("judge") or 0)
+        if left < label:
+            raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
+        return {**data, "labels": int(left / label + 1e-9)}
+
+    @model_validator(mode="after")
+    def _pays_for_it(self) -> "Budget":
+        if (self.money is None) != (self.price is None):
+            raise wrong("needs `money` and `price` together: {money: 500, price: {label: 2.0}}")
+        if self.price is not None and (self.price.judge is None) != (self.judged is None):
+            raise wrong("needs `price.judge` and `judged`, how many items were judged, together; from Python "
+                        "`assay.evaluate` calls the judge itself, and counts them")
+        if self.judged is not None and self.price is None:
+            raise wrong("has `judged` without what a judgement costs; give `money` and `price`")
+        if self.money is not None and self.spent(self.labels) > self.money * (1 + 1e-9):
+            raise wrong(f"has {self.money:g}, and {self.labels:,} labels cost {self.spent(self.labels):g} "
+                        "with the judge; leave `labels` out, or give more money")
+        return self
+
+    @property
+    def judge_cost(self) -> float | None:
+        """What the judges cost for all items that they judged; None where that is not known."""
+        judge = None if self.price is None else self.price.judge
+        return None if judge is None else judge * (self.judged or 0)
+
+    def spent(self, labels: int) -> float:
+        """What so many labels and the judges cost; 0 without prices."""
+        return 0.0 if self.price is None else labels * self.price.label + (self.judge_cost or 0.0)
 
     @model_validator(mode="after")
     def _part_of_the_labels(self) -> "Budget":
@@ -454,6 +518,47 @@ class WarmStart(Part):
     def file(self) -> str:
         """Where labels given elsewhere are; empty for those of an evaluation."""
         return self.source or self.label_studio or ""
+
+
+WITH_CHANCES = "model-assisted"     # the method that goes on from labels with chances of their own
+
+
+class LabelsSoFar(Part):
+    """Labels of items of the pool that were drawn with known chances before the evaluation began: they are
+    its first round, and nobody is asked about them."""
+
+    source: Predictions | None = Field(
+        default=None, description="a file, folder or glob of them; the pool's own unless said"
+    )
+    id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
+    label: Column = Field(
+        default="label", description="its column of labels, empty where there is none (of tags an empty text "
+                                     "says none of them); of several questions each has a column of its name"
+    )
+    drawn: Literal["random", "unknown"] | None = Field(
+        default=None,
+        description="how the labelled items were chosen: random (a simple random sample of the pool) or "
+                    "unknown (refused)",
+    )
+    weight: Column | None = Field(
+        default=None,
+        description="or its column of the chance that each was drawn with; if its name does not end in "
+                    "`probability`, of the number of items that each stands for",
+    )
+
+    @model_validator(mode="after")
+    def _known_chances(self) -> Self:
+        if self.drawn == "unknown":
+            raise wrong(
+                "has `drawn: unknown`, and no interval holds for labels that nobody knows how they were "
+                "chosen. Give them as `warm_start: {source: ...}`, where they steer what is asked; or label "
+                "a random sample, and say `drawn: random`"
+            )
+        if (self.drawn is None) == (self.weight is None):
+            have = "neither" if self.drawn is None else "both"
+            raise wrong("needs `drawn: random` or `weight`, the column of each item's chance, and has "
+                        f"{have}")
+        return self
 
 
 def _known(name: str) -> str:

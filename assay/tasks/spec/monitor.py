@@ -30,6 +30,7 @@ from assay.evalcore.methods.registry import (
     method_of_questions,
     with_single_draws,
 )
+from assay.evalcore.methods.two_classes.choice import BELIEF
 from assay.evalcore.monitoring.calendar import (
     DaysOff,
     Kind,
@@ -203,15 +204,17 @@ class MonitorSpec(Spec):
 
     @classmethod
     def _meant_method(cls, written: object) -> Any:
-        """`auto` means in a monitor what was measured there (docs/how-to/monitoring.md)."""
+        """One class of several is watched among all of them, whose shares are signals: not counted alone."""
+        if written == AUTO:
+            return BELIEF
         return auto_in_monitors(written) if isinstance(written, str) and is_auto(written) else written
 
     @field_validator("method")
     @classmethod
     def _auto_for_monitors(cls, name: str, info: ValidationInfo) -> str:
-        """Of several questions `auto` stays the method that serves all of them."""
+        """Of several questions `auto` stays the method that serves all of them, with settings or without."""
         has_questions = isinstance(info.data.get("labels"), QuestionList)
-        return name if has_questions else cls._meant_method(name)
+        return name if has_questions or not is_auto(name) else auto_in_monitors(name)
 
     @field_validator("name")
     @classmethod

@@ -7,9 +7,12 @@ Tasks that a later version may know are refused by name, so a spec written for i
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.schema import Column, Columns, Finite, Part, Predictions, wrong
 
@@ -334,6 +337,23 @@ class Pool(Part):
         """The columns of judges, in order, and then those of earlier systems."""
         columns = () if self.judge is None else (self.judge,) if isinstance(self.judge, str) else self.judge
         return (*columns, *(self.earlier or ()))
+
+    @property
+    def no_item(self) -> Items:
+        """No item, with the columns that the items of the pool have."""
+        nothing: Floats = np.zeros((0, 1))
+
+        def column(present: object) -> Floats | None:
+            return nothing if present else None
+
+        systems = len(self.compared) or int(self.prediction is not None)
+        scored = any(system.score is not None for system in self.compared.values())
+        return Items(
+            prediction=np.zeros((0, systems)), score=column(self.score or scored),
+            probability=column(self.probability), judge=column(self.judges), weight=column(self.weight),
+            cluster=column(self.cluster), covariate=column(self.covariates), deviation=column(self.spread),
+            rank=column(self.rank),
+        )
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ method: auto
 # deadline: {round_hours: 72, then: close}       # or wait; how long a round waits for people
 # skipped: ask-again                             # what everybody skipped: asked once more, or set-aside
 # warm_start: {evaluation: NAME, discount: 0.5}  # start from the labels of an earlier evaluation
+# labels_so_far: {source: held.csv, drawn: random}   # a labelled sample to go on from; or weight: its chances
 
 # outcomes: {source: chargebacks.csv, id: item_id, label: label}   # labels that came by themselves
 

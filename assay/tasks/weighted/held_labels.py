@@ -26,6 +26,7 @@ DRAWN: Mapping[str, str] = {
     "random": "the labelled rows are a simple random sample of the pool",
     "unknown": "nobody knows how they were chosen",
 }
+IN_STRATA = "strata"   # key of a column, or start of `strata:COLUMN`: they are a sample of each stratum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,8 @@ class HeldQuestion:
     """What is asked of held labels.
 
     measures: as `assay replay` takes them; systems: names of the predictions, the baseline first; drawn: how
-    the labelled rows were chosen, a key of DRAWN, or None: by their chances, or else at random.
+    the labelled rows were chosen, a key of DRAWN, or None: by their chances, or else at random; strata: the
+    column of the strata of which they are a random sample each, if they are.
     """
 
     measures: tuple[str, ...]
@@ -41,19 +43,24 @@ class HeldQuestion:
     confidence: float = 0.95
     about: About | None = None
     drawn: str | None = None
+    strata: str | None = None
 
 
 def estimates_of_held_pool(
-    pool: OutcomePool, question: HeldQuestion, chances: pa.Array | None, column: str
+    pool: OutcomePool, question: HeldQuestion, values: pa.Array | None, column: str
 ) -> tuple[list[MeasureEstimate], str]:
     """The estimates, and a sentence on what they take the labelled rows for.
 
-    pool: a row without a label has the code NaN; chances: the column of chances, or of the items that
-    each row stands for, of which the labelled rows are looked at; column: its name.  Raises BadInput for
-    labels that were chosen nobody knows how, for chances that are none, and for what is not measured.
+    pool: a row without a label has the code NaN; values: the column of chances, or of the items that
+    each row stands for, of which the labelled rows are looked at, or of strata; column: its name.  Raises
+    BadInput for labels that were chosen nobody knows how, for chances that are none, and for what is not
+    measured.
     """
-    labelled = np.flatnonzero(~np.isnan(pool.codes))
-    inclusion = _inclusion(question.drawn, chances, column, labelled, len(pool.codes))
+    labelled, stratum = np.flatnonzero(~np.isnan(pool.codes)), None
+    if question.strata is None or values is None:
+        inclusion = _inclusion(question.drawn, values, column, labelled, len(pool.codes))
+    else:
+        inclusion, stratum = _of_strata(values, question.strata, labelled)
     weights = pool_weights(OneShard(pool.items))
     measures = [
         measure for written in question.measures
@@ -62,17 +69,38 @@ def estimates_of_held_pool(
         )
     ]
     stack = Stack(kind=pool.kind, measures=tuple(measures), weights=weights)
-    held = HeldLabels(items=pool.items, labelled=labelled, codes=pool.codes[labelled], inclusion=inclusion)
+    held = HeldLabels(
+        items=pool.items, labelled=labelled, codes=pool.codes[labelled], inclusion=inclusion, stratum=stratum
+    )
     rows = estimates_from_held_labels(held, stack, question.systems, question.confidence, question.about)
     return rows, (
         f"{len(labelled):,} of {len(pool.codes):,} rows have a label; they are taken for "
-        + ("a simple random sample of all" if inclusion is None else f"drawn with the chances in {column!r}")
+        + ("a simple random sample of all" if inclusion is None else
+           f"drawn with the chances in {column!r}" if stratum is None else
+           f"a simple random sample of each stratum of {question.strata!r}")
     )
 
 
-def chances_in(path: str, column: str, *, must_exist: bool) -> pa.Array | None:
-    """The column of chances in a file; None where it has none, unless the column was named.  Raises BadInput.
-    """
+def _of_strata(values: pa.Array, column: str, labelled: Ints) -> tuple[Floats, Ints]:
+    """The chance n_h/N_h of each labelled row and its stratum, (n,) both.  Raises BadInput for a row without
+    a stratum, and for a stratum without a label."""
+    if values.null_count:
+        row = int(np.argmax(np.asarray(values.is_null()))) + 1
+        raise BadInput(f"column {column!r}: row {row} has no stratum; give every row of the pool one")
+    encoded = values.dictionary_encode()
+    names, of_row = encoded.dictionary, np.asarray(encoded.indices)
+    items, labels = (np.bincount(rows, minlength=len(names)) for rows in (of_row, of_row[labelled]))
+    if not labels.all():
+        bare = names[int(np.argmin(labels))].as_py()
+        raise BadInput(f"column {column!r}: stratum {bare!r} has no label, and nothing is known of its "
+                       f"{items[int(np.argmin(labels))]:,} rows; label some, or join it to another stratum")
+    stratum = of_row[labelled].astype(np.int64)
+    return (labels / items)[stratum], stratum
+
+
+def column_in(path: str, column: str, *, must_exist: bool) -> pa.Array | None:
+    """A column of chances or strata in a file; None where it has none, unless the column was named.  Raises
+    BadInput."""
     present = column_names(open_source(path))
     if column not in present:
         if must_exist:
@@ -86,8 +114,8 @@ def _inclusion(
 ) -> Floats | None:
     """(n,) the chance of each labelled row; None of a random sample."""
     if drawn is not None and drawn not in DRAWN:
-        raise BadInput(f"drawn: {drawn!r} is none of {', '.join(DRAWN)}; chances of each row are a column "
-                       "(weight)")
+        raise BadInput(f"drawn: {drawn!r} is none of {', '.join(DRAWN)}, and no column of strata; chances of "
+                       "each row are a column (weight)")
     if drawn == "unknown":
         raise BadInput(
             "drawn: is 'unknown', and no interval holds for labels that nobody knows how they were chosen; "

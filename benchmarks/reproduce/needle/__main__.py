@@ -1,21 +1,39 @@
 """Writes docs/measured/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
 
-Three minutes on one idle core; reads ASSAY_POOLS.
+`... needle curves` makes the section on precision-recall curves again, and leaves the others.  Minutes on one
+idle core; reads ASSAY_POOLS.
 """
 
+import sys
 from pathlib import Path
 
-from benchmarks.reproduce.needle.page import page
-from benchmarks.reproduce.needle.runs import POOLS, run
+from benchmarks.pages import rewrite
+from benchmarks.reproduce.needle.page import CURVES, curve_lines, page
+from benchmarks.reproduce.needle.runs import (
+    BUDGETS,
+    CURVE_REPEATS,
+    POOLS,
+    REPEATS,
+    convergence,
+    curves,
+    read,
+    run,
+)
 from benchmarks.reproduce.pools import write_paper_page
 
 PAGE = Path("docs/measured/papers/adaptive-importance-sampling.md")
 
 
-def main() -> None:
-    """Write the page."""
+def main(*which: str) -> None:
+    """Write the page, or its section on curves alone."""
+    if which and which[0] == "curves":
+        pool = read("abt-buy")
+        drawn = curves(pool, repeats=int(which[1]) if len(which) > 1 else CURVE_REPEATS)
+        f1 = convergence("abt-buy", pool, "f1", ["IS", "Ours-8"], BUDGETS, REPEATS)
+        rewrite(PAGE, "\n".join(curve_lines(drawn, f1)), CURVES.strip(), "## Section 3.3.2: the interval")
+        return
     write_paper_page(PAGE, lambda: page(run()), *POOLS)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

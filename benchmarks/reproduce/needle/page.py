@@ -7,14 +7,13 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.replay.pool import LabelledPool
 from benchmarks.reproduce.needle import claims
+from benchmarks.reproduce.needle.curves import EPSILON, THRESHOLDS
 from benchmarks.reproduce.needle.runs import (
     BATCH,
     BUDGETS,
     CURVE_BATCH,
     CURVE_BUDGETS,
-    CURVE_METHODS,
     POOLS,
-    THRESHOLDS,
     Convergence,
     Drawn,
     Everything,
@@ -30,10 +29,9 @@ def page(found: Everything) -> str:
     for name in found.pools:
         lines += [f"### {name}, accuracy\n", *_table(found.accuracy[name])]
     lines += [_CLAIMS, *claims.of_accuracy(found.accuracy)]
-    of = _CURVES.format(repeats=found.curve_repeats, thresholds=THRESHOLDS, batch=CURVE_BATCH)
-    lines += [of, *_of_curves(found.curves)]
+    lines += [CURVES, *curve_lines(found.curves, found.f1["abt-buy"])]
     coverage = _COVERAGE.format(repeats=found.repeats, error=0.5 / np.sqrt(found.repeats))
-    lines += [_CLAIMS, *claims.of_curves(found.curves, found.f1["abt-buy"]), coverage, *_of_coverage(found)]
+    lines += [coverage, *_of_coverage(found)]
     return "\n".join([*lines, "", _REST])
 
 
@@ -64,12 +62,22 @@ def _table(found: Convergence) -> list[str]:
     return [_headings(BUDGETS), *rows, ""]
 
 
-def _of_curves(drawn: Drawn) -> list[str]:
-    rows = [
-        f"| {name}, `{CURVE_METHODS[name]}` | " + " | ".join(f"{error:.3g}" for error in errors) + " |"
-        for name, errors in drawn.items()
-    ]
-    return [_headings(CURVE_BUDGETS), *rows, ""]
+def curve_lines(drawn: Drawn, f1: Convergence) -> list[str]:
+    """What stands below the heading of the curves: how they were made, the table, and the claims."""
+    rows = []
+    for name, looks in drawn.items():
+        errors = [
+            f"{at.error.mean():.3g} ± {at.error.std(ddof=1) / np.sqrt(len(at.error)):.1g}"
+            + ("" if np.isnan(at.divergence).any() else f", {at.divergence.mean():.2f}")
+            for at in looks
+        ]
+        rms = np.sqrt(looks[-1].error.mean() / (2 * THRESHOLDS))
+        rows.append(f"| {name} | {len(looks[0].error):,} | " + " | ".join(errors) + f" | {rms:.3f} |")
+    names = " | ".join(f"{labels:,}" for labels in CURVE_BUDGETS)
+    heading = f"| | repeats | {names} | a point at {CURVE_BUDGETS[-1]:,} |\n"
+    heading += "|---" * (len(CURVE_BUDGETS) + 3) + "|"
+    made = _CURVES.format(thresholds=THRESHOLDS, batch=CURVE_BATCH, epsilon=EPSILON)
+    return [made, heading, *rows, "", _CLAIMS, *claims.of_curves(drawn, f1)]
 
 
 def _of_coverage(found: Everything) -> list[str]:
@@ -116,13 +124,11 @@ _ACCURACY = """## Figures 6 and 7: accuracy
 
 OASIS is for F-measures alone. `stratified` has no value before it labelled a predicted positive.
 """
-_CURVES = """## Figures 4 and 8: a precision-recall curve
-
-abt-buy, by `assay.replay(..., measures={{"name": "pr_curve", "at": [...]}})`, to 1,000 labels (the paper:
-5,000), {thresholds:,} thresholds (1,024, at which a replay holds several gigabytes) spaced evenly over the
-scores. Squared error summed over all precisions and recalls, means of {repeats} repeats, {batch} newly asked
-items a round. The methods draw without replacement here, and cut by expected influence and not by thresholds
-(`dirichlet-tree:printed=true`: with replacement). Ours-1 and divergences were not run.
+CURVES = "## Figures 4 and 8: a precision-recall curve\n"
+_CURVES = """abt-buy on the paper's grid: {thresholds:,} thresholds, four bins a leaf, every method as printed
+(`benchmarks.reproduce.needle.curves`; ε₀ = {epsilon:g}, {batch} newly asked items a round). Squared error
+summed over precisions and recalls ± its standard error, then the mean KL(q* ‖ q); last, the root of the mean
+squared error of one point, which is what figure 4 shows.
 """
 _COVERAGE = """## Section 3.3.2: the interval
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import pandas as pd
 
-import assay
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, simulate, summarise
 from assay.tasks.replay.labelled_pool import read_labelled_pool
+from benchmarks.reproduce.needle.curves import THRESHOLDS, Look, adaptive, binned, static, stratified
 from benchmarks.reproduce.pools import pool_file
 
 POOLS = {"abt-buy": (53_753, 1075, 0.595), "restaurant": (149_747, 3328, 0.899)}   # as Table 3 prints them
@@ -20,15 +19,10 @@ METHODS = {
     "Passive": "passive-with-replacement", "Stratified": "stratified", "IS": "static-is", "OASIS": "oasis",
     "Ours-1": "dirichlet-flat", "Ours-8": "dirichlet-tree",
 }
-CURVE_METHODS = {
-    "Passive": "passive", "Stratified": "stratified", "IS": "static-is", "Ours-1": "dirichlet-flat",
-    "Ours-8": "dirichlet-tree",
-}
 BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 200, 25
-CURVE_BUDGETS, CURVE_REPEATS, CURVE_BATCH = (500, 1000), 10, 50
-THRESHOLDS = 100   # of a curve; the paper has 1,024, with which a replay of this pool holds several gigabytes
+CURVE_BUDGETS, CURVE_REPEATS, CURVE_BATCH = (100, 500, 1000, 2000, 5000), 1000, 50
 
-Drawn: TypeAlias = Mapping[str, Sequence[float]]   # the error of the whole curve, by method and budget
+Drawn: TypeAlias = Mapping[str, Sequence[Look]]   # of the whole curve, by method and budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +64,7 @@ def run(repeats: int = REPEATS, curve_repeats: int = CURVE_REPEATS) -> Everythin
             name: convergence(name, pool, "accuracy", without, BUDGETS, repeats)
             for name, pool in pools.items()
         },
-        curves=curves(pools["abt-buy"], CURVE_METHODS, CURVE_BUDGETS, curve_repeats),
+        curves=curves(pools["abt-buy"], repeats=curve_repeats),
         covered={name: printed_coverage(pool, BUDGETS, repeats) for name, pool in pools.items()},
     )
 
@@ -98,27 +92,20 @@ def convergence(
 
 
 def curves(
-    pool: LabelledPool, names: Iterable[str], budgets: Sequence[int], repeats: int,
+    pool: LabelledPool, budgets: Sequence[int] = CURVE_BUDGETS, repeats: int = CURVE_REPEATS,
     thresholds: int = THRESHOLDS,
 ) -> Drawn:
-    """Squared error of the precision-recall curve, summed over its points, by method and budget.
-
-    Thresholds are evenly spaced from the lowest score to the highest, and are passed by what is at or above
-    them, as in Example 1 of the paper; `pr_curve` passes what is above, so they are set a rounding lower.
-    """
-    even = np.linspace(pool.score.min(), pool.score.max(), thresholds)
-    below = np.nextafter(even, -np.inf)
-    frame = {"score": pool.score, "prediction": pool.prediction, "label": pool.label}
-    found: dict[str, list[float]] = {}
-    for called in names:
-        replayed = assay.replay(
-            pd.DataFrame(frame), label="label", prediction="prediction", score="score",
-            measures={"name": "pr_curve", "at": below.tolist()}, methods=CURVE_METHODS[called],
-            budgets=list(budgets), repeats=repeats, batch_size=CURVE_BATCH,
-        )
-        by_budget = replayed.to_frame().groupby("labels")["mse"].sum()
-        found[called] = [float(by_budget[labels]) for labels in budgets]
-    return found
+    """The methods of figures 4 and 8 on the paper's grid of thresholds, as printed."""
+    on_grid = binned(pool, thresholds)
+    return {
+        "Passive": static(on_grid, budgets=budgets, repeats=repeats, even=True),
+        "Stratified": stratified(on_grid, budgets=budgets, repeats=repeats),
+        "IS": static(on_grid, budgets=budgets, repeats=repeats, even=False),
+        **{
+            name: adaptive(on_grid, flat=flat, budgets=budgets, batch=CURVE_BATCH, repeats=repeats)
+            for name, flat in (("Ours-1", True), ("Ours-8", False))
+        },
+    }
 
 
 def printed_coverage(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> list[float]:

@@ -3,15 +3,10 @@
 import pkgutil
 from importlib import import_module
 
-import pytest
-
 import benchmarks
 
-STUDIES = [
-    m.name for m in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.") if "__main__" not in m.name
-]
 
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_it_is_imported(name):
-    import_module(name)
+def test_each_is_imported():
+    for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
+        if "__main__" not in module.name:
+            import_module(module.name)

@@ -6,6 +6,8 @@ from doubles.pools import synthetic_pool
 
 from benchmarks.reproduce.active_f_measure import labels_for, likelihood, shuffled
 from benchmarks.reproduce.bernoulli_sampling import equivalence, influence
+from benchmarks.reproduce.items import ITEMS, stored_numbers
+from benchmarks.reproduce.numbers import PAIRS
 from benchmarks.reproduce.pools import pool_of
 
 
@@ -40,3 +42,12 @@ def test_the_influence_of_f1_is_equation_12_and_the_table_of_appendix_c_has_its_
     squares = p[i] * (1 - value) ** 2 + (1 - p[i]) * (value / 2) ** 2
     assert h[i] == pytest.approx(np.sqrt(squares))
     assert len(list(equivalence(pool))) == 6
+
+
+def test_every_number_has_its_row_and_agrees_with_the_one_beside_it():
+    rows = {(page.removesuffix(".md"), item.what) for page, of_page in ITEMS.items() for item in of_page}
+    numbers = stored_numbers()
+    assert set(numbers) == set(PAIRS) <= rows
+    for (_, item), (ours, other) in numbers.items():
+        if not item.startswith(("Table", "Figures")):     # those are beside what is printed
+            assert ours == other, item

@@ -86,3 +86,54 @@ def test_a_wrong_argument_is_named(change, message, pool):
         assay.estimate(
             pool.assign(chance=0.5), measures="f1", outcome=["spam", "ham"], pool_size=4000, weight="chance"
         )
+
+
+def test_a_sample_of_each_stratum_is_narrower_than_the_same_chances_say():
+    rng = np.random.default_rng(4)
+    stratum = np.repeat(["common", "rare"], [900, 100])
+    truth = np.where(stratum == "common", 2.0, 4.0) + rng.normal(0, 0.5, 1000)
+    frame = pd.DataFrame({"stratum": stratum, "judge": truth + rng.normal(0, 1, 1000)})
+    asked = {"outcome": {"number": {"min": -5, "max": 11}}, "judge": "judge", "measures": "mean"}
+    covered, widths = 0, []
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        kept = [draw.choice(900, 40, replace=False), 900 + draw.choice(100, 40, replace=False)]
+        label = np.full(1000, np.nan)
+        label[np.concatenate(kept)] = truth[np.concatenate(kept)]
+        chance = np.where(stratum == "common", 40 / 900, 40 / 100)
+        rows = frame.assign(label=label, chance_probability=chance)
+        by_strata = assay.estimate(rows, **asked, drawn={"strata": "stratum"})
+        by_chance = assay.estimate(rows, **asked, weight="chance_probability")
+        covered += by_strata.lower <= truth.mean() <= by_strata.upper
+        widths.append((by_strata.upper - by_strata.lower) / (by_chance.upper - by_chance.lower))
+    # of 20 intervals that cover 95% fewer than 15 would cover once in 3,000
+    assert covered >= 15
+    assert np.mean(widths) < 0.95
+    with pytest.raises(BadInput, match="stratum 'rare' has no label"):
+        assay.estimate(
+            rows.assign(label=np.where(stratum == "rare", np.nan, rows["label"])), **asked,
+            drawn={"strata": "stratum"},
+        )
+
+
+def test_several_questions_of_a_whole_pool_with_judges_of_each():
+    rng = np.random.default_rng(5)
+    truth, tone = rng.normal(3, 1, 300), rng.choice(["kind", "rude"], 300)
+    rows = pd.DataFrame({
+        "grade": np.where(np.arange(300) < 60, truth, np.nan), "judge": truth + rng.normal(0, 0.1, 300),
+        "label:tone": np.where(np.arange(300) < 90, tone, None), "said": "kind",
+    })
+    found = assay.estimate(rows, outcome=[
+        {"name": "grade", "number": {}, "judge": ["judge"], "measure": "mean"},
+        {"name": "tone", "classes": ["kind", "rude"], "prediction": "said", "measure": "accuracy"},
+    ])
+    by_question = {row.question: row for row in found.estimates}
+    assert (by_question["grade"].labels, by_question["tone"].labels) == (60, 90)
+    assert by_question["grade"].value == pytest.approx(truth.mean(), abs=0.1)
+    alone = assay.estimate(
+        rows.rename(columns={"label:tone": "label"}), prediction="said", measures="accuracy",
+        outcome={"classes": ["kind", "rude"]},
+    )
+    assert by_question["tone"].upper == pytest.approx(alone.upper)
+    with pytest.raises(BadInput, match=r"question 'grade': .*'pull'"):
+        assay.estimate(rows, outcome=[{"name": "grade", "number": {}, "judge": ["pull"], "measure": "mean"}])

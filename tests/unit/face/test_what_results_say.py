@@ -99,7 +99,8 @@ def test_single_systems_and_their_difference_are_looked_up(two):
         _ = two["accuracy"]
     with pytest.raises(KeyError, match="no estimate of 'mcc'; there are: accuracy, f1"):
         _ = two["mcc"]
-    assert "90% at 50" in two.warnings[0]
+    assert SURE in two.warnings[0]
+    assert "trials" not in two.warnings[0]
 
 
 def test_segments_and_thresholds_are_looked_up(few, mails):

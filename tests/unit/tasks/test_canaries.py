@@ -114,7 +114,7 @@ def test_no_planted_secret_is_in_a_ledger_a_log_or_an_output(everywhere, canary,
     assert canary.found(said, caplog.text, *files) == set()
 
 
-def test_no_planted_secret_is_on_a_page_or_in_a_trace(everywhere, canary, monkeypatch, caplog, capfd):
+def test_no_planted_secret_is_on_a_page(everywhere, canary, monkeypatch, caplog, capfd):
     token = canary()
     # every variable of ours and of others that holds a secret, whether or not somebody reads it here
     for name in (
@@ -136,6 +136,72 @@ def test_no_planted_secret_is_on_a_page_or_in_a_trace(everywhere, canary, monkey
                 texts += [reply.text, str(reply.headers)]
     assert any("told" in text for text in texts)
     assert canary.found(*texts, caplog.text, *capfd.readouterr()) == set()
+
+
+@pytest.fixture
+def collected():
+    """The bodies of what a collector of OpenTelemetry is sent, and its address."""
+    bodies = []
+
+    class Collector(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield bodies, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.services
+def test_no_planted_secret_is_in_a_trace_that_is_exported_or_in_what_prefect_is_told(
+    in_prefect, everywhere, canary, collected, echo, monkeypatch, caplog, capfd, tmp_path
+):
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from prefect.settings import PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY, temporary_settings
+
+    from assay.flows.drivers import deployed
+
+    bodies, address = collected
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"authorization={canary()}")
+    for name in ("PREFECT_API_AUTH_STRING", "ASSAY_SERVE_TOKEN", "AZURE_STORAGE_KEY"):
+        monkeypatch.setenv(name, canary())
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    monkeypatch.setattr("prefect.telemetry.run_telemetry.get_tracer", provider.get_tracer)
+    told = spec_of("told", threshold={"min": 0.999}, alerts={"each_round": True, "tell": ["inconclusive"]})
+    asks = spec_of("asks", desk={"kind": "label-studio", "url": f"http://127.0.0.1:{echo}"})
+    here = str(tmp_path / "traced")
+    calls = [
+        (deployed.evaluate_deployed, {"spec_file": told, "store": here, "wait_minutes": 0}),
+        (deployed.begin_deployed, {"spec": Path(asks).read_text(), "store": here}),
+        (deployed.sweep, {"store": "s3://bucket/prefix"}),
+    ]
+    with temporary_settings({PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY: True}):
+        states = [flow(**given, return_state=True) for flow, given in calls]
+    provider.shutdown()
+    run_command_line(["publish", "told", "--otel", "--store", here])
+    assert [state.is_failed() for state in states] == [False, True, True], "store and desk refuse"
+    paths = {path for path, _ in bodies}
+    assert {"/v1/traces", "/v1/logs"} <= paths
+    sent = b"".join(body for _, body in bodies)
+    assert b"exception.stacktrace" in sent, "spans of runs that failed"
+    runs = json.dumps(in_prefect.post("flow_runs/filter", {"limit": 200}))
+    tasks = json.dumps(in_prefect.post("task_runs/filter", {"limit": 200}))
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert canary.found(sent, runs, tasks, caplog.text, *capfd.readouterr(), *files) == set()
 
 
 @pytest.mark.parametrize("source", [

@@ -22,11 +22,11 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.tasks.desks.desk import DeskError
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import LABEL_STUDIO, LabelStudioApi
 from assay.tasks.desks.label_studio.page.config import labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import shown_fields, shown_value
-from assay.tasks.desks.label_studio.replies import Replies
+from assay.tasks.desks.replies import Replies
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores import s3
 from assay.tasks.ledger.stores.store import BadKey, StoreError
@@ -130,7 +130,7 @@ def test_a_token_that_cannot_be_sent_is_refused_without_being_repeated(token):
 
 def test_a_token_is_masked_in_whatever_form_it_is_written():
     token = "to/k\\en'\"+"
-    replies = Replies("http://127.0.0.1:9", token)
+    replies = Replies(LABEL_STUDIO, "http://127.0.0.1:9", token)
     for written in (token, repr(token), json.dumps(token), quote(token, safe="")):
         assert "k" not in str(replies.unreachable(ValueError(written))).split("(", 1)[1].split(")")[0]
 

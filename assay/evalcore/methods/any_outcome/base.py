@@ -47,7 +47,7 @@ class OutcomeMethod(Method):
         "classes", "number", "tags", "preference",   # of outcomes that it can do
     )
     without: ClassVar[Mapping[str, str]] = {}   # settings of two classes that it has no use for: and why
-    of_means_alone: ClassVar[bool] = False      # refuses other measures
+    of_some_measures: ClassVar[bool] = False    # refuses others
     capabilities: ClassVar[Capabilities] = Capabilities(
         judges_systems=True, serves_several=True, serves_all=True, single_draws=True, weighting="method",
         forecast_worlds=0,
@@ -93,7 +93,19 @@ class OutcomeMethod(Method):
     def observe(
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        return state.plus(answers).without(answers, excluded)
+        after = state.plus(answers).without(answers, excluded)
+        if state.given is None and state.cells.segment is None and not design.held:
+            return after
+        before = np.zeros(state.by_cell.shape) if state.given is None else state.given
+        return replace(after, given=before + design.left * design.unlabelled)
+
+    def design_of_held(self, state: SampleState, labels: int) -> Design:
+        eligible = state.wanted
+        chance = min(labels / max(int(eligible.sum()), 1), 1.0)
+        return Design(
+            left=state.left, unlabelled=np.where(eligible > 0, chance, 0.0), census=np.array([chance >= 1]),
+            held=True,
+        )
 
     @abstractmethod
     def share(self, state: SampleState) -> Floats:

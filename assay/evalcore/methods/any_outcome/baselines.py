@@ -52,6 +52,7 @@ from assay.evalcore.types import Floats, Ints
 class Sampled(OutcomeMethod):
     """A method that is told apart by its cells, its share and its use of a label model."""
 
+    capabilities: ClassVar[Capabilities] = replace(OutcomeMethod.capabilities, extends_a_sample=True)
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
     group_labels: ClassVar[float] = LEAST     # labels of a group
     post_stratified: ClassVar[bool] = False   # hits and labels of a class are taken by its predictions
@@ -61,10 +62,9 @@ class Sampled(OutcomeMethod):
         open_items, eligible, labels = state.left, state.wanted, state.n + int(size.max())
         cell_share = self.share(state)
         share = np.where(eligible > 0, np.maximum(cell_share, 1e-12), 0.0)
-        # what a race comes to is asked once
-        allocated = (
-            _allocated(state, cell_share, labels) if state.stack.race else self.allocation(state, labels)
-        )
+        # what a race comes to, of systems or of segments, is asked once
+        once = state.stack.race is not None or state.cells.segment is not None
+        allocated = _allocated(state, cell_share, labels) if once else self.allocation(state, labels)
         behind = np.maximum(allocated - state.by_cell, 0.0)
         per_item = np.divide(behind, open_items, out=np.zeros_like(behind), where=eligible > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
@@ -80,7 +80,11 @@ class Sampled(OutcomeMethod):
     def planned(self, state: SampleState) -> Floats:
         """(R, C) labels so far as they were meant for each cell; in a race, as they are: what is meant
         changes as systems fall out."""
-        return state.by_cell.astype(np.float64) if state.stack.race else self.allocation(state, state.n)
+        if state.stack.race:
+            return state.by_cell.astype(np.float64)
+        if state.given is None:
+            return self.allocation(state, state.n)
+        return np.asarray(state.given * state.n / np.maximum(state.given.sum(axis=1, keepdims=True), 1e-12))
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """How many items of each cell are asked, (R, C): a systematic sample along the cells, whose counts
@@ -369,7 +373,9 @@ class StratifiedSample(PassiveSample):
 class ByPull(PassiveSample):
     """Items by their guessed pull.  To be named before the method whose cells are taken."""
 
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, no_weights="", extends_a_sample=False
+    )
     post_stratified: ClassVar[bool] = False
 
     def share(self, state: SampleState) -> Floats:
@@ -393,6 +399,7 @@ class NeymanSample(ByPull, StratifiedSample):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+    capabilities: ClassVar[Capabilities] = replace(ByPull.capabilities, extends_a_sample=True)
     post_stratified: ClassVar[bool] = True
 
 

@@ -394,3 +394,15 @@ class _ByEdges:
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
         item_profile = self.by(stack, items)
         return self.edges.up_to(_groups(item_profile), item_profile.score) - 1, item_profile.relevant
+
+
+OCTAVES = 4      # of weights on either side of the mean: beyond them all are alike
+
+
+def weight_octave(stack: Stack, items: Items) -> Ints:
+    """(n,) how often the weight is halved or doubled from the mean, from 0."""
+    if stack.weights is None:
+        raise ValueError("the items have no weights")
+    weight = stack.weights.of(items)
+    twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
+    return np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES

@@ -206,6 +206,19 @@ def between_clusters(
     )
 
 
+def wider_with_clusters(
+    apart: Between, value: Floats, ends: tuple[Floats, Floats], level: Floats, stack: Stack
+) -> tuple[Floats, Floats]:
+    """The ends (R, Q) with what clusters add: both distances from the value, as of independent errors."""
+    bounds, df = bounds_of(stack), np.broadcast_to(apart.df, value.shape)
+    between_ends = interval_ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
+    lower = value - np.hypot(value - ends[0], value - between_ends[0])
+    upper = value + np.hypot(ends[1] - value, between_ends[1] - value)
+    spread = np.isfinite(value) & ~apart.alone
+    low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
+    return np.where(spread, np.maximum(lower, low), low), np.where(spread, np.minimum(upper, high), high)
+
+
 # The errors of the numbers asked for: variances with all that adds to them, and where nothing is known.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,7 +9,15 @@ the generalised regression estimator (`evalcore.estimators.model_assisted`),
 where g_b is the loss that guess b expects of an item: of a judge, the probabilities, a prediction.  The β of
 a number are those of its pull J·ℓ on the pulls J·g_b, J its slopes at R̂, so every number has guesses weighed
 for itself, and an R̂ of its own.  Where items have weights all means are ratios to the mean weight (Hájek
-1971).  A measure of many classes that is no mean (macro F1) is that of the difference estimator of `guesses`.
+1971).  A measure of many classes that is no mean (macro F1) is that of the difference estimator of `guesses`;
+of labels with chances of their own it is the weighted sample's, without guesses.
+
+Labels bought after a sample with chances π are drawn evenly, with chance f, of the rest.  Either is an
+estimate of the pool, and the errors of the two do not correlate, so they are joined by their spread:
+
+    ω = S_2/(S_1 + S_2),     S_1 = Σ_held (1/π)(1/π - 1),     S_2 = Σ_bought (1/f)(1/f - 1)
+
+A held label stands for ω/π + 1 - ω items, a bought one for (1 - ω)/f.
 
     R   repeats;  n   labels;  B   guesses;  D   components of the losses;  Q   numbers
 """
@@ -21,12 +29,13 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.design.round import ClosedDraws, Design
 from assay.evalcore.estimators.linearised import LEAST_DF
 from assay.evalcore.estimators.model_assisted import fit_guesses, share_of_random_labels
 from assay.evalcore.measures.forms import SAME, are_means, component_means, tried_means
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import Sampled, cells_together
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
@@ -40,29 +49,34 @@ from assay.evalcore.methods.any_outcome.interval import (
     with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
-from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator, sums
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
     OutcomeCells,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
     no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen, unseen_errors
 from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.outcomes.base import is_outcome
+from assay.evalcore.types import Bools, Floats, Ints
 
 ROUNDS = 2          # of slopes at R̂, and R̂ by these slopes
+_SAME_CHANCE = 1e-12   # inclusion probabilities that differ by no more are equal
 FEW_COMPONENTS = 4  # hits and labels of two classes: means that a regression for one number may move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnState(SampleState):
-    """Labels of items that were drawn with known chances: inclusion (R, n), None of a random sample."""
+    """Labels of items that were drawn with known chances: inclusion (R, m) of the first m, which somebody
+    else drew, None of a random sample; stratum (R, m): of which stratum each is a random sample, if any."""
 
     inclusion: Floats | None = None
+    stratum: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +112,26 @@ class ModelAssisted(Sampled):
         """Nothing is labelled, and labels to come are a random sample."""
         return DrawnState(**no_rows_yet(measures, cells, repeats))
 
+    def heard(self, state: SampleState, answered: ClosedDraws) -> RoundOutcomes:
+        """The answers of a round; with the chances (1, b) of items that somebody else drew, where they
+        differ."""
+        answers, plan = OutcomeMethod.heard(self, state, answered), answered.plan
+        chances = plan.probability[is_outcome(answered.code)]
+        return replace(answers, q=chances[None]) if plan.design.held and differ(chances) else answers
+
+    def observe(
+        self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
+    ) -> SampleState:
+        """The state with the labels of a round, and the chances of those that somebody else drew."""
+        after = OutcomeMethod.observe(self, state, design, answers, excluded)
+        if answers.q is None or not isinstance(after, DrawnState):
+            return after
+        return replace(after, inclusion=answers.q)
+
     def weights(self, state: SampleState) -> ItemWeights:
-        """What each labelled item stands for (one repeat): weight 1/π, and (1 − π)/π² as the factor of its
-        squared error, π being its inclusion probability."""
-        chance = inclusion_of(state)[0]
-        return ItemWeights(
-            weight=1 / chance, factor=(1 - chance) / chance**2, group=np.full(state.n, -1, np.int64)
-        )
+        """What each labelled item stands for (one repeat), and the factor of its squared error."""
+        stands, error = expansion(state)
+        return ItemWeights(weight=stands[0], factor=error[0] ** 2, group=np.full(state.n, -1, np.int64))
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The estimates R̂ = ℓ̄_L + Σ_b β_b (ḡ_b,pool − ḡ_b,L) of all numbers, with intervals. Measures of
@@ -114,6 +141,10 @@ class ModelAssisted(Sampled):
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
         form = _Form.of_numbers(state)
+        if isinstance(state, DrawnState) and state.inclusion is not None:
+            every = range(len(form.many))
+            fits = {q: AssistedNumber.fitted(state, state.table, q, not form.many[q]) for q in every}
+            return _with_intervals(self, state, fits, form, confidence)
         if form.many.all():
             return _by_mixture(state, confidence)
         fits = {
@@ -157,13 +188,7 @@ class _Mixture(Guesses):
 
 
 def _by_mixture(state: SampleState, confidence: float) -> OutcomeEstimates:
-    """Of measures of many means: a regression for each would follow a few labels of each class.
-
-    Raises BadInput for labels whose chances differ.
-    """
-    if isinstance(state, DrawnState) and state.inclusion is not None:
-        raise BadInput("labels with chances of their own: a measure of many classes needs a random sample; "
-                       "leave judge and probability out, and give pool_size and the labelled rows alone")
+    """Of measures of many means: a regression for each would follow a few labels of each class."""
     return _Mixture().estimate(state, confidence)
 
 
@@ -227,14 +252,16 @@ class AssistedNumber:
     square: Floats
 
     @staticmethod
-    def fitted(state: SampleState, table: LossTable, q: int) -> "AssistedNumber":
+    def fitted(state: SampleState, table: LossTable, q: int, by_guesses: bool = True) -> "AssistedNumber":
         """One number of a state with labels, fitted: the coefficients β of the guesses are found together
-        with the means R̂ and the slopes there, in a few rounds, from the labelled items weighted by 1/π."""
+        with the means R̂ and the slopes there, in a few rounds, from the labelled items by what they stand
+        for; all β are 0 unless the number goes by guesses."""
         stack, cells, n = state.stack, state.cells, state.n
         loss, guess = table.loss[state.item], table.guess[state.item][:, :, : len(cells.first)]
-        chance = inclusion_of(state)
-        item_weights = np.ones(chance.shape) if stack.weights is None else table.known[state.item][..., -1]
-        stands = 1 / chance
+        stands, label_error = expansion(state)
+        strata = DrawnStrata.of_state(state)
+        off_strata = (lambda values: values) if strata is None else strata.off_mean
+        item_weights = np.ones(stands.shape) if stack.weights is None else table.known[state.item][..., -1]
         total = (stands * item_weights).sum(axis=1)
         total = np.where(total > 0, total, 1.0)
         mean_loss = np.einsum("rn,rnd->rd", stands, loss) / total[:, None]
@@ -255,24 +282,25 @@ class AssistedNumber:
             slopes = stack.slopes(risk, sizes)[:, q]
             mean_pull = np.einsum("rd,rd->r", mean_loss, slopes)[:, None]
             pull = np.einsum("rnd,rd->rn", loss, slopes) - item_weights * mean_pull
-            guessed = np.einsum("rnbd,rd->rnb", guess, slopes)
-            centre = np.einsum("rbd,rd->rb", mean_guess, slopes)
+            guessed = np.einsum("rnbd,rd->rnb", guess, slopes) * by_guesses
+            centre = np.einsum("rbd,rd->rb", mean_guess, slopes) * by_guesses
             size = np.abs(guessed).max(axis=1)
             guessed = guessed - item_weights[..., None] * centre[:, None]
-            fit = fit_guesses(pull, guessed, size, guess_weights, weight)
+            fit = fit_guesses(off_strata(pull), off_strata(guessed), size, guess_weights, weight)
             beta = fit.coefficients
         risk = _risk(mean_loss, beta, off_guess, matter, items, known_means)
         freed = n / np.maximum(n - 1 - fit.spent, 1.0)
-        scale = np.sqrt((1 - chance) * freed[:, None]) * stands * matter.weight[:, None]
+        scale = label_error * np.sqrt(freed[:, None]) * matter.weight[:, None]
         scale = scale / (total[:, None] * items)
         value = interval.value_of(stack, risk, sizes)[:, q]
         plain = _risk(mean_loss, 0.0 * beta, off_guess, matter, items, known_means)
         plain = interval.value_of(stack, plain, sizes)
         value = np.where(np.isfinite(value), value, plain[:, q])
         made_up = (n - 1) / np.maximum(n - 1 - fit.spent, 1.0)
+        residual = fit.residual if strata is None else off_strata(fit.residual) * strata.freed
         return AssistedNumber(
-            value=value, risk=risk, slopes=slopes, parts=scale * fit.residual, spent=fit.spent,
-            residual_square=(weight * fit.residual**2).sum(axis=1) * made_up,
+            value=value, risk=risk, slopes=slopes, parts=scale * residual, spent=fit.spent,
+            residual_square=(weight * residual**2).sum(axis=1) * made_up,
             square=(weight * pull**2).sum(axis=1),
         )
 
@@ -280,10 +308,9 @@ class AssistedNumber:
         """The lower and upper ends of the interval of a share, (R,) each: Wilson's interval of as many
         random labels as these are worth beside the guesses, with regard to unequal chances and to the
         finite pool."""
-        chance = inclusion_of(state)
-        stands = 1 / chance
+        stands, label_error = expansion(state)
         # what labels of unequal chances are worth, and the finite pool
-        labels = stands.sum(axis=1) ** 2 / np.maximum(((1 - chance) * stands**2).sum(axis=1), 1e-12)
+        labels = stands.sum(axis=1) ** 2 / np.maximum((label_error**2).sum(axis=1), 1e-12)
         return share_of_random_labels(self.value, self.residual_square, self.square, labels, level)
 
 
@@ -297,13 +324,71 @@ class _Whole:
     idle: Floats
 
 
-def inclusion_of(state: SampleState) -> Floats:
-    """The inclusion probability π of each labelled item, (R, n): stored where the items were drawn with
-    chances of their own, else the number of labels over the items that matter, at most 1."""
-    if isinstance(state, DrawnState) and state.inclusion is not None:
-        return state.inclusion
-    matter = (state.wanted + state.by_cell * state.relevant).sum(axis=1)
-    return np.repeat(np.minimum(state.n / np.maximum(matter, 1), 1.0)[:, None], state.n, axis=1)
+def differ(chances: Floats) -> bool:
+    """Whether items were not all drawn with the same chance."""
+    return len(chances) > 0 and float(np.ptp(chances)) > _SAME_CHANCE
+
+
+def expansion(state: SampleState) -> tuple[Floats, Floats]:
+    """How many items each labelled one stands for, (R, n), and by what its residual is multiplied in the
+    error, (R, n): 1/π and √(1 − π)/π of items drawn once, π the labels over the items that matter unless
+    they have chances of their own; and as joined above, of labels bought after such."""
+    matter = (state.wanted + state.by_cell * state.relevant).sum(axis=1)[:, None]
+    if not isinstance(state, DrawnState) or state.inclusion is None:
+        chance = np.repeat(np.minimum(state.n / np.maximum(matter, 1), 1.0), state.n, axis=1)
+        return 1 / chance, np.sqrt(1 - chance) / chance
+    held = state.inclusion
+    n_held = held.shape[1]
+    stands, label_error = 1 / held, np.sqrt(1 - held) / held
+    if n_held == state.n:
+        return stands, label_error
+    bought = np.repeat(
+        np.minimum((state.n - n_held) / np.maximum(matter - n_held, 1), 1.0), state.n - n_held, axis=1
+    )
+    of_held, of_bought = (label_error**2).sum(axis=1), ((1 - bought) / bought**2).sum(axis=1)
+    part = (of_bought / np.maximum(of_held + of_bought, 1e-300))[:, None]      # ω
+    return (
+        np.concatenate([part * stands + 1 - part, (1 - part) / bought], axis=1),
+        np.concatenate([part * label_error, (1 - part) * np.sqrt(1 - bought) / bought], axis=1),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnStrata:
+    """The strata (R, n) of labels that are a random sample of each: pulls and guesses are taken off the mean
+    of their stratum, so that β and the errors are those within strata.  A label that is alone in its stratum
+    stays as it is.
+
+    count (R, n): labels of the stratum of each, n_h; freed: √(n_h/(n_h - 1)), for the mean.
+    """
+
+    stratum: Ints
+    count: Floats
+
+    @staticmethod
+    def of_state(state: SampleState) -> "DrawnStrata | None":
+        """Those of a state; None where the labels are no sample of strata."""
+        if not isinstance(state, DrawnState) or state.stratum is None:
+            return None
+        ones = np.ones(state.stratum.shape)
+        return DrawnStrata(stratum=state.stratum, count=_total(state.stratum, ones))
+
+    @property
+    def freed(self) -> Floats:
+        """(R, n) √(n_h/(n_h − 1)); 1 for a label that is alone."""
+        return np.sqrt(self.count / np.where(self.count > 1, self.count - 1, 1.0))
+
+    def off_mean(self, values: Floats) -> Floats:
+        """Values (R, n, ...) of labels off the mean of their stratum."""
+        shape = (*self.count.shape, *(1,) * (values.ndim - 2))
+        mean = _total(self.stratum, values) / self.count.reshape(shape)
+        return np.where(self.count.reshape(shape) > 1, values - mean, values)
+
+
+def _total(stratum: Ints, values: Floats) -> Floats:
+    """Of each label the total over its stratum, of values (R, n, ...)."""
+    total = sums(stratum, values, int(stratum.max(initial=0)) + 1)
+    return np.asarray(total[np.arange(len(stratum))[:, None], stratum])
 
 
 def _sums_that_matter(state: SampleState) -> _Whole:
@@ -338,7 +423,7 @@ def _errors(
     )
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
     return with_clusters(
-        label_errors, between(state, 1 / inclusion_of(state), items, fits[0].risk, slopes)
+        label_errors, between(state, expansion(state)[0], items, fits[0].risk, slopes)
     )
 
 

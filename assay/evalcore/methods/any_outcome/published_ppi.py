@@ -149,7 +149,7 @@ class StratifiedPpi(StratifiedSample):
     finite: bool = False     # of the finite pool
 
     name: ClassVar[str] = "stratified-ppi"
-    of_means_alone: ClassVar[bool] = True
+    of_some_measures: ClassVar[bool] = True
     says: ClassVar[str] = "A proportional sample in strata of the guess, which labels correct in each."
     interval: ClassVar[str] = "stratified PPI"
     interval_note: ClassVar[str] = (
@@ -227,7 +227,7 @@ class PredictThenDebias(PassiveSample):
     finite: bool = False     # of the finite pool
 
     name: ClassVar[str] = "predict-then-debias"
-    of_means_alone: ClassVar[bool] = True
+    of_some_measures: ClassVar[bool] = True
     says: ClassVar[str] = "A simple random sample, which corrects the mean of the guesses."
     interval: ClassVar[str] = "bootstrap"
     interval_note: ClassVar[str] = (

@@ -18,7 +18,12 @@ from assay.evalcore.measures.best_of import LEAST_LABELS
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import exact_by_items
 from assay.evalcore.methods.any_outcome.baselines import Sampled
-from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.cut import cut, weight_octave
+from assay.evalcore.methods.any_outcome.driving_segments import (
+    BySegment,
+    segment_root,
+    segments_of_cells,
+)
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Beforehand,
     ItemProfile,
@@ -27,7 +32,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
 )
 from assay.evalcore.methods.any_outcome.racing import racing_root, views
 from assay.evalcore.methods.any_outcome.reading import Reading, fit_difference_estimator, off_centre, sums
-from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_of_class
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
 from assay.evalcore.methods.any_outcome.several_classes import (
     ROWS,
@@ -35,7 +40,6 @@ from assay.evalcore.methods.any_outcome.several_classes import (
     SeveralState,
     classes_named,
 )
-from assay.evalcore.methods.any_outcome.share_of_hits import HITS, HitState, ShareOfHits, asks_for_hits
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
     OutcomeCells,
@@ -46,7 +50,6 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Floats, Ints
 
 # How far the pulls of items spread, learned from the labels: of numbers the pool tells nothing of it.
@@ -111,7 +114,6 @@ def _freed(reading: Reading) -> Floats:
 
 
 CELLS = 60
-OCTAVES = 4      # of weights on either side of the mean: beyond them all are alike
 RACING_EVEN = 0.1   # of a race's labels: spread evenly over the items on which those still in can differ
 _NOTHING = 1e-9   # of the largest root of a spread: nobody who is still in differs there
 FEW_GROUPS = 4   # of predicted classes that are kept apart within an octave
@@ -141,11 +143,17 @@ class Guesses(Sampled):
         """By predicted class and spread; by what judges say, for numbers; and first by weight, if there is
         one."""
         pool_profile = profile(pool)
+        if pool.none.segment is not None:
+            by_segment = cut(pool, pool_profile, BySegment(pool_profile), CELLS, segments_of_cells)
+            code = np.rint(by_segment.further / by_segment.cells.size[:, None]).astype(np.int64)
+            return replace(by_segment.cells, segment=code)
         by = pool_profile if pool.stack.weights is None else ByWeight(pool_profile)
         return cut(pool, pool_profile, by, CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
-        """Root of the spread of an item's pull, and a part even."""
+        """Root of the spread of an item's pull, and a part even; where segments drive, as they need it."""
+        if state.cells.segment is not None:
+            return segment_root(state, self.pull_spread(state))
         racing = state.stack.race is not None and state.n >= LEAST_LABELS
         root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
         even = RACING_EVEN if racing else state.stack.kind.even_share
@@ -170,7 +178,7 @@ class Guesses(Sampled):
         """As the labels so far say, of numbers and grades; else as guessed beforehand."""
         if not state.n or not state.stack.kind.spread_is_learned:
             return state.cells.spread
-        allocation = state.by_cell.astype(np.float64)
+        allocation = state.by_cell.astype(np.float64) if state.given is None else self.planned(state)
         reading = fit_difference_estimator(state, allocation, self.modelled, self.group_labels)
         risk, known_sizes = self.risk(state, reading), state.cells.known_sizes.tolist()
         return learned_spread(state, reading, state.stack.slopes(risk, known_sizes))
@@ -188,15 +196,6 @@ class ByWeight:
         item_profile = self.pool_profile(stack, items)
         few = self.pool_profile.places.ranked <= FEW_GROUPS     # of more, each would have hardly a cell
         return replace(item_profile, group=octave * FEW_GROUPS + item_profile.group if few else octave)
-
-
-def weight_octave(stack: Stack, items: Items) -> Ints:
-    """(n,) how often the weight is halved or doubled from the mean, from 0."""
-    if stack.weights is None:
-        raise ValueError("the items have no weights")
-    weight = stack.weights.of(items)
-    twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
-    return np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
@@ -238,12 +237,11 @@ class RecalibratedSample(Sampled):
         weighted = pool.stack.weights is not None
         # the models along a score know of one system, or take all for one
         many_systems = pool.stack.race is not None or pool.stack.contenders > 0
+        by_segment = pool.none.segment is not None
         usual = RecalibratedSample()
-        if self == usual and asks_for_hits(pool.stack, pool.none):
-            return ShareOfHits().cells(pool)
-        if not (weighted or many_systems) and along_a_score(pool.stack, pool.none):
+        if not (weighted or many_systems or by_segment) and along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
-        if not (weighted or many_systems) and classes_named(pool.stack, pool.none):
+        if not (weighted or many_systems or by_segment) and classes_named(pool.stack, pool.none):
             return self._several.cells(pool)
         set_ = [x for x in ("anytime", "guard", "spread") if getattr(self, x) != getattr(usual, x)]
         if set_ and weighted:
@@ -278,14 +276,12 @@ class RecalibratedSample(Sampled):
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
         """(C, 2) by whether items are of the class that the score is of; of M classes (C, 2M)."""
-        if cells.axis is None or cells.axis[0, 0] == HITS:
+        if cells.axis is None:
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
-        by_axis = []
-        for array in np.split(cells.axis, len(cells.axis) // ROWS):
-            axis = Axis.from_array(array)
-            label = (code == axis.part).astype(np.int64)
-            by_axis.append(evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight))
-        return np.concatenate(by_axis, axis=1)
+        axes = [Axis.from_array(array) for array in np.split(cells.axis, len(cells.axis) // ROWS)]
+        return np.concatenate(
+            [evidence_of_class(kind, axis, items, code, weight) for axis in axes], axis=1
+        )
 
     def share(self, state: SampleState) -> Floats:
         """How much one item of each cell should be asked for, (R, C) up to a factor, by the method that the
@@ -298,7 +294,7 @@ class RecalibratedSample(Sampled):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The design of the next round, by the method that the question is given to: the score model,
-        several of them, the strata of hits, or the guesses."""
+        several of them, or the guesses."""
         return self._for(state).propose(state, size)
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
@@ -348,13 +344,9 @@ class RecalibratedSample(Sampled):
     def _on(self, cells: OutcomeCells) -> Sampled:
         if cells.axis is None:
             return Guesses()
-        if cells.axis[0, 0] == HITS:
-            return ShareOfHits(self.one_at_a_time)
         return self._scored if len(cells.axis) == ROWS else self._several
 
     def _for(self, state: SampleState) -> Sampled:
         if isinstance(state, SeveralState):
             return self._several
-        if isinstance(state, HitState):
-            return ShareOfHits(self.one_at_a_time)
         return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)

@@ -8,17 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from assay.evalcore.errors import UnknownName
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.by_group import CellGroups, OfConfusion, Quantity
 from assay.evalcore.measures.curves import Bands
+from assay.evalcore.measures.forms import component_means
 from assay.evalcore.measures.measure import OutcomeMeasure, leading
 from assay.evalcore.measures.registry import named
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.cut import OCTAVES, weight_octave
 from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
 from assay.evalcore.methods.any_outcome.state import Axis, OutcomeCells
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.nested_strata import two_sided_edges
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
 from assay.evalcore.pool.strata import assign, log_density, log_odds
 from assay.evalcore.reproducible import first_largest, is_nothing, steady
@@ -53,16 +56,18 @@ def along_a_score(stack: Stack, none: Items) -> bool:
     return has_guess and ranged and class_asked_of(stack.kind, stack.measures) is not None
 
 
-def score_cells(pool: MeasuredPool) -> OutcomeCells:
-    """The cells of a pool, in some passes over it.  Raises BadInput as `profile`."""
+def score_cells(pool: MeasuredPool, *, nested: bool = False) -> OutcomeCells:
+    """The cells of a pool, in some passes over it; nested: strata are those that a score test splits, and
+    items that weigh differently are apart.  Raises BadInput as `profile`."""
     pool_profile = profile(pool)
     part = int(class_asked_of(pool.stack.kind, pool.stack.measures) or 0)
     class_counts = np.sum(list(pool.measured(_Predicted(part))), axis=0)
     if pool.stack.kind.width == 2 and _stands_equal(pool.stack) and class_counts[1] > class_counts[0]:
         part, class_counts = 1 - part, class_counts[::-1]  # of two classes that stand equal, the rarer one
-    axis = _AlongAxis(part=part, edges=np.zeros(0))
+    axis = _AlongAxis(part=part, edges=np.zeros(0), by_weight=nested and pool.stack.weights is not None)
     ordered, positives = pool.ordered(axis.score), int(class_counts[1])
-    axis = replace(axis, edges=label_model_edges(ordered, positives, STRATA))
+    edges = two_sided_edges(ordered, positives) if nested else label_model_edges(ordered, positives, STRATA)
+    axis = replace(axis, edges=edges)
     codes = np.unique(np.concatenate(list(pool.measured(axis.codes))))
     placed = _Placed(axis=axis, profile_of=pool_profile, codes=codes)
     made = summed(pool, pool_profile, placed, len(codes), axis.sums)
@@ -125,6 +130,15 @@ def place_on_score(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, 
     return log_odds(_probability(kind, items, part)), _says(kind, items, part).astype(np.int64)
 
 
+def evidence_of_class(
+    kind: OutcomeKind, axis: Axis, items: Items, code: Floats, weight: Floats
+) -> Floats:
+    """(C, 2) pseudo-labels of cells along the score of a class, of items of other pools; code, weight (n,):
+    what each was labelled, and what that is worth."""
+    label = (code == axis.part).astype(np.int64)
+    return evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight)
+
+
 def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weight: Floats) -> Floats:
     """(C, 2) pseudo-labels of cells by label, of M items of other pools.
 
@@ -150,6 +164,28 @@ def _others(items: Items) -> Floats:
     return np.concatenate([items.prediction[:, 1:], judges], axis=1)
 
 
+def axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
+    """Where cells lie, and their losses (C, 2, D).  Raises BadInput for cells of another method."""
+    if cells.axis is None or cells.by_class is None:
+        raise BadInput("the pool was not cut along a score; freeze it anew")
+    row, column, value = cells.by_class
+    loss = np.zeros((2 * cells.n_cells, n_losses))
+    loss[row.astype(np.int64), column.astype(np.int64)] = value
+    # labels count with their own losses, so that a cell's may be rounded: cells that are alike are equal then
+    return Axis.from_array(cells.axis), steady(loss.reshape(cells.n_cells, 2, n_losses))
+
+
+def hit_component(stack: Stack, known_sizes: Sequence[int]) -> int | None:
+    """The component of the losses whose mean is all that is asked; None where there is none, or where it is
+    not 0 or 1 of every item.  known_sizes: of the losses' known parts, and last of the weights if there are
+    some, which say nothing of it."""
+    if len(stack.parts) != 1 or not all(loss.zero_or_one for loss in stack.losses):
+        return None
+    alike = replace(stack, weights=None)
+    component = int(component_means(alike, known_sizes[: len(alike.losses)])[0])
+    return component if component >= 0 else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Predicted:
     part: int
@@ -166,6 +202,7 @@ class _AlongAxis:
 
     part: int
     edges: Floats    # of the strata
+    by_weight: bool = False   # items whose weights differ by more than a factor of two are apart
 
     def score(self, stack: Stack, items: Items) -> Floats:
         """(n,) higher where the class is likelier."""
@@ -179,12 +216,15 @@ class _AlongAxis:
             for bands in self._bands(stack):
                 band = bands.band(piece)
                 code = code * bands.size + (band if bands.part == self.part else bands.size - 1 - band)
+            if self.by_weight:
+                code = code * 2 * OCTAVES + weight_octave(stack, piece)
             pieces.append(code * 2 * LEVELS * 2 + self._pattern(stack, piece))
         return np.concatenate(pieces)
 
     def stratum_and_prediction(self, stack: Stack, codes: Ints) -> tuple[Ints, Ints]:
         """The stratum, and whether the class is predicted, of `codes`."""
         many = int(np.prod([bands.size for bands in self._bands(stack)], initial=1))
+        many *= 2 * OCTAVES if self.by_weight else 1
         return codes // (4 * LEVELS) // many, codes // (2 * LEVELS) % 2
 
     def sums(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
@@ -315,7 +355,7 @@ def quantities_asked(stack: Stack, cells: OutcomeCells, axis: Axis, loss: Floats
     for measure, drives in zip(stack.measures, stack.drive or driving, strict=True):
         weight = max(float(stack.weight[number]), 0.0)
         number += len(measure.parts)
-        confusion = _of_predictions(stack, measure, axis)
+        confusion = table_measure(stack, measure, axis.part)
         if confusion is not None:
             yield OfConfusion(
                 groups=predicted, bounds=confusion.bounds, drives=drives, weight=weight, measure=confusion
@@ -334,12 +374,12 @@ def quantities_asked(stack: Stack, cells: OutcomeCells, axis: Axis, loss: Floats
         yield replace(losses, bounds=_range(with_pool, cells), moves=_moves(with_pool, cells))
 
 
-def _of_predictions(stack: Stack, measure: OutcomeMeasure, axis: Axis) -> Measure | None:
+def table_measure(stack: Stack, measure: OutcomeMeasure, axis_part: int) -> Measure | None:
     """The measure of a confusion table that it is, if it is one of the (first) system's predictions."""
     if measure.versus is not None or measure.system != 0 or len(measure.parts) > 1:
         return None
     part, kind = measure.parts[0] or stack.kind.counted, stack.kind
-    same_class = kind.parts.index(part) == axis.part if part is not None else measure.name in _OF_BOTH
+    same_class = kind.parts.index(part) == axis_part if part is not None else measure.name in _OF_BOTH
     try:
         return named(measure.name) if same_class else None
     except UnknownName:

@@ -15,16 +15,21 @@ import numpy as np
 import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
-from assay.evalcore.methods.any_outcome.interval import Between, between, bounds_of, nothing_yet
+from assay.evalcore.methods.any_outcome.interval import (
+    Between,
+    between,
+    bounds_of,
+    nothing_yet,
+    wider_with_clusters,
+)
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.score_cells import (
     OfLosses,
+    axis_of,
     quantities_asked,
     score_cells,
     with_own_losses,
@@ -54,7 +59,7 @@ from assay.evalcore.recalibration.planning import pivotal
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import RegionSums, rank_regions
-from assay.evalcore.reproducible import steady, stream
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints, Trust
 
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
@@ -127,7 +132,7 @@ class ScoreModel(PlannedAhead):
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
     ) -> SampleState:
         """The same after pseudo-labels (C, 2) of items of another class and of this one."""
-        axis, loss = _axis_of(cells, measures.size)
+        axis, loss = axis_of(cells, measures.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
@@ -227,7 +232,7 @@ class ScoreModel(PlannedAhead):
                 np.fmax(np.fmin(np.where(settled, settled_value, below), value - slack), bounds[0]),
                 np.fmin(np.fmax(np.where(settled, settled_value, above), value + slack), bounds[1]),
             )
-            return alone if apart is None else _wider(apart, value, alone, level, state.stack)
+            return alone if apart is None else wider_with_clusters(apart, value, alone, level, state.stack)
 
         level = np.full(value.shape, confidence)
         lower_end, upper_end = ends(level)
@@ -260,17 +265,6 @@ def _notes(by_part: list[list[EstimateArrays]]) -> list[DiagnosticArrays]:
         {name: np.concatenate([part.diagnostics[name] for part in parts]) for name in parts[0].diagnostics}
         for parts in zip(*by_part, strict=True)
     ]
-
-
-def _axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
-    """Where cells lie, and their losses (C, 2, D).  Raises BadInput for cells of another method."""
-    if cells.axis is None or cells.by_class is None:
-        raise BadInput("the pool was not cut along a score; freeze it anew")
-    row, column, value = cells.by_class
-    loss = np.zeros((2 * cells.n_cells, n_losses))
-    loss[row.astype(np.int64), column.astype(np.int64)] = value
-    # labels count with their own losses, so that a cell's may be rounded: cells that are alike are equal then
-    return Axis.from_array(cells.axis), steady(loss.reshape(cells.n_cells, 2, n_losses))
 
 
 def as_drawn(design: Design, answered: Ints, cells: Ints | None) -> Design:
@@ -327,19 +321,6 @@ def _clusters(state: ScoreState) -> Between | None:
     risk = np.concatenate([losses, known_losses], axis=1) / reading.items[:, None]
     slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
     return between(state, reading.stands, reading.items, risk, slopes)
-
-
-def _wider(
-    apart: Between, value: Floats, ends: tuple[Floats, Floats], level: Floats, stack: Stack
-) -> tuple[Floats, Floats]:
-    """The ends (R, Q) with what clusters add: both distances from the value, as of independent errors."""
-    bounds, df = bounds_of(stack), np.broadcast_to(apart.df, value.shape)
-    between_ends = interval_ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
-    lower = value - np.hypot(value - ends[0], value - between_ends[0])
-    upper = value + np.hypot(ends[1] - value, between_ends[1] - value)
-    spread = np.isfinite(value) & ~apart.alone
-    low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
-    return np.where(spread, np.maximum(lower, low), low), np.where(spread, np.minimum(upper, high), high)
 
 
 def _together(stack: Stack, outlooks: list[Outlooks], level: Floats) -> Floats:

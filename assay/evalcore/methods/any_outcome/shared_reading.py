@@ -29,7 +29,7 @@ from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.stack import Stack, StackOfQuestions
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import PassiveSample, Sampled
-from assay.evalcore.methods.any_outcome.cut import Cut, assigned
+from assay.evalcore.methods.any_outcome.cut import Cut, assigned, weight_octave
 from assay.evalcore.methods.any_outcome.measured_pool import (
     AddUpItems,
     Assign,
@@ -41,7 +41,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     cells_of_sums,
     profile,
 )
-from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses, weight_octave
+from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,

@@ -18,6 +18,8 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Array, Bools, DiagnosticArrays, Floats, Ints
 
+HITS = -1     # what the cells' axis is of, in place of a class: whether an item is a hit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Axis:
@@ -73,6 +75,7 @@ class OutcomeCells:
     beside: Bools | None = None
     # (C, 2) Σ w²/Σ w of its items and their largest w, where items have weights; the mean over the pool is 1
     heavy: Floats | None = None
+    segment: Ints | None = None       # (C, L) codes of the segments of its items, where segments drive
 
     @property
     def prediction(self) -> None:
@@ -249,6 +252,9 @@ class SampleState(LabelledSample):
     cell: Ints                 # (R, n) their cells
     excluded_guess: Floats     # (R, B, D) what was guessed of the items that are excluded
     excluded_known: Floats     # (R, D_k)
+    # (R, C) how many labels the designs of all rounds meant for each cell, where the method's own share does
+    # not say it: after a sample that others drew, and where segments drive
+    given: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -271,7 +277,8 @@ class SampleState(LabelledSample):
         """The state of these repeats alone, in the order of the row numbers; cells, measures and the loss
         table are shared."""
         names = ("item", "cell", "labelled", "excluded", "excluded_guess", "excluded_known")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        given = None if self.given is None else self.given[rows]
+        return replace(self, given=given, **{name: getattr(self, name)[rows] for name in names})
 
     def outcome_of(self, codes: Floats) -> Ints:
         """By which of the K outcomes that are told apart labels with these codes (R, b) count."""

@@ -89,7 +89,7 @@ class TreeOfClasses(TreeSettings, Sampled):
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     kinds: ClassVar[tuple[str, ...]] = ("classes", "preference")
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True,
+        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True, extends_a_sample=False,
         cuts_by_features=True,
     )
 

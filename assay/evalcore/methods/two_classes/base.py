@@ -110,6 +110,14 @@ class CountingMethod(Method):
         """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
         simulation."""
 
+    def design_of_held(self, state: MethodState, labels: int) -> CountedDesign:
+        eligible, nothing = state.wanted, np.zeros(state.left.shape)
+        chance = min(labels / max(int(eligible.sum()), 1), 1.0)
+        return replace(fixed_size_design(
+            state, np.where(eligible > 0, chance, 0.0), model=nothing, gradient=nothing,
+            size=np.array([labels]),
+        ), held=True)
+
     def next_round(
         self, state: MethodState, size: Ints, rng: np.random.Generator
     ) -> tuple[CountedDesign, Draws]:
@@ -127,13 +135,18 @@ class CountingMethod(Method):
         sampled = np.where(census, 0, size)
         if not self.one_at_a_time:
             return design, either(self.draw(state, design, sampled, rng), census_draws)
-        planned = with_cautious_share(replace(
+        planned = self.drawn_singly_by(replace(
             design, unlabelled=np.where(census[:, None], 0.0, design.unlabelled)
         ), state.cells.prediction)
         weight = weights(planned)
         draws = draw_one_at_a_time(design.left, weight, sampled, rng)
         weights_of_draws = expansion_weight(design.left, weight, draws.cell)
         return replace(design, unlabelled=planned, stands_for=weights_of_draws), either(draws, census_draws)
+
+    def drawn_singly_by(self, design: CountedDesign, prediction: Ints) -> Floats:
+        """The inclusion probabilities (R, C) that single draws follow: a share of them cautious, whatever the
+        plan of the round says; prediction (C,)."""
+        return with_cautious_share(design, prediction)
 
     def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
         """The answers of a live round counted by cell and label, 0 or 1. Raises BadInput for a code that is

@@ -22,7 +22,6 @@ from assay.evalcore.measures.two_classes import Measure, driving
 from assay.evalcore.types import Floats, Trust
 
 DESIGN, BELIEF = "score-test", "recalibrated"    # whose intervals trust nothing, and the score
-MONITORS = "recalibrated"         # for monitors: docs/measured/monitoring.md has the measurements
 GUESSED = 0.7                     # precision and recall of a working model, before anything is labelled
 USUAL_HALF_WIDTH = 0.10           # where a spec has no target of its own
 WORKING, BALANCED, CALIBRATED, BROKEN = "rare, working", "balanced", "calibrated", "broken"   # kinds of pools

@@ -58,7 +58,7 @@ class Passive(CountingMethod):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, negatively_associated=True, spreads_evenly=True, single_draws=True,
-        weighting="cells", ok_by_interval="shares",
+        weighting="cells", ok_by_interval="shares", extends_a_sample=True,
     )
 
     @property

@@ -122,6 +122,7 @@ class Recalibrated(CountingMethod):
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,
         forecast_worlds=36, weighting="rounds", ok_by_interval="all",
+        extends_a_sample=True,
     )
     coverage_slack: ClassVar[float] = 0.01
 

@@ -10,7 +10,7 @@ from assay.evalcore.design.draws import Draws, systematic, waterfill, without_re
 from assay.evalcore.design.placing import placing_features, placing_rates, target_labels
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.score_interval import SampleAlongScore, score_interval
-from assay.evalcore.estimators.score_test import LAG_LABELS, normal_quantile
+from assay.evalcore.estimators.score_test import LAG_LABELS
 from assay.evalcore.measures.by_group import Estimand, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
@@ -31,6 +31,7 @@ from assay.evalcore.types import Floats, Ints
 
 PLANNED_CONFIDENCE = 0.95   # of the interval whose ends a plan moves in
 SPREADS_LABELS = 1e6        # ν of a stratum counts for so much at the most when labels are shared out
+SPREADS_LEAST = 1e-3        # of the largest pull: of items that only further measures ask about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,8 +51,12 @@ class ScoreTestState(MethodState):
         the score test work."""
         return of_predictions(self.measures, self.cells.prediction.astype(np.float64))
 
+    def sample(self, level: int) -> SampleAlongScore:
+        """The labels at a level of the strata."""
+        return counted_sample(self, level)
 
-def sample_of(state: Any, level: int) -> SampleAlongScore:
+
+def counted_sample(state: Any, level: int) -> SampleAlongScore:
     """The labels of a state with `strata`, `features` and `taught`, at a level of its strata."""
     labels = state.by_cell + state.taught.sum(axis=1)
     positives = state.labelled[..., 1] + state.taught[:, 1]
@@ -62,16 +67,18 @@ def sample_of(state: Any, level: int) -> SampleAlongScore:
     )
 
 
-def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) -> tuple[Floats, Floats]:
+def planned_inclusion(
+    state: Any, quantities: Sequence[Quantity], size: Ints, weight: Floats | float = 1.0
+) -> tuple[Floats, Floats]:
     """The chance (R, C) of each unlabelled item to be in the next round of `size` (R,), and expected rates.
 
     Every stratum is to have labels in proportion to (ν gain)^½, gain the part of both ends that one more
     label of it takes away, summed over the numbers that drive; the round goes where strata are furthest
-    behind.
+    behind.  weight (C,): the mean weight of a cell's items; inside a stratum chances are in proportion to it.
     """
     labels = int(state.bought.max()) + int(size.max())
     level = state.strata.level(labels)
-    sample = sample_of(state, level)
+    sample = state.sample(level)
     planned = sample.planned(LAG_LABELS)
     counts = planned.counts
     share = np.zeros(counts.items.shape)
@@ -81,10 +88,30 @@ def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) ->
     target = target_labels(share, counts.items, labels)
     behind = np.maximum(target - counts.labelled, 0.0)
     free = state.wanted
-    room = state.strata.sums(free, level)
+    room = state.strata.sums(free * weight, level)
     density = np.divide(behind, room, out=np.zeros_like(behind), where=room > 0) + 1e-9 * (room > 0)
-    matters = np.where(free > 0, density[:, state.strata.stratum[level]], 0.0)
+    matters = np.where(free > 0, density[:, state.strata.stratum[level]] * weight, 0.0)
     return waterfill(matters, free, size), sample.rate
+
+
+def single_draw_inclusion(state: Any, pull: Floats, rate: Floats, size: Ints) -> Floats:
+    """The chance (R, C) of each unlabelled item to be in a round whose items are drawn one after the other.
+
+    Half of the labels are spread in proportion to the pull of a label on what is asked, as if nothing were
+    known of rates, and half by Neyman's allocation at the expected ones.  A plan of expected rates alone
+    leaves out what a broken model is sure of; this one tells nearly as much as the best there is, before a
+    fall and after one (docs/measured/single-windows.md).  Items of a stratum have the same chance.
+
+    pull (R, C) of a label, of either sign; rate (R, C): of positives, as it is expected; size (R,).
+    """
+    level = state.strata.level(int(state.bought.max()) + int(size.max()))
+    sums, stratum = state.strata.sums, state.strata.stratum[level]
+    items = np.broadcast_to(state.cells.size, rate.shape)
+    rate = (sums(items * rate, level) / sums(items, level))[:, stratum]
+    free, pull = state.wanted, np.abs(pull)
+    even = np.where(free > 0, np.maximum(pull, SPREADS_LEAST * pull.max(axis=1, keepdims=True)), 0.0)
+    halves = (waterfill(share, free, size) for share in (even, even * np.sqrt(rate * (1 - rate))))
+    return np.asarray(sum(halves) / 2)
 
 
 def _share_of(planned: SampleAlongScore, number: Estimand) -> Floats:
@@ -118,9 +145,10 @@ class StratifiedScoreTest(CountingMethod):
         "anyone was asked."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        serves_several=True, negatively_associated=True, weighting="rounds", ok_by_interval="all",
-        starts_warm=True, draws_alone=True, forecast_worlds=36,
+        serves_several=True, negatively_associated=True, single_draws=True, weighting="rounds",
+        ok_by_interval="all", starts_warm=True, draws_alone=True, forecast_worlds=36, extends_a_sample=True,
     )
+    one_at_a_time: bool = False   # draw the items of a batch one after the other
     coverage_slack: ClassVar[float] = 0.01
     least_labels: ClassVar[int] = 50
     looks_in_a_row: ClassVar[int] = 1
@@ -147,11 +175,19 @@ class StratifiedScoreTest(CountingMethod):
 
     def propose(self, state: ScoreTestState, size: Ints) -> CountedDesign:
         """The design of the next round: inclusion probabilities that put labels where they move both ends of
-        the interval most."""
-        inclusion, rate = planned_inclusion(state, state.quantities, size)
-        return fixed_size_design(
-            state, inclusion, model=rate, gradient=_pull_of_a_positive(state, rate), size=size
-        )
+        the interval most; of single draws, half where they do and half by pull alone."""
+        if self.one_at_a_time:
+            rate = state.sample(0).rate
+            pull = pull_of_a_positive(state, rate)
+            inclusion = single_draw_inclusion(state, pull, rate, size)
+        else:
+            inclusion, rate = planned_inclusion(state, state.quantities, size)
+            pull = pull_of_a_positive(state, rate)
+        return fixed_size_design(state, inclusion, model=rate, gradient=pull, size=size)
+
+    def drawn_singly_by(self, design: CountedDesign, prediction: Ints) -> Floats:
+        """The inclusion probabilities as they were planned: half of a batch looks everywhere already."""
+        return design.unlabelled
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Systematic over the cells in score order, at random inside each."""
@@ -168,14 +204,14 @@ class StratifiedScoreTest(CountingMethod):
     ) -> list[EstimateArrays]:
         """The measures at the observed rates of the strata, with the interval of every value that a
         stratified score test does not reject; as arrays over the repeats."""
-        sample = sample_of(state, state.strata.level(int(state.bought.max())))
+        sample = state.sample(state.strata.level(int(state.bought.max())))
         return [
             _estimated(sample, number, confidence)
             for quantity in state.quantities for number in quantity.numbers
         ]
 
 
-def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
+def pull_of_a_positive(state: Any, rate: Floats) -> Floats:
     """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates."""
     quantity = next(candidate for candidate in state.quantities if candidate.drives)
     sums = quantity.groups.sums
@@ -186,10 +222,9 @@ def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
 
 
 def _estimated(sample: SampleAlongScore, number: Estimand, confidence: float) -> EstimateArrays:
-    """One number; its variance is that of a normal interval of the same width, ((upper - lower)/2z)²."""
+    """One number; its variance is that of the test of the value itself."""
     interval = score_interval(sample, number, confidence)
-    deviation = (interval.upper - interval.lower) / (2 * normal_quantile(confidence))
     return EstimateArrays(
-        value=interval.value, lower=interval.lower, upper=interval.upper, variance=deviation**2,
+        value=interval.value, lower=interval.lower, upper=interval.upper, variance=interval.variance,
         diagnostics={"draws": sample.labelled.sum(axis=1).astype(np.int64)},
     )

@@ -73,7 +73,7 @@ class Stratified(CountingMethod):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, cuts_by_features=True, spreads_evenly=True, whole_pool_only=True,
-        single_draws=True, weighting="cells",
+        single_draws=True, weighting="cells", extends_a_sample=True,
     )
     allocation: Allocation = "proportional"
     strata: int = 32
@@ -213,7 +213,9 @@ class StratifiedNeyman(Stratified):
         + covered((100, 99, 100, 100), (100, 100, 100, 100))
         + " It is nearly as wide as the measure's whole range there."
     )
-    capabilities: ClassVar[Capabilities] = replace(Stratified.capabilities, trusts_probabilities=True)
+    capabilities: ClassVar[Capabilities] = replace(
+        Stratified.capabilities, trusts_probabilities=True, extends_a_sample=False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,3 +231,4 @@ class StratifiedOnline(Stratified):
         + covered((99, 100, 100, 100), (100, 100, 100, 100))
         + " It is nearly as wide as the measure's whole range there."
     )
+    capabilities: ClassVar[Capabilities] = replace(Stratified.capabilities, extends_a_sample=False)

@@ -10,7 +10,7 @@ from itertools import islice
 import pyarrow as pa
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.records import Plain
+from assay.tasks.connectors.records import Plain, name_again
 from assay.tasks.connectors.responses.gathering import FEW, GatheredResponses, LoggedResponse
 from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
@@ -114,8 +114,7 @@ class Ids:
             str(item.repeat) if self._repeat else "", str(record.run or "") if self._run else "",
         )
         name = "/".join(part for part in parts if part)[:_LONGEST_ID] or "item"
-        self._times[name] += 1
-        return name if self._times[name] == 1 else f"{name} ({self._times[name]})"
+        return name_again(name, self._times)
 
 
 _LABELS = 500

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from assay.tasks.connectors.records import Notes, Plain, Remark, SystemResponse
+from assay.tasks.connectors.records import Notes, Plain, Remark, SystemResponse, name_again
 from assay.tasks.connectors.responses.verdicts import VerdictReading, Verdicts, reading_of, verdicts_of
 from assay.tasks.connectors.turns import parsed_or_text
 
@@ -234,37 +234,39 @@ def _of_files(
             items = [item for item in items if item.record.run is not None]
         elif alone:
             contents.add(digest)
-            names[Path(path).name] += 1
-            suffix = f" ({names[Path(path).name]})" if names[Path(path).name] > 1 else ""
+            run = name_again(Path(path).name, names)
             questions.name(alone)
             for item in alone:
-                item.record = replace(item.record, run=Path(path).name + suffix)
+                item.record = replace(item.record, run=run)
         for item in items:
             item.record = replace(item.record, run=_text(item.record.run))
         yield from items
 
 
 class _Questions:
-    """Ids of questions over several files whose own ids mean nothing elsewhere: questions that share a text
-    are the same, and others of the same id get a number."""
+    """Ids of questions over several files whose own ids mean nothing elsewhere: questions of two files that
+    share a text are the same, and others of the same id get a number. Within a file ids tell them apart."""
 
     def __init__(self) -> None:
-        self._by_text: dict[tuple[str, int], str] = {}
-        self._times: Counter[tuple[str, str]] = Counter()
+        self._by_text: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        self._times: defaultdict[str, Counter[str]] = defaultdict(Counter)     # by task
 
     def name(self, items: Sequence[LoggedResponse]) -> None:
         """Give the items of one file their ids."""
         by_id: defaultdict[tuple[str, str], list[LoggedResponse]] = defaultdict(list)
         for item in items:
             by_id[item.record.task, item.record.question_id].append(item)
+        taken: set[tuple[str, str]] = set()
         for (task, number), of_question in by_id.items():
             texts = [(task, item.question) for item in of_question if "question" in item.texts]
-            name = next((self._by_text[text] for text in texts if text in self._by_text), None)
+            names = (name for text in texts for name in self._by_text[text])
+            name = next((name for name in names if (task, name) not in taken), None)
             if name is None:
-                self._times[task, number] += 1
-                times = self._times[task, number]
-                name = number if times == 1 else f"{number} ({times})"
-            self._by_text |= dict.fromkeys(texts, name)
+                name = name_again(number, self._times[task])
+            taken.add((task, name))
+            for text in dict.fromkeys(texts):
+                if name not in self._by_text[text]:
+                    self._by_text[text].append(name)
             for item in of_question:
                 item.record = replace(item.record, question_id=name)
 

@@ -47,7 +47,8 @@ _WRONG_WORDS = frozenset(("fail", "failed", "incorrect", "wrong", "👎", "❌",
 _LETTERS: Mapping[str, bool | str] = {"C": True, "I": False, "N": False, "P": PARTIAL, "Y": True}
 _HALF = frozenset((PARTIAL, "partially", "partially correct", "partly correct"))
 _NOTHING = frozenset(word.casefold() for word in NO_VALUE) | {
-    "error", "undefined", "not applicable", "not available", "inf", "-inf", "infinity", "-infinity", "+inf",
+    "error", "undefined", "n.a", "not applicable", "not available", "inf", "-inf", "infinity", "-infinity",
+    "+inf",
 }
 _UNSURE = frozenset(("unknown", "skipped", "skip", "refused", "refusal", "cannot determine", "undetermined",
                      "unsure", "invalid", "timeout", "unparseable", "abstain", "unable to judge"))
@@ -59,6 +60,13 @@ _REMARK = r"(?:\s*[:;,.]\s+|\s*[(\u2013\u2014]\s*|\s+-+\s+)[^\W\d].*"     # 4 - 
 _NUMBER = re.compile(
     rf"({_DIGITS})\s*(?:(?:/|out of)\s*({_DIGITS})(?:\s+[^\W\d].*)?|(%))?"
     rf"(?:\s*(?:points?|stars?))?(?:{_REMARK})?", re.I | re.DOTALL)
+# Fail: it says nothing; a word that is qualified, as in "correct, but too long", is none of a verdict
+_REMARKED = re.compile(
+    r"([^\W\d][\w/.]*)(?:\s*[:;,.!]\s+|\s*[(\u2013\u2014]\s*|\s+-+\s+)(?!but|though|however|part)[^\W\d].*",
+    re.I)
+_REFUSAL = re.compile(
+    r"(?:i['\u2019]m|i am)?\s*(?:sorry|unable)\b|i\s+(?:cannot|can['\u2019]?t|could not)\b|as an ai\b", re.I)
+_WRAPPED = re.compile(r"(?:<(?P<tag>\w+)>|\\boxed\{)(?P<inside>[^<{}]*)(?:</(?P=tag)>|\})")
 _STARS = re.compile("([★⭐]*)(☆*)")
 
 
@@ -69,10 +77,16 @@ def reading_of(value: Any) -> VerdictReading:
         return VerdictReading("truth", value)
     if isinstance(value, int | float):
         return _number_reading(value, 0.0)
-    text = " ".join(unicodedata.normalize("NFC", value).split()) if isinstance(value, str) else ""
-    bare = _LABEL.sub("", text, count=1).strip(" *_`'\"[](){}.\ufe0f") if text[:1] != "." else text
-    word = bare.casefold()
-    if not bare or word in _NOTHING:
+    written = unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else ""
+    if "\n" in written and (reading := _of_a_line(written.splitlines())):
+        return reading
+    wrapped = _WRAPPED.fullmatch(written)
+    text = " ".join((written if wrapped is None else wrapped["inside"]).split())
+    named = _LABEL.sub("", text, count=1)
+    bare = named.strip(" *_`'\"[](){}.!\ufe0f") if text[:1] != "." else text
+    remarked = _REMARKED.fullmatch(bare)
+    word = (bare if remarked is None else remarked[1]).casefold()
+    if not bare or word in _NOTHING or _REFUSAL.match(bare):
         return VerdictReading("gap", text)
     if word in _YES | _NO:
         return VerdictReading("truth", word in _YES)
@@ -85,7 +99,14 @@ def reading_of(value: Any) -> VerdictReading:
     if number := _NUMBER.fullmatch(bare):
         digits, out_of, percent = number.groups()
         return _number_reading(_float_of(digits), 100.0 if percent else _float_of(out_of) if out_of else 0.0)
-    return VerdictReading("name", text)
+    return VerdictReading("name", named.strip(" *_`[]") or text)
+
+
+def _of_a_line(lines: Sequence[str]) -> VerdictReading | None:
+    """What a text of several lines says in the first, before its reasons, or in the last, behind them."""
+    telling = [lines[0], *([lines[-1]] if _LABEL.match(lines[-1]) else [])]
+    readings = map(reading_of, telling)
+    return next((reading for reading in readings if reading.kind not in ("name", "gap")), None)
 
 
 def _float_of(digits: str) -> float:

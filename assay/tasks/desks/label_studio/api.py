@@ -25,10 +25,12 @@ import tenacity
 from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable
-from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
+from assay.tasks.desks.replies import Busy, Product, Replies, checked_address, checked_token
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 
+TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
+LABEL_STUDIO = Product(name="Label Studio", token_variable=TOKEN_VARIABLE, tokens="Account & Settings")
 PAGE_SIZE = 200
 PROJECT_PAGE_SIZE = 100
 
@@ -52,7 +54,7 @@ class LabelStudioApi:
 
         quiet_libraries()
         self.url = checked_address(url)
-        self._replies = Replies(self.url, checked_token(token))
+        self._replies = Replies(LABEL_STUDIO, self.url, checked_token(LABEL_STUDIO, token))
         self._api_error = ApiError
         self._read_attempts = read_attempts
         # Redirects are not followed: a POST would silently become a GET.

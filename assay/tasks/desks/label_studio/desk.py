@@ -44,7 +44,7 @@ from assay.tasks.desks.label_studio.page.fields import (
     still_shows,
 )
 from assay.tasks.desks.label_studio.project import EvaluationProject, ensure_webhook
-from assay.tasks.desks.label_studio.replies import NotThere
+from assay.tasks.desks.replies import NotThere
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
 

@@ -73,8 +73,7 @@ class LabelStudioKind(DeskKind):
         self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4
     ) -> "LabelStudioApi":
         with needs("label-studio", "desks in Label Studio"):
-            from assay.tasks.desks.label_studio.api import LabelStudioApi
-            from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
+            from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 
         token = resources.environment.get(TOKEN_VARIABLE, "").strip()
         if not token:

@@ -16,7 +16,7 @@ from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import Field, shown_fields
-from assay.tasks.desks.label_studio.replies import NotThere
+from assay.tasks.desks.replies import NotThere
 
 _TITLE_LENGTH = 50   # Label Studio's limit
 _IN_TITLE = 10       # digits of the mark

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.monitoring.profile import Beside, Profile, expected_of, scores_like, with_what_is_beside
 from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.types import Array, Floats
@@ -71,7 +70,11 @@ class OutcomePredictions(Predictions):
     @property
     def method(self) -> str:
         """The method that the spec asks for, by the name that it has for any kind of outcome."""
-        return outcome_method(self._spec.method).written
+        return self._spec.choice.method
+
+    def method_for(self, predicted: tuple[int, ...]) -> str:
+        """The spec's, `auto` with what it means for so many predictions."""
+        return self._spec.choice_of(predicted).method
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
         pool = self._spec.pool

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from hashlib import blake2b
 from tempfile import TemporaryFile
 from typing import Any
 from weakref import finalize
@@ -30,6 +31,7 @@ from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.arrow import numbers_of
+from assay.tasks.ledger import record
 from assay.tasks.ledger.manifest import (
     BESIDE,
     CLUSTER,
@@ -45,6 +47,7 @@ from assay.tasks.pool.frozen import FrozenShard, packed_bytes
 from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
 from assay.tasks.pool.kind import CellRows, PoolToCut, cut_columns
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.goals import SEGMENTS, segments_drive
 from assay.tasks.spec.labels.questions import QuestionList
 
 # A column of the frozen parts that holds several numbers an item, gathered in a temporary file.
@@ -142,9 +145,19 @@ class GatheredClusters:
         return np.concatenate(self._found).astype(np.float64)[:, None] if self._found else None
 
 
-class GatheredNumbers:
-    """Weights, ranks, strata, contenders and features of the rows read so far, of whichever the spec names.
+def segment_code(values: tuple[str, ...]) -> int:
+    """A number below 2^28 for the segments of an item; every worker has the same one.
+
+    Of two that share a number, which happens to two of a hundred once in 50,000 pools, the draws know no
+    difference.
     """
+    text = record.to_json(values)
+    return int.from_bytes(blake2b(text, digest_size=4).digest()) >> 4
+
+
+class GatheredNumbers:
+    """Weights, ranks, strata, contenders and features of the rows read so far, and segments that drive, of
+    whichever the spec names."""
 
     def __init__(self, spec: Spec) -> None:
         pool = spec.pool
@@ -152,22 +165,31 @@ class GatheredNumbers:
         self._features = cut_columns(spec)
         names = [*(name for name, column in columns.items() if column), *self._features]
         self._found: dict[str, list[Array]] = {name: [] for name in names}
+        self._segments = list(pool.segments) if segments_drive(spec.drive) else []
+        self._codes: list[Array] = []
 
     @property
     def columns(self) -> list[str]:
         """The columns of a part that are taken."""
-        return list(self._found)
+        return [*self._found, *self._segments]
 
     def add(self, table: pa.Table | pa.RecordBatch) -> None:
         """Take these columns of some rows, as 64-bit floats."""
         for name, chunks in self._found.items():
             chunks.append(numbers_of(table.column(name)).astype(np.float64))    # not the part
+        if self._segments:
+            texts = list(zip(*(table.column(name).to_pylist() for name in self._segments), strict=True))
+            code = {values: (*(segment_code((text,)) for text in values), segment_code(values))
+                    for values in set(texts)}
+            self._codes.append(np.array([code[values] for values in texts], np.float64))
 
     def fields(self) -> dict[str, Floats]:
         """The fields of `Items`, (N, 1) each, and the features (N, F)."""
         all_of = {name: np.concatenate(chunks) for name, chunks in self._found.items() if chunks}
         features = [all_of.pop(name) for name in self._features if name in all_of]
         fields = {name.rpartition(".")[2]: column[:, None] for name, column in all_of.items()}
+        if self._codes:
+            fields["segment"] = np.concatenate(self._codes)
         return fields | ({"feature": np.stack(features, axis=1)} if features else {})
 
 
@@ -209,9 +231,10 @@ def stack_of_spec(
     ]
     race = race_of(spec)
     measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None or race is not None)
-    if spec.drive is not None:
+    driving = [name for name in spec.drive or () if name != SEGMENTS]
+    if driving:
         names = {group[0].name for group, choice in zip(by_choice, spec.measure, strict=True)
-                 if choice.name in spec.drive}
+                 if choice.name in driving}
         drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
     else:
         drive = leading(measures) if len(systems) > 1 else ()    # as the method has it
@@ -283,7 +306,7 @@ _TYPES = {
     "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
     "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
     "by_class": np.float64, "slot": np.int64, "lump": np.int64, "axis": np.float64, "beside": np.bool_,
-    "heavy": np.float64,
+    "heavy": np.float64, "segment": np.int64,
 }
 
 

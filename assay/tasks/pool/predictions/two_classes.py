@@ -14,7 +14,6 @@ import pyarrow as pa
 import scipy
 
 from assay.evalcore.methods.registry import method as find
-from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.monitoring.profile import (
     SCORE_BINS,
     Beside,
@@ -239,7 +238,11 @@ class ScoredPredictions(TwoClassPredictions):
     @property
     def method(self) -> str:
         """The method that the spec asks for, by the name that it has for any kind of outcome."""
-        return outcome_method(self._spec.method).written
+        return self._spec.choice.method
+
+    def method_for(self, predicted: tuple[int, ...]) -> str:
+        """The spec's, `auto` with what it means for so many predictions."""
+        return self._spec.choice_of(predicted).method
 
     @property
     def ranked(self) -> str | None:

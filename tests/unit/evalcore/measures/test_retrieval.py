@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 from scipy.special import stdtrit
 from sklearn.metrics import dcg_score
 
@@ -80,7 +81,8 @@ def test_documents_below_k_are_not_asked() -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("kind", "name", "method"), [
-    (GRADES, "dcg", "auto"), (GRADES, "dcg", "passive"), (BINARY, "precision_at_k", "auto"),
+    (GRADES, "dcg", "auto"), in_a_study(GRADES, "dcg", "passive"),
+    in_a_study(BINARY, "precision_at_k", "auto"),
 ])
 def test_intervals_cover(kind: Classes, name: str, method: str) -> None:
     """Of 200 runs at 0.95 fewer than 177 cover once in 10,000 times."""

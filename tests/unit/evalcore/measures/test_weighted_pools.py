@@ -18,8 +18,10 @@ from assay.evalcore.replay.run import ReplayPlan, simulate
 
 N = 160
 KIND = Classes(("cat", "dog", "owl"))
-TAKE_WEIGHTS = [name for name, one in OUTCOME_METHODS.items()
-                if not one.capabilities.no_weights and not one.capabilities.needs_clusters]
+TAKE_WEIGHTS = [
+    name for name, one in OUTCOME_METHODS.items()
+    if not (one.capabilities.no_weights or one.capabilities.needs_clusters or one.of_some_measures)
+]
 
 
 def _classes(unit: float = 1.0) -> OutcomePool:

@@ -64,15 +64,14 @@ def test_the_evidence_is_a_fold_over_the_windows_in_the_order_they_were_first_ju
     bad, good = a_sample([1] * 8), a_sample([0] * 4)
     first = judged("w1", bad, {})
     second = judged("w2", good, {"w1": places_of(first)})
-    level = PROMISE.level_alone
     expected = evidence_by_window(
-        PROMISE, [bad.log_factors(FLOOR, None, level), good.log_factors(FLOOR, None, level)]
+        PROMISE, [bad.log_factors(FLOOR, None, PROMISE), good.log_factors(FLOOR, None, PROMISE)]
     )
     assert [first[0].evidence[0], second[0].evidence[0]] == pytest.approx([x.evidence for x in expected])
     assert first[0].needed == pytest.approx(np.log(20))
     # judged again with other labels, the first window takes the place it had
     again = judged("w1", good, {"w1": places_of(first), "w2": places_of(second)})
-    alone = evidence_by_window(PROMISE, [good.log_factors(FLOOR, None, level)])
+    alone = evidence_by_window(PROMISE, [good.log_factors(FLOOR, None, PROMISE)])
     assert again[0].evidence[0] == pytest.approx(alone[0].evidence)
 
 
@@ -116,7 +115,7 @@ def test_segments_are_one_family_with_half_of_the_error_rate():
     pool, (north, south) = judged("w1", sample, {})
     half, each = Promise(error_rate=0.025), Promise(error_rate=0.0125)
     found = family_evidence(half, [{
-        place: sample.log_factors(FLOOR, place, each.level_alone)
+        place: sample.log_factors(FLOOR, place, each)
         for place in ("region=north", "region=south")
     }])[0]
     assert (north.segment, south.segment) == ("region=north", "region=south")
@@ -124,7 +123,7 @@ def test_segments_are_one_family_with_half_of_the_error_rate():
     assert south.evidence[0] == pytest.approx(found["region=south"].evidence)
     assert north.needed == pytest.approx(np.log(2 / 0.025))
     assert (north.verdict, south.verdict) == ("breach", "inconclusive")
-    alone = evidence_by_window(half, [sample.log_factors(FLOOR, None, half.level_alone)])
+    alone = evidence_by_window(half, [sample.log_factors(FLOOR, None, half)])
     assert pool.evidence[0] == pytest.approx(alone[0].evidence - np.log(2))   # the pool has the other half
 
 
@@ -139,7 +138,7 @@ def test_a_window_alone_is_a_breach_and_a_monitor_that_began_without_goes_on_wit
     alone = second(RULES)
     assert alone.factors[0][-1] == pytest.approx(-np.log(PROMISE.level_alone))
     assert (alone.verdict, alone.evidence[0]) == ("breach", pytest.approx(alone.needed, abs=1e-8))
-    without = second(replace(RULES, tests_alone=False))
+    without = second(replace(RULES, alone="none"))
     assert (len(without.factors[0]), without.verdict) == (len(EFFECTS), "inconclusive")
     bets = evidence_by_window(PROMISE, [quiet.log_factors(FLOOR, None), wrong.log_factors(FLOOR, None)])
     assert without.evidence[0] == pytest.approx(bets[1].evidence)
@@ -149,10 +148,9 @@ def test_a_window_alone_is_a_breach_and_a_monitor_that_began_without_goes_on_wit
 
 def test_draws_of_follow_ups_do_not_count_for_a_window_alone():
     few, all_ = a_sample([0] * 8, items=4000), a_sample([0] * 8 + [1] * 40, items=4000)
-    level = PROMISE.level_alone
-    assert all_.log_factors(FLOOR, None, level)[-1] > 0
-    assert replace(all_, planned=8).log_factors(FLOOR, None, level)[-1] == few.log_factors(
-        FLOOR, None, level)[-1] < 0
+    assert all_.log_factors(FLOOR, None, PROMISE)[-1] > 0
+    assert replace(all_, planned=8).log_factors(FLOOR, None, PROMISE)[-1] == few.log_factors(
+        FLOOR, None, PROMISE)[-1] < 0
 
 
 def test_a_drop_is_counted_from_what_is_sure_of_the_window_before_in_segments_too():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.registry import outcome_measure
@@ -41,7 +42,8 @@ def test_budgets_that_make_no_sense(budgets):
 # R = 200: with a true coverage of 0.95 fewer than 0.895 covered has a chance below 0.1%, and a true ratio of
 # squared errors of 0.9 (judged) or 0.8 (the rest) to come out above 1 about as little
 @pytest.mark.parametrize(
-    ("family", "measure"), [("judged", "mean"), ("noisy", "macro_f1"), ("tags", "micro_f1")]
+    ("family", "measure"),
+    [in_a_study("judged", "mean"), ("noisy", "macro_f1"), in_a_study("tags", "micro_f1")],
 )
 def test_recalibrated_beats_a_random_sample_and_covers(family, measure):
     drawn = pool(family)
@@ -59,6 +61,7 @@ def test_recalibrated_beats_a_random_sample_and_covers(family, measure):
     assert errors["recalibrated"] < errors["passive"]
 
 
+@pytest.mark.study
 def test_a_useless_judge_costs_next_to_nothing():
     drawn = pool("useless-judge")
     stack = _stack(drawn, "mean")

@@ -140,6 +140,14 @@ def test_a_file_that_is_there_twice_counts_once_and_parts_are_a_whole(tmp_path, 
     assert len({row["item_id"] for row in rows}) == len(rows) == 6
 
 
+def test_a_response_that_a_model_gave_again_is_a_row_of_its_own(tmp_path):
+    six = cases([1, 5, 3, 4, 2, 5])
+    again = [*six, *(six[0]._replace(number=number) for number in (6, 7))]
+    for writer in WRITERS:
+        _, _, found = brought(tmp_path / writer.__name__, writer(again))
+        assert found.written.rows == 8, writer.__name__
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 def test_other_responses_under_the_same_ids_are_all_kept(tmp_path, writer):
     six = cases([1, 5, 3, 4, 2, 5])

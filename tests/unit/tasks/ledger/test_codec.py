@@ -1,14 +1,19 @@
 """One codec: equal records are equal bytes, and what is read is a record or named as damage."""
 
 import json
+import zlib
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.checkpoint_values import named_runs
 from assay.tasks.ledger.layout import monitor_ledger
 from assay.tasks.ledger.life import Ending
 from assay.tasks.ledger.monitors import Opening
@@ -122,3 +127,31 @@ def test_a_record_is_put_once_and_the_first_one_stands():
     assert put_record(ledger, key, first) == first
     assert put_record(ledger, key, Ending(**(asdict(first) | {"rounds": 3}))) == first
     assert get_record(ledger, key, Ending) == find_record(ledger, key, Ending) == first
+
+
+@pytest.mark.parametrize(("column", "how"), [
+    (pa.DictionaryArray.from_arrays(pa.array([0] * 4096), pa.array(["x" * 4096])), {}),
+    (pa.array(["x" * 4096] * 4096), {"use_dictionary": False}),
+    (pa.nulls(1 << 20), {"use_dictionary": False}),
+], ids=["a dictionary", "long texts", "rows of nothing"])
+def test_a_few_bytes_that_stand_for_gigabytes_are_refused_before_they_are_all_there(column, how, monkeypatch):
+    monkeypatch.setattr(codec, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(codec, "_MOST_VALUES", 1 << 17)
+    monkeypatch.setattr(codec, "_PORTION", 64)
+    sink = BytesIO()
+    pq.write_table(pa.table({"a": column}), sink, compression="zstd", write_statistics=False, **how)
+    assert len(sink.getvalue()) < 20_000
+    with pytest.raises(DamagedRecord, match=r"k\.parquet: not a Parquet file \(.*(dictionary|rows|bytes)"):
+        codec.from_parquet(sink.getvalue(), "k.parquet")
+
+
+def test_what_is_packed_is_unpacked_into_no_more_than_a_record_may_have(monkeypatch):
+    monkeypatch.setattr(codec, "MOST_BYTES", 1 << 20)
+    assert codec.inflate(zlib.compress(b"a" * 99)) == b"a" * 99
+    for packed in (zlib.compress(bytes(1 << 22)), zlib.compress(b"a" * 99)[:-1]):
+        with pytest.raises(ValueError, match="cut off"):
+            codec.inflate(packed)
+    sink = BytesIO()
+    np.savez_compressed(sink, json=np.zeros(1 << 18))
+    with pytest.raises(ValueError, match="bytes of arrays"):
+        named_runs(sink.getvalue())

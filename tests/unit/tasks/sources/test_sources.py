@@ -88,7 +88,7 @@ def test_jsonl_types_are_kept_and_a_key_that_is_not_there_is_missing(tmp_path):
     ("name", "blob", "message"),
     [
         ("p.csv", b"", "empty; a CSV file begins with a line of column names"),
-        ("p.csv", b"id,s\n1,2\n3\n", "not a sound CSV file"),
+        ("p.csv", b"id,s\n1,2\n3\n", "names has 2 values (id, s), and a row has 1 (3)"),
         ("p.csv", "id,s\né,2\n".encode() + b"\xff,2\n", "line 3 holds bytes that are not UTF-8, though"),
         ("p.csv", "id,s\nдвижение,2\n".encode("cp1251"), "not Windows-1252 either; save the file as UTF-8"),
         ("p.csv", b"id,s\n" + b"1,2\n" * (3 << 20) + b"caf\xe9,2\n", "bytes that are not UTF-8, as which it"),

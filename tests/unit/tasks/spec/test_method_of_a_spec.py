@@ -7,7 +7,7 @@ from doubles.small_pool import spec_json
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.two_classes import served
-from assay.evalcore.methods.registry import auto, methods_that
+from assay.evalcore.methods.registry import auto, method, methods_that
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -92,25 +92,31 @@ def _watched(**changes):
 
 
 @pytest.mark.parametrize(("asked", "recorded"), [
-    ("auto", "recalibrated"), ("auto:depth=6", "dirichlet-tree:depth=6"), ("passive", "passive"),
+    ("auto", "auto"), ("auto:depth=6", "dirichlet-tree:depth=6"), ("passive", "passive"),
+    ("auto:guard=false", "recalibrated:guard=false"),
 ])
-def test_a_monitor_records_the_method_that_auto_means_for_monitors(asked, recorded):
+def test_a_monitor_records_auto_for_its_windows_to_decide_unless_settings_say_more(asked, recorded):
     data = _watched(method=asked)
     spec = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
     assert spec.method == recorded
     assert spec.to_json()["method"] == recorded
 
 
-def test_a_monitor_s_default_is_the_same():
-    data = _watched()
+@pytest.mark.parametrize(("predicted", "trust", "means"), [
+    ((600, 400), None, "score-test"),       # what hides among so few can be seen in a window's labels
+    ((39_000, 1000), None, "recalibrated"),
+    ((600, 400), "score", "recalibrated"),
+])
+def test_of_a_window_auto_is_a_method_with_single_draws_whose_interval_can_be_had(predicted, trust, means):
+    data = _watched(budget={"labels": 100})
     data.pop("method", None)
-    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "recalibrated"
-
-
-def test_with_segments_auto_is_a_method_that_estimates_them_in_a_monitor_too():
-    data = _watched(method="auto")
     data["pool"]["segments"] = ["region"]
-    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "recalibrated"
+    if trust is not None:
+        data["trust"] = trust
+    monitor = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
+    spec = monitor.evaluation(monitor.first, "w", 100, None, 0.0)
+    assert spec.choice_of(predicted).method == f"{means}:one-at-a-time=true"
+    assert not method(spec.choice_of(predicted).method).capabilities.whole_pool_only
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
@@ -127,5 +133,5 @@ def test_the_evaluations_of_a_monitor_draw_one_item_at_a_time():
     data = _watched(method="auto")
     spec = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
     one = spec.evaluation(spec.first, "watch-1", 50, None, 0.0)
-    assert one.method == "recalibrated:one-at-a-time=true"
+    assert one.method == "auto:one-at-a-time=true"
     assert one.chosen_method.one_at_a_time

@@ -24,7 +24,7 @@ P = RNG.dirichlet(np.full(4, 0.4), N)
 CLUSTER = np.repeat(np.arange(N // 5.0), 5)[:, None]
 ITEMS = Items(prediction=P.argmax(axis=1).astype(float)[:, None], probability=P, cluster=CLUSTER)
 KIND = Classes(tuple("abcd"))
-OF_ANY_MEASURE = [name for name, one in OUTCOME_METHODS.items() if not one.of_means_alone]
+OF_ANY_MEASURE = [name for name, one in OUTCOME_METHODS.items() if not one.of_some_measures]
 OF_ITEMS = [name for name in OF_ANY_MEASURE if not OUTCOME_METHODS[name].capabilities.needs_clusters]
 
 

@@ -16,7 +16,7 @@ from assay.evalcore.replay.run import ReplayPlan, simulate
 N = 3000
 BY = [
     name for name, one in OUTCOME_METHODS.items()
-    if not (one.capabilities.needs_clusters or one.of_means_alone) and "classes" in one.kinds
+    if not (one.capabilities.needs_clusters or one.of_some_measures) and "classes" in one.kinds
 ]
 
 

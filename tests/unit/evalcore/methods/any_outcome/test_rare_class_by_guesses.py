@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from doubles.studies import in_a_study
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -30,7 +31,7 @@ def pool():
     )
 
 
-@pytest.mark.parametrize(("name", "options"), [("f1", {"class": "rare"}), ("macro_f1", {})])
+@pytest.mark.parametrize(("name", "options"), [in_a_study("f1", {"class": "rare"}), ("macro_f1", {})])
 def test_its_interval_holds_the_truth(name, options):
     made = pool()
     stack = Stack(kind=made.kind, measures=(outcome_measure(name, made.kind, N, options=options),))

@@ -8,16 +8,16 @@ from scipy.stats import binom
 from assay.evalcore.measures.measure import side_by_side
 from assay.evalcore.measures.registry import named, outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.share_of_hits import HitState
+from assay.evalcore.methods.any_outcome.score_strata import aim_of_rows
 from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.tags import Tags
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
-AUTO = outcome_method("recalibrated")
+METHOD = outcome_method("score-test")
 N = 3000
 
 
@@ -54,8 +54,8 @@ def tags():
     return OutcomePool(kind=Tags(("a", "b", "c")), codes=codes, items=Items(prediction=said[:, None]))
 
 
-def state_of(pool, stack):
-    return prepared(AUTO, pool, stack).begin(AUTO, 1)
+def is_served(pool, stack):
+    return aim_of_rows(stack, pool.items.at(slice(0, 0)), (), None, 0.95, None) is not None
 
 
 @pytest.mark.parametrize(("pool", "name", "options"), [
@@ -63,15 +63,15 @@ def state_of(pool, stack):
     (grades(1), "mean", {}), (tags(), "subset_accuracy", {}),
 ], ids=["accuracy", "rate", "grades of 0 and 1", "sets of tags"])
 def test_a_share_of_items_is_a_share_of_hits(pool, name, options):
-    assert isinstance(state_of(pool, stack_of(pool, name, **options)), HitState)
+    assert is_served(pool, stack_of(pool, name, **options))
 
 
 @pytest.mark.parametrize(("pool", "name"), [
     (classes_of(), "macro_f1"), (classes_of(), "cohen_kappa"), (grades(4), "mean"),
-    (classes_of(cluster=np.arange(N)[:, None] // 3), "accuracy"),
-], ids=["several numbers", "no share", "grades from 0 to 4", "clusters"])
+    (classes_of(covariate=np.arange(N)[:, None] / N), "accuracy"),
+], ids=["several numbers", "no share", "grades from 0 to 4", "covariates"])
 def test_anything_else_is_not(pool, name):
-    assert not isinstance(state_of(pool, stack_of(pool, name)), HitState)
+    assert not is_served(pool, stack_of(pool, name))
 
 
 @pytest.mark.parametrize(("pool", "name"), [
@@ -82,11 +82,11 @@ def test_intervals_cover_and_a_census_is_exact(pool, name):
     runs, budgets = 150, (50, 100, 300)
     stack = stack_of(pool, name)
     (truth,) = pool.truth(stack)
-    (trace,) = simulate(AUTO, pool, stack, ReplayPlan(budgets=budgets, seed=2), repeats=runs)
+    (trace,) = simulate(METHOD, pool, stack, ReplayPlan(budgets=budgets, seed=2), repeats=runs)
     covers = ((trace.lower <= truth) & (truth <= trace.upper)).mean(axis=0)
     assert (covers >= binom.ppf(1e-4, runs, 0.94) / runs).all(), covers
     few = OutcomePool(kind=pool.kind, codes=pool.codes[:90], items=pool.items.at(np.arange(90)))
-    (whole,) = simulate(AUTO, few, stack_of(few, name), ReplayPlan(budgets=(90,)), repeats=2)
+    (whole,) = simulate(METHOD, few, stack_of(few, name), ReplayPlan(budgets=(90,)), repeats=2)
     np.testing.assert_allclose([whole.value, whole.lower, whole.upper],
                                float(few.truth(stack_of(few, name))[0]), rtol=0, atol=1e-9)
 
@@ -104,6 +104,6 @@ def test_accuracy_of_two_classes_has_one_price_however_they_are_written():
     )
     plan = ReplayPlan(budgets=(50, 100, 300), seed=1)
     (counts,) = simulate(method("score-test"), two, [named("accuracy")], plan, repeats=40)
-    (rows,) = simulate(AUTO, listed, stack_of(listed, "accuracy"), plan, repeats=40)
+    (rows,) = simulate(METHOD, listed, stack_of(listed, "accuracy"), plan, repeats=40)
     ratio = (rows.upper - rows.lower).mean(axis=0) / (counts.upper - counts.lower).mean(axis=0)
     assert (np.abs(ratio - 1) < 0.05).all(), ratio

@@ -113,3 +113,16 @@ def test_yes_to_a_bad_name_is_nothing_correct(name, values, classes):
     [good] = [one["class"] for one in verdicts.scale.measures]
     assert good == ("correct" if "correct" in classes else f"not {name}")
     assert verdicts.written[reading_of(values[1 if values[0] == 0 else 0])] == classes[0]
+
+
+@pytest.mark.parametrize(("written", "kind", "value"), [
+    ("4\n\nThe answer is good", "number", 4.0), ("It is fine.\nScore: 4/5", "number", 4.0),
+    ("Fail: it says nothing", "mark", False), ("PASS - good", "mark", True), ("Correct!", "mark", True),
+    ("No, it is not", "truth", False), ("<score>4</score>", "number", 4.0), (r"\boxed{7}", "number", 7.0),
+    ("I cannot say", "gap", "I cannot say"), ("I'm sorry", "gap", "I'm sorry"), ("n.a.", "gap", "n.a."),
+    ("N/A - no answer", "gap", "N/A - no answer"), ("Answer: B", "name", "B"), ("[[A]]", "name", "A"),
+    ("Correct, but too long", "name", "Correct, but too long"), ("No bias", "name", "No bias"),
+])
+def test_a_verdict_with_its_reasons_is_the_verdict(written, kind, value):
+    reading = reading_of(written)
+    assert (reading.kind, reading.value) == (kind, value)

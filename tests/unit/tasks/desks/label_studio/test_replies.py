@@ -16,9 +16,9 @@ from doubles.desks import label_studio_desk
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.desk import Batch, DeskRefused, Item
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import LABEL_STUDIO, LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.replies import Replies
+from assay.tasks.desks.replies import Replies
 from assay.tasks.ledger import record
 
 CLASSES = class_answers("yes", "no")
@@ -219,7 +219,7 @@ def test_a_sign_in_that_is_answered_with_something_else_is_an_error_of_ours(doub
 def test_a_proxy_that_refuses_or_is_gone_is_told_as_a_proxy(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://user:pass@proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "elsewhere.example")
-    said = Replies("http://label-studio.example", "token")
+    said = Replies(LABEL_STUDIO, "http://label-studio.example", "token")
     refused = str(said.refusal(403, None))
     assert "something between here and Label Studio answered 403" in refused
     assert "go through the proxy proxy.example; let it pass" in refused

@@ -1,10 +1,11 @@
-"""What Label Studio's replies mean: their JSON, or one of our errors, in words that people can act on.
+"""What the replies of a server where people label mean: their JSON, or an error in words to act on.
 
 Of what the server says only the status and its own short words are repeated, never headers, and never the
 token, which some servers send back.
 """
 
 import json
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 from urllib.parse import quote
@@ -16,8 +17,17 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.secrets import refuse_secrets
 
-TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
 LONGEST_ASKED = 60.0   # seconds, of a pause the server itself asks for (Retry-After)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """The program behind a desk, as messages name it, and the variable that holds a token for it."""
+
+    name: str             # Label Studio
+    token_variable: str   # the environment variable
+    tokens: str           # where somebody gets a token: Account & Settings
+    plain: bool = False   # whether it says no in plain text, and not in JSON
 
 
 class NotThere(DeskRefused):
@@ -37,9 +47,9 @@ class Replies:
     """Turns the replies of one server into their JSON or into one of our errors, with words that people can
     act on. It knows the token only to leave it out of messages, in every spelling."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, product: Product, url: str, token: str) -> None:
         """`token` is only here to be left out of what is said, in every form in which it may be written."""
-        self._url = url
+        self._product, self._url = product, url
         written = {token, repr(token)[1:-1], json.dumps(token)[1:-1], quote(token, safe="")} - {""}
         self._secrets = sorted(written, key=len, reverse=True)
 
@@ -49,16 +59,18 @@ class Replies:
         if 300 <= status < 400:
             to = httpx.URL(response.headers.get("location", "")).copy_with(query=None, userinfo=b"")
             raise DeskRefused(
-                f"{self._url} redirects to {to}; put the address Label Studio really has into desk.url"
+                f"{self._url} redirects to {to}; put the address that {self._product.name} really has into "
+                "desk.url"
             )
         if status >= 400:
-            raise self.refusal(status, _body(response))
+            body = _body(response)
+            raise self.refusal(status, response.text if self._product.plain and body is None else body)
         if status == 204 or not response.content:
             return None
         body = _body(response)
         if body is None:
             raise DeskRefused(
-                f"{self._url} answered with a page instead of JSON; is desk.url Label Studio's?"
+                f"{self._url} answered with a page instead of JSON; is desk.url {self._product.name}'s?"
             )
         return body
 
@@ -66,8 +78,8 @@ class Replies:
         """The error for a read that may be tried again: it tells the status and the server's own short
         words, and holds the pause in seconds that the reply asks for (0 without one)."""
         return Busy(
-            f"Label Studio at {self._url} answered {response.status_code}{self._said(_body(response))}; "
-            "nothing was lost: try again later",
+            f"{self._product.name} at {self._url} answered {response.status_code}"
+            f"{self._said(_body(response))}; nothing was lost: try again later",
             _asked_pause(response),
         )
 
@@ -76,33 +88,37 @@ class Replies:
         (407, or 401 and 403 without an object of JSON), the token (401, 403), a missing object (NotThere,
         of 404), else the request was refused."""
         reason = self._said(body)
-        if status == 407 or (status in (401, 403) and not isinstance(body, dict)):
+        if status == 407 or (
+            status in (401, 403) and not isinstance(body, str if self._product.plain else dict)
+        ):
             return DeskRefused(
-                f"{self._url}: something between here and Label Studio answered {status}, for it is no "
-                f"answer of Label Studio's{self._proxy()}; let it pass requests to this address on, or name "
-                "the host in NO_PROXY"
+                f"{self._url}: something between here and {self._product.name} answered {status}, for it is "
+                f"no answer of {self._product.name}'s{self._proxy()}; let it pass requests to this address "
+                "on, or name the host in NO_PROXY"
             )
         if status in (401, 403):
             return DeskRefused(
-                f"Label Studio at {self._url} refused the token ({status}{reason}); put a valid access token "
-                f"into the environment variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
+                f"{self._product.name} at {self._url} refused the token ({status}{reason}); put a valid "
+                f"access token into the environment variable {self._product.token_variable} "
+                f"({self._product.name}: {self._product.tokens})"
             )
         if status == 404:
-            return NotThere(f"Label Studio at {self._url} has no such object (404{reason})")
-        return DeskRefused(f"Label Studio at {self._url} refused ({status}{reason})")
+            return NotThere(f"{self._product.name} at {self._url} has no such object (404{reason})")
+        return DeskRefused(f"{self._product.name} at {self._url} refused ({status}{reason})")
 
     def strange(self, path: str) -> DeskRefused:
-        """The error for JSON of another shape than Label Studio gives for this path; it is not repeated."""
+        """The error for JSON of another shape than the server gives for this path; it is not repeated."""
+        name = self._product.name
         return DeskRefused(
-            f"{self._url} answered {path} with JSON that Label Studio does not give there; is desk.url Label "
-            "Studio's, or does something between answer in its place?"
+            f"{self._url} answered {path} with JSON that {name} does not give there; is desk.url {name}'s, "
+            "or does something between answer in its place?"
         )
 
     def unreachable(self, error: Exception) -> DeskUnreachable:
         """The error for a request that got no reply: it names the address, the reason without the token, and
         the proxy on the way where the environment sets one."""
         return DeskUnreachable(
-            f"Label Studio at {self._url} could not be reached "
+            f"{self._product.name} at {self._url} could not be reached "
             f"({self._masked(str(error)) or type(error).__name__}){self._proxy()}; "
             "check desk.url and that the server is up, then run the same command again"
         )
@@ -111,7 +127,7 @@ class Replies:
         """The error for a write that may or may not have happened, because its reply was lost. `what` says
         what went wrong; the desk is looked at before anything is sent twice."""
         return AmbiguousPost(
-            f"Label Studio at {self._url}: {what}, so what was sent may or may not have happened; "
+            f"{self._product.name} at {self._url}: {what}, so what was sent may or may not have happened; "
             "it is looked at again before anything is sent twice"
         )
 
@@ -125,6 +141,8 @@ class Replies:
 
     def _said(self, body: object) -> str:
         """The server's own words, short; never its headers."""
+        if isinstance(body, str):
+            return f": {self._masked(body.strip())[:300]}" if body.strip() and "<" not in body else ""
         if not isinstance(body, dict):
             return ""
         words = body.get("detail") or body.get("validation_errors") or body.get("code")
@@ -136,13 +154,13 @@ class Replies:
         return text
 
 
-def checked_token(token: str) -> str:
+def checked_token(product: Product, token: str) -> str:
     """The token, if it can be sent in a header. DeskRefused otherwise; the message does not hold it."""
     if not token or not (token.isascii() and token.isprintable()) or " " in token:
         raise DeskRefused(
-            f"the access token in the environment variable {TOKEN_VARIABLE} is no token: it is empty, or "
-            "holds a space, a line break or a character that is not ASCII; copy it again (Label Studio: "
-            "Account & Settings)"
+            f"the access token in the environment variable {product.token_variable} is no token: it is "
+            "empty, or holds a space, a line break or a character that is not ASCII; copy it again "
+            f"({product.name}: {product.tokens})"
         )
     return token
 

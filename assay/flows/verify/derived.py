@@ -1,0 +1,157 @@
+"""What lies below `index/` and spares the reading of a ledger: does it say what the ledger says?
+
+It is no evidence, and may be removed at any time. But lists and pages tell what it says, `advance` and the
+runs of monitors go on from it, and a store that lets nobody overwrite the evidence has to allow it here. So
+`verify` names what says anything else:
+
+    index/finished/<evaluation>/   where a finished evaluation stands
+    index/open/<evaluation>/       records, estimates and state of the closed rounds
+    index/monitors/<name>/         records of windows and verdicts, and the windows of which nothing is due
+
+What does not have the digest in its name, or is of other versions, is believed by nobody, and left alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.flows.record.finished import StandingIndex
+from assay.flows.record.fold import Fold, fold, known_from, not_begun
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import current_standing
+from assay.tasks.ledger import layout
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.checkpoint_values import UNREADABLE
+from assay.tasks.ledger.checkpoints import CheckpointLost, find_checkpoint, find_kept
+from assay.tasks.ledger.findings import (
+    Difference,
+    Integrity,
+    column_differences,
+    in_one_sentence,
+    value_differences,
+)
+from assay.tasks.ledger.layout import KeyPattern
+from assay.tasks.ledger.monitors import WindowVerdict
+from assay.tasks.ledger.record import Ledger, find_bytes
+
+REMOVE = "; remove it: it is made again from the ledger"
+
+
+def check_derived(opened: Opened, folded: Fold, integrity: Integrity) -> None:
+    """What the index says of an evaluation whose ledger is as it should be; what says otherwise is added to
+    the findings. folded: of the closed rounds. Raises StoreUnreachable."""
+    for difference in (*_finished_differences(opened), *_checkpoint_differences(opened, folded)):
+        integrity.add(difference.key, difference.difference)
+
+
+def _finished_differences(opened: Opened) -> Iterator[Difference]:
+    index = StandingIndex(opened.ledger.store, [opened.name])
+    if index.read_kept(opened.name) is None:
+        return
+    (key,) = index.kept(opened.name)
+    stored = codec.from_json(find_bytes(opened.ledger, key) or b"{}", key)["standing"]
+    computed = codec.plain(replace(current_standing(opened), forecast=None))
+    wrong = list(value_differences(*({name: each.get(name) for name in _TOLD} for each in (
+        stored, _as_far_as(stored, computed)
+    ))))
+    if wrong:
+        yield Difference(key=key, difference=in_one_sentence(wrong) + REMOVE)
+
+
+# of a standing, what version 1.0.0 kept too; sentences may be others in each version
+_TOLD = ("state", "ending", "verdict", "rounds", "labels", "undecided", "known", "budget", "revision",
+         "revised_items", "confidence_asked")
+
+
+def _as_far_as(stored: Any, computed: Any) -> Any:
+    """What was computed, without the fields that an earlier version did not have in its records."""
+    if isinstance(stored, dict) and isinstance(computed, dict):
+        return {name: _as_far_as(stored[name], value) for name, value in computed.items() if name in stored}
+    if isinstance(stored, list) and isinstance(computed, list) and len(stored) == len(computed):
+        return list(map(_as_far_as, stored, computed))
+    return computed
+
+
+def _checkpoint_differences(opened: Opened, folded: Fold) -> Iterator[Difference]:
+    ledger = opened.ledger
+    entries = find_checkpoint(ledger)
+    newest = entries.newest
+    if newest is None:
+        return
+    key = _newest(entries.keys, layout.checkpoint, newest.round)
+    wrong = list(_other_records(ledger, newest.records))
+    begun = not_begun(opened.statistics)
+    if folded.state.round != newest.round:
+        folded = fold(ledger, opened.statistics, rounds=newest.round)
+    try:
+        kept = known_from(ledger, newest, begun).fold
+        for name in ("state", "as_if", "labelled", "last_asked", "reused"):
+            wrong += _values_that_differ(getattr(kept, name), getattr(folded, name), name)
+        for number, (told, look) in enumerate(zip(kept.looks, folded.looks, strict=True), 1):
+            stored, computed = (codec.plain(each.look()) for each in (told, look))
+            wrong += value_differences(stored, computed, f"round {number}")
+    except (CheckpointLost, *UNREADABLE):
+        pass     # nobody goes on from it
+    if wrong:
+        yield Difference(key=key, difference=in_one_sentence(wrong) + REMOVE)
+
+
+def derived_monitor_differences(ledger: Ledger, keys: frozenset[str]) -> list[Difference]:
+    """What the newest checkpoint of a monitor says otherwise than its ledger, of which these are the keys.
+    Raises StoreUnreachable."""
+    entries = find_kept(ledger)
+    kept = entries.newest
+    if kept is None:
+        return []
+    key = _newest(entries.keys, layout.monitor_checkpoint, kept.verdicts)
+    records = kept.records
+    wrong = list(_other_records(ledger, records))
+    of_window = [(other, m[1]) for other in sorted(keys) for kind in _OF_WINDOW if (m := kind.match(other))]
+    verdicts = [layout.monitor_verdict(ledger.name, number) for number in range(1, kept.verdicts + 1)]
+    needed = [*verdicts, *(other for other, window in of_window if window in kept.settled)]
+    wrong += [f"leaves out {other}" for other in needed if other not in records]
+    ended = {window for other, window in of_window if layout.window_state.match(other)}
+    if not wrong:
+        ended |= {codec.decode(WindowVerdict, records[verdict], verdict).window for verdict in verdicts}
+        wrong += [f"says that nothing is due for {window}" for window in sorted(kept.settled - ended)]
+    return [Difference(key=key, difference=in_one_sentence(wrong) + REMOVE)] if wrong else []
+
+
+_OF_WINDOW = (layout.monitor_opening, layout.window_state)
+
+
+def _newest(keys: frozenset[str], kind: KeyPattern[str, int, str], number: int) -> str:
+    """The key that is read first of those of this number."""
+    return max(key for key in keys if (match := kind.match(key)) and match[1] == number)
+
+
+def _other_records(ledger: Ledger, records: Mapping[str, bytes]) -> Iterator[str]:
+    for key, blob in sorted(records.items()):
+        if find_bytes(ledger, key) != blob:
+            yield f"has another {key}"
+
+
+def _values_that_differ(stored: Any, computed: Any, path: str) -> Iterator[str]:
+    """Where two values of the statistics differ: numbers to the tolerance of a recomputation, everything else
+    exactly."""
+    if isinstance(stored, np.ndarray | float) and isinstance(computed, np.ndarray | float):
+        yield from column_differences({path: np.ravel(stored)}, {path: np.ravel(computed)})
+    elif is_dataclass(stored) and type(stored) is type(computed):
+        for field in fields(stored):
+            yield from _values_that_differ(
+                getattr(stored, field.name), getattr(computed, field.name), f"{path}.{field.name}"
+            )
+    elif isinstance(stored, Mapping) and isinstance(computed, Mapping) and stored.keys() == computed.keys():
+        for name in stored:
+            yield from _values_that_differ(stored[name], computed[name], f"{path}.{name}")
+    elif _in_a_row(stored) and _in_a_row(computed) and len(stored) == len(computed):
+        for i, (one, other) in enumerate(zip(stored, computed, strict=True)):
+            yield from _values_that_differ(one, other, f"{path}[{i}]")
+    else:
+        yield from value_differences(stored, computed, path)
+
+
+def _in_a_row(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)

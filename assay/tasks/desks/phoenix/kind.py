@@ -1,0 +1,65 @@
+"""`desk: {kind: phoenix}`."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.annotators.question_answers import QuestionAnswers
+from assay.evalcore.errors import needs
+from assay.tasks.desks.desk import Desk
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources
+from assay.tasks.schema import Location, wrong
+
+if TYPE_CHECKING:
+    from assay.tasks.desks.phoenix.api import PhoenixApi
+
+TOKEN_VARIABLE = "PHOENIX_API_KEY"   # noqa: S105 - the name of a variable
+_TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
+
+
+class PhoenixKind(DeskKind):
+    """People label in Arize Phoenix, as annotations of spans; a token comes from the environment, where the
+    server asks for one."""
+
+    example: ClassVar[str] = '{kind: phoenix, url: "http://127.0.0.1:6006"}'
+    posts_arrive_late: ClassVar[bool] = True
+
+    kind: Literal["phoenix"]
+    url: Location = Field(description='address of Phoenix, such as "http://127.0.0.1:6006"')
+
+    @field_validator("url")
+    @classmethod
+    def _web_address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+            raise wrong(f"{url!r} is not the http:// or https:// address of a server")
+        return url
+
+    def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
+        if isinstance(answers, QuestionAnswers):
+            return [("kind", "phoenix takes one answer an item; for several questions use another desk")]
+        return []
+
+    def address_for(self, evaluation: str, place: str = "") -> tuple[str, str]:
+        list_of_all = f"{self.url.rstrip('/')}/projects"
+        address = place if place.startswith(list_of_all) else list_of_all
+        return address, f"the project of {evaluation} in Phoenix"
+
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        api = self._api(resources)
+        from assay.tasks.desks.phoenix.desk import PhoenixDesk
+
+        return PhoenixDesk(api, labelling, identity=resources.identity)
+
+    def look(self, labelling: Labelling, resources: Resources) -> str:
+        self._api(resources, timeout=_TIMEOUT, read_attempts=1).rows("projects", {"limit": 1})
+        return f"Phoenix at {self.url} answers (no project made)"
+
+    def _api(self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4) -> "PhoenixApi":
+        with needs("phoenix", "desks in Phoenix"):
+            from assay.tasks.desks.phoenix.api import PhoenixApi
+
+        token = resources.environment.get(TOKEN_VARIABLE, "").strip()
+        return PhoenixApi(self.url, token, timeout=timeout, read_attempts=read_attempts)

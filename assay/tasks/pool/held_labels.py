@@ -1,0 +1,209 @@
+"""Labels that were there before an evaluation began, of items drawn with known chances: its first round.
+
+    held-<digest>.parquet    item_id, label (its code), and where the item lies: cell and rank; and `chance`
+                             where the items were drawn with chances of their own
+
+The file that `labels_so_far` names is read once, when the pool is frozen, and joined by id; the manifest
+names the copy.  Labels of items that are not of the pool say nothing of it, and a random sample without them
+is one of the pool.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.evalcore.annotators.question_answers import QuestionAnswers
+from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.evaluation.held_sample import HeldSample
+from assay.evalcore.types import Floats, Ints
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.manifest import CellPiece, PartitionEntry
+from assay.tasks.ledger.stores.store import Store
+from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.kind import NUMBER
+from assay.tasks.sources.known_labels import labelled_rows, rows_of_questions
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.weighted.held_labels import stands_for
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_log = logging.getLogger("assay.begin")
+LABELS_SO_FAR = "labels_so_far"    # the key of a spec that names them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldLabels:
+    """The labelled items: id -> code, and where they are and with which chances they were drawn."""
+
+    code: Mapping[str, float]
+    sample: HeldSample
+
+
+def freeze_held(
+    spec: Spec, store: Store, part_keys: Sequence[str], partition: PartitionEntry
+) -> str | None:
+    """Read the labels that are there, find their items in the frozen pool and put them into the ledger; the
+    digest that names them, None where the spec names none.
+
+    Raises BadInput for a file that cannot be read, for an item with two labels or without a chance, and where
+    no label is of an item of the pool.
+    """
+    if spec.labels_so_far is None:
+        return None
+    labels = held_labels(spec)
+    rows, n_items = _rows_of(store, part_keys, labels)
+    if not rows:
+        raise BadInput(
+            f"{_place(spec)}: none of its {plural(len(labels), 'label')} is of an item of the pool; its ids "
+            f"must be those of pool.id ({spec.pool.id})"
+        )
+    weight, item_ids = spec.labels_so_far.weight, sorted(rows)
+    cell, rank = _places(store, spec.name, partition, np.array([rows[name] for name in item_ids], np.int64))
+    columns: dict[str, list[object]] = {
+        "item_id": list(item_ids), "label": [labels[name] for name in item_ids], "cell": cell.tolist(),
+        "rank": rank.tolist(),
+    }
+    if weight is not None:
+        columns["chance"] = list(_chances(spec, weight, item_ids, n_items))
+    outside = len(labels) - len(rows)
+    if outside:
+        _log.warning("%s: %s: %s not of the pool, left out", spec.name, LABELS_SO_FAR,
+                     plural(outside, "label is", "labels are"))
+    blob = record.to_parquet(columns, _schema(weight is not None))
+    digest = layout.digest(blob)
+    store.put(layout.held(spec.name, digest), blob)
+    return digest
+
+
+def read_held(store: Store, key: str) -> HeldLabels:
+    """The labels under a key. Raises KeyMissing and DamagedRecord."""
+    columns, _ = record.from_parquet(store.get(key), key, _schema(True), optional=("chance",))
+    chance = columns.get("chance")
+    return HeldLabels(
+        code=dict(zip(columns["item_id"], columns["label"], strict=True)),
+        sample=HeldSample(
+            cell=np.array(columns["cell"], np.int64), rank=np.array(columns["rank"], np.int64),
+            inclusion=None if chance is None else np.array(chance, np.float64),
+        ),
+    )
+
+
+def _source(spec: Spec) -> str:
+    return spec.pool.source if spec.labels_so_far is None or spec.labels_so_far.source is None \
+        else spec.labels_so_far.source
+
+
+def _place(spec: Spec) -> str:
+    """Where the labels are, for a message."""
+    return f"{LABELS_SO_FAR}: {_source(spec)}"
+
+
+def _read(spec: Spec, extra: Sequence[str] = ()) -> Iterator[tuple[str, str | None, *tuple[str | None, ...]]]:
+    """(id, label in its fixed spelling or None, `extra` columns) of each row that has an id."""
+    held, answers = spec.labels_so_far, spec.labels.answers
+    if held is None:
+        return
+    source, id_column = _source(spec), held.id or spec.pool.id
+    if isinstance(answers, QuestionAnswers):
+        batches = rows_of_questions(source, id_column, answers, key=LABELS_SO_FAR)
+    else:
+        batches = labelled_rows(source, id_column, held.label, answers, key=LABELS_SO_FAR, extra=extra)
+    for batch in batches:
+        for item_id, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if item_id is not None:
+                yield item_id, *values
+
+
+def held_labels(spec: Spec) -> dict[str, float]:
+    """Item -> code, from the file that the spec names.  Raises BadInput for a file that cannot be used, and
+    for an item with two different labels."""
+    answers, labels = spec.labels.answers, {}
+    for item_id, name, *_ in _read(spec):
+        if name is None:
+            continue
+        code = answers.code(name)
+        if labels.setdefault(item_id, code) != code:
+            raise BadInput(f"{_place(spec)}: item {item_id!r} has two different labels; keep the one that "
+                           "holds")
+    return labels
+
+
+def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> Floats:
+    """(n,) with which chance each item was drawn."""
+    written: dict[str, str | None] = {}
+    for item_id, name, value in _read(spec, [column]):
+        if name is not None:
+            written.setdefault(item_id, value)
+    values = [written[item_id] for item_id in item_ids]
+    numbers = []
+    for item_id, value in zip(item_ids, values, strict=True):
+        try:
+            numbers.append(float(value or ""))
+        except ValueError:
+            said = "no value" if not value else repr(value)
+            raise BadInput(f"{_place(spec)}: column {column!r}: item {item_id!r} has a label and {said}; "
+                           "give its chance to be drawn, or the number of items that it stands for") from None
+    import pyarrow as pa
+
+    try:
+        return 1 / stands_for(pa.array(numbers, pa.float64()), column, n_items, by_name=True)
+    except BadInput as error:
+        raise BadInput(f"{_place(spec)}: {error}") from None
+
+
+def _rows_of(
+    store: Store, part_keys: Sequence[str], labels: Mapping[str, float]
+) -> tuple[dict[str, int], int]:
+    """Item -> the number of its row in the pool, of the labelled ones; and how many rows the pool has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids, rows, first = pa.array(labels, pa.string()), {}, 0
+    for part in frozen_parts(store, part_keys, ["item_id"]):
+        column = part.column("item_id")
+        places = np.flatnonzero(pc.is_in(column, value_set=ids).to_numpy())
+        names = column.take(pa.array(places)).to_pylist()
+        rows |= {name: first + int(place) for name, place in zip(names, places, strict=True)}
+        first += len(part)
+    return rows, first
+
+
+def _places(store: Store, evaluation: str, partition: PartitionEntry, rows: Ints) -> tuple[Ints, Ints]:
+    """The cell and the rank in it of rows (n,) of the pool, each in a cell: `RowFinder`, the other way."""
+    starts = np.frombuffer(
+        store.get(layout.partition_starts(evaluation, partition.digest)), NUMBER
+    ).reshape(partition.cells + 1, len(partition.pieces)).astype(np.int64)
+    before = np.cumsum(np.diff(starts, axis=0), axis=1) - np.diff(starts, axis=0)   # (C, S), earlier shards
+    cell, rank, first = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), 0
+    for shard, piece in enumerate(partition.pieces):
+        here = np.flatnonzero((rows >= first) & (rows < first + piece.rows))
+        if len(here):
+            place = _place_in(store, evaluation, shard, piece)[rows[here] - first]
+            cell[here] = np.searchsorted(starts[:, shard], place, side="right") - 1
+            rank[here] = place - starts[cell[here], shard] + before[cell[here], shard]
+        first += piece.rows
+    return cell, rank
+
+
+def _place_in(store: Store, evaluation: str, shard: int, piece: CellPiece) -> Ints:
+    """(rows,) the place of each row of a shard in its piece."""
+    order = np.frombuffer(store.get(layout.partition_rows(evaluation, shard, piece.file)), NUMBER)
+    place = np.zeros(piece.rows, np.int64)
+    place[order] = np.arange(len(order))
+    return place
+
+
+@cache
+def _schema(chances: bool) -> "pa.Schema":
+    import pyarrow as pa
+
+    return pa.schema([
+        pa.field("item_id", pa.string(), nullable=False), pa.field("label", pa.float64(), nullable=False),
+        pa.field("cell", pa.int64(), nullable=False), pa.field("rank", pa.int64(), nullable=False),
+        *([pa.field("chance", pa.float64(), nullable=False)] if chances else []),
+    ])

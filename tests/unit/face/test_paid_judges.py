@@ -1,0 +1,135 @@
+"""Judges that are functions: each row is judged once, and money is split between them and people."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import assay
+from assay.evalcore.design.two_phase import Prices, split_of_money, variance_of_split
+from assay.evalcore.errors import BadInput
+from assay.evalcore.reproducible import stream
+from assay.face.paid_judges import PILOT
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import open_store
+
+N = 400
+MONEY = {"money": 300, "price": {"label": 2.0, "judge": 0.1}}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(1, 6, N).astype(float)
+    return pa.table({
+        "item_id": [f"r{i}" for i in range(N)], "truth": truth, "graded": truth + rng.normal(0, 0.3, N),
+        "text": ["shown"] * N,
+    })
+
+
+class Grader:
+    """A judge that counts its calls, and fails or is cut off at some of them."""
+
+    __name__ = "grader"
+
+    def __init__(self, fails=(), cut=None):
+        self.calls, self._fails, self._cut = [], set(fails), cut
+
+    def __call__(self, row):
+        self.calls.append(row["item_id"])
+        if len(self.calls) == self._cut:
+            raise KeyboardInterrupt
+        if len(self.calls) in self._fails:
+            raise ConnectionError("away")
+        return row["graded"]
+
+
+def _asked(frame, judge, **changes):
+    return assay.evaluate(frame, **{
+        "oracle": "truth", "outcome": {"number": {"min": 1, "max": 5}}, "measures": "mean", "judge": judge,
+        "show": "text", "budget": MONEY, "target": {}, "batch_size": 20, **changes,
+    })
+
+
+def test_every_row_is_judged_once_through_failures_and_a_cut_and_the_cost_is_told(frame, tmp_path):
+    kept = {"store": str(tmp_path / "ledger"), "name": "paid"}
+    with pytest.raises(KeyboardInterrupt):
+        _asked(frame, Grader(cut=PILOT + 40), **kept)     # of the second part after the pilot
+    second = Grader(fails=[2])
+    result = _asked(frame, second, **kept)
+    assert len(second.calls) == N - PILOT - 25 + 1        # those that are kept, and one call again
+    assert result.labels == 130                           # (300 - 400 * 0.1)/2
+    whole = _asked(frame, Grader(), store=str(tmp_path / "another"), name="paid")
+    assert (whole.value, whole.lower, whole.upper) == (result.value, result.lower, result.upper)
+    third = Grader()
+    assert (_asked(frame, third, **kept).value, third.calls) == (result.value, [])
+    store = open_store(kept["store"])
+    assert verify(store, "paid").differences == ()
+    evaluation = assay.load("paid", store=kept["store"])
+    note = "Spent: 160.00 at 2 a label, and 40.00 for the judge."    # the pilot has its own 100
+    assert evaluation.report_data().notes[0] == note
+    assert report_data is not None
+
+
+def test_a_judge_that_is_dear_is_asked_of_a_part_and_one_that_says_nothing_of_the_pilot(frame):
+    dear = Grader()
+    result = _asked(frame, dear, budget={"money": 300, "price": {"label": 2.0, "judge": 0.8}})
+    assert PILOT < len(dear.calls) < N
+    assert result.estimates[0].about == "population"
+    noise = Grader()
+    rows = frame.set_column(2, "graded", pa.array(np.random.default_rng(1).normal(size=N)))
+    _asked(rows, noise, budget={"money": 300, "price": {"label": 2.0, "judge": 0.8}})
+    assert len(noise.calls) == PILOT
+
+
+def test_without_money_every_row_is_judged(frame):
+    grader = Grader()
+    result = _asked(frame, grader, budget=40)
+    by_column = _asked(frame, "graded", budget=40, name=None)
+    assert len(grader.calls) == N
+    assert result.value == pytest.approx(by_column.value, abs=0.2)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"budget": {"money": 300}}, "needs the price of a label and of a judgement"),
+    ({"budget": {"money": 100, "price": {"label": 2.0, "judge": 0.1}}}, "does not pay for twice a pilot"),
+    ({"store": "somewhere"}, "kept under the evaluation's name; give name="),
+    ({"data": "rows.csv"}, "read the file first"),
+])
+def test_what_cannot_be_judged_is_refused(frame, changes, message):
+    data = changes.pop("data", frame)
+    with pytest.raises(BadInput, match=message):
+        _asked(data, Grader(), **changes)
+
+
+@pytest.mark.parametrize("explained", [0.0, 0.3, 0.7, 0.95])
+@pytest.mark.parametrize("judge", [0.01, 0.2, 0.9])
+def test_the_split_is_the_best_of_all(explained, judge):
+    prices, items, money = Prices(label=1.0, judge=judge), 2_000, 200.0
+    split = split_of_money(money, prices, explained, items)
+    judged = np.arange(1, items + 1)
+    labels = np.minimum(np.floor(money - judge * judged), judged)
+    least = min(
+        [variance_of_split(200, 0, explained, items)]
+        + [variance_of_split(n, m, explained, items) for n, m in zip(labels, judged, strict=True) if n >= 1]
+    )
+    assert split.labels * prices.label + split.judged * prices.judge <= money
+    assert split.variance <= least + 1 / items + 5e-4 * least + 1e-4    # whole numbers of items
+
+
+def test_its_variance_is_that_of_double_sampling_with_regression():
+    rng, items, explained = stream(1, "two phases"), 4_000, 0.6
+    judge = rng.normal(size=items)
+    truth = np.sqrt(explained) * judge + np.sqrt(1 - explained) * rng.normal(size=items)
+    explained = float(np.corrcoef(judge, truth)[0, 1] ** 2)
+    split = split_of_money(300, Prices(label=1.0, judge=0.1), explained, items)
+    assert split.labels < split.judged < items
+    values = []
+    for _ in range(2_000):
+        judged = rng.choice(items, split.judged, replace=False)
+        labelled = judged[: split.labels]
+        slope = np.cov(judge[labelled], truth[labelled])[0, 1] / judge[labelled].var(ddof=1)
+        values.append(truth[labelled].mean() + slope * (judge[judged].mean() - judge[labelled].mean()))
+    # the variance of 2,000 values is known to 3.2%; four such, and 1/n for the slope
+    expected = split.variance * truth.var()
+    assert np.var(values) == pytest.approx(expected, rel=0.13 + 1 / split.labels)

@@ -1,0 +1,147 @@
+"""Labels that are there before an evaluation begins: they are its first round, and nobody is asked."""
+
+import csv
+
+import numpy as np
+import pytest
+from doubles.fuses import Fuse, Fused, PowerCut
+from doubles.outcomes import pool_and_spec
+from doubles.small_pool import spec_json, write_small_pool
+
+import assay
+from assay.evalcore.errors import BadInput
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.asked_round import read_plan, read_posts
+from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.spec.evaluation import Spec
+
+HELD, BOUGHT = 30, 40
+WITHOUT_TIMES = ("times.json", "identity.json", "/posts/", "/log/", "index/", "desks/", "seal.json")
+
+
+def _hold(folder, drawn, seed=1):
+    """A file of the labels of some items of the pool; with their chances, unless drawn at random."""
+    with (folder / "labels.csv").open() as opened:
+        rows = list(csv.DictReader(opened))
+    rng = np.random.default_rng(seed)
+    chance = np.where(np.arange(len(rows)) % 2, 0.05, 0.25)
+    kept = rng.choice(len(rows), HELD, replace=False) if drawn == "random" else \
+        np.flatnonzero(rng.random(len(rows)) < chance)
+    with (folder / "held.csv").open("w", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(["item_id", "label", "inclusion_probability"])
+        writer.writerows([rows[i]["item_id"], rows[i]["label"], chance[i]] for i in kept)
+        writer.writerow(["another", rows[0]["label"], 0.5])      # not of the pool
+        if not any("|" in row["label"] for row in rows):     # of tags an empty text is a label
+            writer.writerow([rows[0]["item_id"], "", ""])
+    chances = {"drawn": "random"} if drawn == "random" else {"weight": "inclusion_probability"}
+    return len(kept), {"source": str(folder / "held.csv"), **chances}
+
+
+def _spec(kind, folder, drawn="random", **changes):
+    if kind == "two classes":
+        data = spec_json(*write_small_pool(folder, n=200), budget={"labels": BOUGHT}, method="passive")
+    else:
+        data = pool_and_spec(kind, folder, budget={"labels": BOUGHT})
+    n_held, held = _hold(folder, drawn)
+    if drawn != "random":
+        data["method"] = "auto"
+    return n_held, Spec.from_json({**data, "labels_so_far": held, **changes})
+
+
+@pytest.mark.parametrize("drawn", ["random", "weight"])
+@pytest.mark.parametrize("kind", ["two classes", "number", "tags"])
+def test_they_are_the_first_round_and_the_budget_counts_what_is_bought(kind, drawn, tmp_path):
+    n_held, spec = _spec(kind, tmp_path, drawn)
+    store = MemoryStore()
+    opened = begin_evaluation(store, spec)
+    standing = advance(store, spec.name)
+    assert (standing.labels, standing.known_before) == (n_held + BOUGHT, n_held)
+    ledger = Ledger(store, spec.name)
+    planned = read_plan(ledger, 1)
+    assert planned.plan.design.held
+    assert (planned.to_people(), read_posts(ledger, 1)) == ([], [])
+    assert {row.reason for row in read_labels(ledger, 1)} == {"reused"}
+    assert not read_plan(ledger, 2).plan.design.held
+    assert len(np.unique(planned.plan.probability)) == (1 if drawn == "random" else 2)
+    asked = [item for number in range(1, standing.rounds + 1) for item in read_plan(ledger, number).item_id]
+    assert len(set(asked)) == len(asked) == n_held + BOUGHT
+    assert verify(store, spec.name).differences == ()
+    (note,) = report_data(opened, standing).notes
+    assert note.startswith(f"{n_held} labels of the pool were there before (")
+
+
+def test_wherever_it_is_killed_it_goes_on_to_the_same_record(tmp_path):
+    _, spec = _spec("number", tmp_path, batch_size=20, measure="mae")
+
+    def live(fuse):
+        store = MemoryStore()
+        try:
+            begin_evaluation(Fused(store, fuse), spec)
+            advance(Fused(store, fuse), spec.name)
+        except PowerCut:
+            begin_evaluation(store, spec)
+            advance(store, spec.name)
+        return store
+
+    whole = Fuse()
+    expected = _decided(live(whole))
+    begun = next(n for n, name in enumerate(whole.effects, 1) if "held-" in name)
+    first = next(n for n, name in enumerate(whole.effects, 1) if "rounds/0001/seal" in name)
+    for at in (begun, *range(begun + 2, first + 1, 5), len(whole.effects) - 2):
+        assert _decided(live(Fuse(at, "after"))) == expected, whole.effects[at - 1]
+
+
+def _decided(store):
+    return {key: store.get(key) for key in store.keys("") if not any(part in key for part in WITHOUT_TIMES)}
+
+
+@pytest.mark.parametrize(("held", "changes", "message"), [
+    ({}, {}, r"labels_so_far needs `drawn: random` or `weight`, .* has neither"),
+    ({"drawn": "unknown"}, {}, "no interval holds .* Give them as `warm_start"),
+    ({"drawn": "random", "weight": "w"}, {}, "and has both"),
+    ({"drawn": "random"}, {"method": "dirichlet-tree"}, "method is 'dirichlet-tree', .*: passive, st"),
+    ({"weight": "w"}, {"method": "passive"}, "'model-assisted' alone goes on"),
+    ({"drawn": "random"}, {"outcomes": {"source": "x.csv"}}, "outcomes come to items by themselves"),
+])
+def test_what_cannot_be_gone_on_from_is_refused(held, changes, message, tmp_path):
+    data = spec_json(tmp_path / "p.csv", tmp_path / "l.csv", method="auto")
+    with pytest.raises(BadInput, match=message):
+        Spec.from_json({**data, "labels_so_far": held, **changes})
+
+
+@pytest.mark.parametrize(("rows", "held", "message"), [
+    ([("another", "match", 1)], {"drawn": "random"}, "none of its 1 label is of an item of the pool"),
+    ([("item-0001", "match", 1), ("item-0001", "no match", 1)], {"drawn": "random"}, "two different labels"),
+    ([("item-0001", "maybe", 1)], {"drawn": "random"}, "'maybe' is none of the classes"),
+    ([("item-0001", "match", "")], {"weight": "chance"}, "'item-0001' has a label and no value; give its ch"),
+    ([("item-0001", "match", 3)], {"weight": "a_probability"}, "every value is a chance above 0"),
+])
+def test_a_file_of_held_labels_that_cannot_be_used_is_refused(rows, held, message, tmp_path):
+    spec = spec_json(*write_small_pool(tmp_path, n=60), budget={"labels": 10}, method="auto")
+    with (tmp_path / "held.csv").open("w", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(["item_id", "label", held.get("weight", "w")])
+        writer.writerows(rows)
+    spec = Spec.from_json({**spec, "labels_so_far": {"source": str(tmp_path / "held.csv"), **held}})
+    with pytest.raises(BadInput, match=message):
+        begin_evaluation(MemoryStore(), spec)
+
+
+def test_from_python_in_the_same_words():
+    rng = np.random.default_rng(2)
+    label = rng.integers(1, 6, 150)
+    frame = {"judge": label + rng.normal(0, 0.5, 150), "human": [None] * 150, "truth": label}
+    held = np.sort(rng.choice(150, 40, replace=False)).tolist()
+    frame["human"] = [str(label[i]) if i in held else "" for i in range(150)]
+    rows = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
+    asked = {"outcome": {"number": {"min": 1, "max": 5}}, "judge": "judge", "measures": "mean", "budget": 20}
+    evaluation = assay.begin(rows, **asked, labels_so_far={"label": "human", "drawn": "random"})
+    batch = evaluation.ask()
+    assert not set(batch["item_id"].to_pylist()) & set(held)
+    assert evaluation.result.labels == 40
