@@ -10,7 +10,7 @@ UnknownEvaluation
 
 from assay.evalcore.errors import AssayError, BadArgument, BadInput, UnknownName, Unreachable
 from assay.flows.evaluation.begin import NameTaken
-from assay.flows.record.opened import UnknownEvaluation
+from assay.flows.record.named import UnknownEvaluation
 
 __all__ = [
     "AssayError", "BadArgument", "BadInput", "NameTaken", "UnknownEvaluation", "UnknownName", "Unreachable",

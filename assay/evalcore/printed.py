@@ -21,12 +21,12 @@ FORMAT_NUMBER = "format_number"   # a key of every JSON object that is printed, 
 PRINTED_FORMAT = 1                # what stands there: 2 once something has another meaning, or is gone
 
 
-def with_format_number(value: Mapping[str, Any]) -> dict[str, Any]:
+def with_format_number(value: Mapping[str, object]) -> dict[str, Any]:
     """The JSON object with the number of the printed format as its first key, for a whole document."""
     return {FORMAT_NUMBER: PRINTED_FORMAT, **value}
 
 
-def json_file(value: Mapping[str, Any]) -> bytes:
+def json_file(value: Mapping[str, object]) -> bytes:
     """A whole JSON object, with that number, as a file holds it."""
     text = json.dumps(with_format_number(value), indent=2, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode("utf-8", "replace")
@@ -73,7 +73,7 @@ def printed_keys(kind: Any) -> Iterator[PrintedKey]:
         yield PrintedKey(attribute=attribute, computed=True, **{"name": attribute, **flags})
 
 
-def printed(value: Any) -> Any:
+def printed(value: object) -> Any:
     """Plain values, to be printed as JSON: of a record, or of what holds records."""
     if isinstance(value, Mapping):
         return {key: printed(part) for key, part in value.items()}

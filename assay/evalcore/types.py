@@ -19,6 +19,7 @@ DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # na
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Json]
+JsonMapping: TypeAlias = Mapping[str, Json]
 
 # what an interval takes without being shown: nothing; or the score, that positives do not hide where it is
 # low

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, MissingExtra
+from assay.face.arguments import USUAL_QUESTION, QuestionArguments, usual_values
 from assay.face.frames import (
     ROW,
     FrameSource,
@@ -20,18 +20,7 @@ from assay.face.frames import (
     table_of,
     with_columns,
 )
-from assay.face.question import (
-    BATCH_SIZE,
-    COLUMNS,
-    CONFIDENCE,
-    Column,
-    Measures,
-    Outcome,
-    check_frame_columns,
-    functions_in,
-    in_python,
-    spec_of,
-)
+from assay.face.question import COLUMNS, check_frame_columns, functions_in, in_python, spec_of
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
@@ -115,7 +104,7 @@ class Evaluation:
         """
         return self._desk().ask(annotator)
 
-    def tell(self, answers: Any, annotator: str = "") -> Result:
+    def tell(self, answers: object, annotator: str = "") -> Result:
         """Give answers, and close the round if it is complete.
 
         Of two answers that are compared the label is A, B or tie as they are shown, or the name of one.
@@ -219,59 +208,8 @@ class Evaluation:
         return self.result._repr_html_()
 
 
-def begin(
-    data: Any = None,
-    *,
-    outcome: Outcome | None = None,
-    measures: Measures | None = None,
-    prediction: Column | None = None,
-    score: Column | None = None,
-    probability: Column | Mapping[str, Column] | None = None,
-    threshold: float | None = None,
-    judge: Column | Sequence[Column] | None = None,
-    earlier: Column | Sequence[Column] | None = None,
-    covariates: Column | Sequence[Column] | None = None,
-    spread: Column | None = None,
-    cluster: Column | None = None,
-    weight: Column | None = None,
-    strata: Column | None = None,
-    rank: Column | None = None,
-    systems: Mapping[str, Any] | None = None,
-    baseline: str | None = None,
-    pairs: str | None = None,
-    margin: float | None = None,
-    contenders: Mapping[str, Any] | None = None,
-    thresholds: Sequence[float] | None = None,
-    features: Sequence[str] | None = None,
-    id: Column | None = None,
-    show: Column | Sequence[Column] = (),
-    show_as: Mapping[str, str] | None = None,
-    segments: Column | Sequence[Column] = (),
-    target: float | Mapping[str, float] | None = None,
-    confidence: float = CONFIDENCE,
-    budget: int | Mapping[str, int] | None = None,
-    limit: Mapping[str, float] | None = None,
-    method: str = "auto",
-    interval: str | None = None,
-    about: str | None = None,
-    drive: str | Sequence[str] | None = None,
-    batch_size: int = BATCH_SIZE,
-    seed: int = 0,
-    name: str | None = None,
-    store: str | None = None,
-    question: str | Mapping[str, str] | None = None,
-    guidelines: str | None = None,
-    desk: Mapping[str, Any] | None = None,
-    adjudication: Mapping[str, Any] | None = None,
-    warm_start: Mapping[str, Any] | None = None,
-    labels_so_far: Mapping[str, Any] | None = None,
-    outcomes: Mapping[str, Any] | None = None,
-    deadline: Mapping[str, Any] | None = None,
-    skipped: str | None = None,
-    judges: Mapping[str, Any] | None = None,
-    alerts: Mapping[str, Any] | None = None,
-    freeze_runner: str | None = None,
-) -> Evaluation:
+@usual_values(USUAL_QUESTION)
+def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evaluation:
     """Begin an evaluation, or find it begun with the same question. Nobody is asked yet.
 
     A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
@@ -322,7 +260,8 @@ def begin(
             where the budget is too small for any.
         confidence: of the intervals.
         budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
-            frame.
+            frame. Of `evaluate` also money, split between labels and a judge that is a function where that
+            narrows the interval most: `{"money": 500, "price": {"label": 2.0, "judge": 0.02}}`.
         limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         interval: `"guaranteed"`, of even or stratified draws: one that holds for any pool, at every look.
@@ -331,7 +270,7 @@ def begin(
         batch_size: items in a round.
         seed: with the name, fixes every random choice.
         name: of the evaluation in its store; made of the question and the rows unless given.
-        store: where its record is kept; in memory, gone with this object, unless named.
+        store: where its record is kept; in memory, and gone afterwards, unless named.
         question: what people are asked about every item; as in a spec, and so are the others below.
         guidelines: what people who label are told.
         desk: where people label; the caller unless said.
@@ -361,21 +300,21 @@ def begin(
         >>> evaluation.tell({0: "spam", 1: "spam", 2: "ham", 3: "ham"}).value
         1.0
     """
-    arguments = dict(locals())
-    if functions_in(judge):
+    values: Mapping[str, Any] = {**arguments}
+    store: str | None = values["store"]
+    if functions_in(values["judge"]):
         from assay.face.paid_judges import judged_arguments
 
-        return begin(**judged_arguments(arguments))
-    del arguments["data"]
+        return begin(**judged_arguments({"data": data, **values}))
     written = _spec(data)
     if written is not None:
-        _refuse_beside_a_spec(arguments)
+        _refuse_beside_a_spec(values)
         spec_store = open_store(store or written.store or Settings().store)
         return Evaluation(spec_store, begin_spec(spec_store, written).name)
-    data, columns = with_columns(data, {name: arguments[name] for name in COLUMNS})
+    data, columns = with_columns(data, {name: values[name] for name in COLUMNS})
     source = as_source(data, columns["id"], keep=store is not None)
     check_frame_columns(source, columns)
-    spec = spec_of(source, arguments | columns)
+    spec = spec_of(source, {**values, **columns})
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):
         return Evaluation(place, begin_spec(place, spec).name, source)
@@ -415,7 +354,7 @@ def _of_frame(source: FrameSource) -> Iterator[None]:
         raise BadInput(text if source.table is None else text.replace(source.path, "the frame")) from None
 
 
-def _spec(data: Any) -> Spec | None:
+def _spec(data: object) -> Spec | None:
     """The spec that `data` is, or None if it is predictions."""
     if isinstance(data, Mapping) and "pool" in data:
         return asked_spec(data, "the spec")
@@ -424,14 +363,14 @@ def _spec(data: Any) -> Spec | None:
     return None
 
 
-def _refuse_beside_a_spec(arguments: Mapping[str, Any]) -> None:
+def _refuse_beside_a_spec(arguments: Mapping[str, object]) -> None:
     """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
-    for name, parameter in signature(begin).parameters.items():
-        if name not in ("data", "store") and arguments[name] is not parameter.default:
+    for name, value in arguments.items():
+        if name != "store" and value is not USUAL_QUESTION.get(name):
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
-def stands_for_none(evaluation: Evaluation, label: Any) -> bool:
+def stands_for_none(evaluation: Evaluation, label: object) -> bool:
     """Whether a value is no label of this evaluation: a missing one, an empty cell, n/a and the like."""
     if is_missing(label):
         return True
@@ -441,14 +380,14 @@ def stands_for_none(evaluation: Evaluation, label: Any) -> bool:
     return answers.empty is None and answers.spelled(label) is None
 
 
-def _spelled_each(label: Any) -> Any:
+def _spelled_each(label: object) -> Any:
     """Answers to several questions as the desk takes them."""
     if not isinstance(label, Mapping):
         return _spelled(label)
     return {name: _spelled(answer) for name, answer in label.items()}
 
 
-def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
+def _answers(answers: object, questions: Sequence[str] = ()) -> dict[Any, Any]:
     """Item -> label, of a frame of both; of questions, whose columns it has, what was answered to each.
 
     Raises BadInput.
@@ -470,7 +409,7 @@ def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
     return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 
 
-def _spelled(label: Any) -> Any:
+def _spelled(label: object) -> Any:
     """An answer as the desk takes it: text, tags, None for undecided."""
     value = label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
     if is_missing(value):

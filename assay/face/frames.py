@@ -69,7 +69,7 @@ class FrameSource:
         place = self.places.get(item_id)
         return item_id if place is None else self.ids[place]
 
-    def text_of(self, item_id: Any) -> str:
+    def text_of(self, item_id: object) -> str:
         """The id of an item as the ledger has it, a text, from an id in the frame's own type; 337 and 337.0
         are the same. An id that is in no row becomes its plain text."""
         try:
@@ -99,7 +99,7 @@ class FrameSource:
         return ids_of_file(self.path, self.id)
 
 
-def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
+def as_source(data: object, id: str | None, *, keep: bool) -> FrameSource:
     """Predictions as a file.
 
     data   a frame, rows, or the path or address of Parquet, Arrow, CSV or JSONL
@@ -134,7 +134,7 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     )
 
 
-def unnamed_rows(data: Any) -> FrameSource:
+def unnamed_rows(data: object) -> FrameSource:
     """Rows whose items nobody has to name: a file of them, or a frame as a table. Raises BadInput."""
     if isinstance(data, str | Path):
         return as_source(data, ROW_NUMBER, keep=False)
@@ -273,7 +273,7 @@ def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
 PANDAS_INDEX = "__index_level_0__"      # what an index without a name is called outside of pandas
 
 
-def index_of(data: Any) -> Any:
+def index_of(data: object) -> Any:
     """The index of a pandas frame, and of one that went into Arrow with its index; None for any other."""
     import narwhals as nw
 
@@ -383,7 +383,7 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, TemporaryFolder | None]:
 _LISTS = ("judge", "earlier", "covariates", "show", "segments", "contenders", "features")
 
 
-def with_columns(data: Any, arguments: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def with_columns(data: object, arguments: Mapping[str, object]) -> tuple[Any, dict[str, Any]]:
     """A frame that has the columns that were given themselves, and the arguments with their names.
 
     data        a frame, a path, or None where all columns are given
@@ -409,7 +409,7 @@ class _Columns:
         self._index: Any = None
         self.values: dict[str, tuple[str, Any]] = {}     # column -> the argument, and what it holds
 
-    def named(self, argument: str, value: Any) -> Any:
+    def named(self, argument: str, value: object) -> Any:
         """The argument with names for what it holds."""
         if isinstance(value, Mapping):
             return {key: self._named_in(argument, str(key), part) for key, part in value.items()}
@@ -417,7 +417,7 @@ class _Columns:
             return [self._one(argument, f"{argument}_{at}", part) for at, part in enumerate(value, 1)]
         return self._one(argument, argument, value)
 
-    def _named_in(self, argument: str, key: str, value: Any) -> Any:
+    def _named_in(self, argument: str, key: str, value: object) -> Any:
         """Of a mapping: a class's probability, a system's predictions, or its columns."""
         if isinstance(value, Mapping):
             return {
@@ -490,7 +490,7 @@ class _Columns:
         self._index = index
         return columns
 
-    def _of_any(self, aligned: Mapping[str, Any]) -> Any:
+    def _of_any(self, aligned: Mapping[str, object]) -> Any:
         plain = {column: values_of(value) for column, value in aligned.items()}
         if isinstance(self._data, pa.Table):
             table = self._data
@@ -517,14 +517,14 @@ def refuse_own_order(argument: str, index: Any) -> None:
         )
 
 
-def _columns_of(data: Any) -> list[str]:
+def _columns_of(data: object) -> list[str]:
     try:
         return list(as_frame(data).columns)
     except TypeError:
         return []      # a path, or nothing; what is no frame is refused later
 
 
-def index_of_series(value: Any) -> Any:
+def index_of_series(value: object) -> Any:
     """The index of a pandas Series; None for anything else, which has none."""
     import narwhals as nw
 
@@ -534,7 +534,7 @@ def index_of_series(value: Any) -> Any:
         return None
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value stands for none: None, NaN, and what pandas writes for them."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True

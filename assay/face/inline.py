@@ -7,19 +7,15 @@ from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
 from inspect import isawaitable, iscoroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
-from assay.face.frames import (
-    FrameSource,
-    index_of_series,
-    no_column,
-    refuse_own_order,
-    values_of,
-)
-from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome, functions_in
+from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
+from assay.face.evaluation import begin
+from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
+from assay.face.question import functions_in
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
@@ -36,60 +32,9 @@ Oracle = Any
 _Label = Callable[[WaitingItem], Any]
 
 
-def evaluate(
-    data: Any = None,
-    *,
-    oracle: Oracle,
-    outcome: Outcome | None = None,
-    measures: Measures | None = None,
-    prediction: Column | None = None,
-    score: Column | None = None,
-    probability: Column | Mapping[str, Column] | None = None,
-    threshold: float | None = None,
-    judge: Column | Sequence[Column] | None = None,
-    earlier: Column | Sequence[Column] | None = None,
-    covariates: Column | Sequence[Column] | None = None,
-    spread: Column | None = None,
-    cluster: Column | None = None,
-    weight: Column | None = None,
-    strata: Column | None = None,
-    rank: Column | None = None,
-    systems: Mapping[str, Any] | None = None,
-    baseline: str | None = None,
-    pairs: str | None = None,
-    margin: float | None = None,
-    contenders: Mapping[str, Any] | None = None,
-    thresholds: Sequence[float] | None = None,
-    features: Sequence[str] | None = None,
-    id: Column | None = None,
-    show: Column | Sequence[Column] = (),
-    show_as: Mapping[str, str] | None = None,
-    segments: Column | Sequence[Column] = (),
-    target: float | Mapping[str, float] | None = None,
-    confidence: float = CONFIDENCE,
-    budget: int | Mapping[str, int] | None = None,
-    limit: Mapping[str, float] | None = None,
-    method: str = "auto",
-    interval: str | None = None,
-    about: str | None = None,
-    drive: str | Sequence[str] | None = None,
-    batch_size: int = BATCH_SIZE,
-    seed: int = 0,
-    name: str | None = None,
-    store: str | None = None,
-    question: str | Mapping[str, str] | None = None,
-    guidelines: str | None = None,
-    desk: Mapping[str, Any] | None = None,
-    adjudication: Mapping[str, Any] | None = None,
-    warm_start: Mapping[str, Any] | None = None,
-    labels_so_far: Mapping[str, Any] | None = None,
-    outcomes: Mapping[str, Any] | None = None,
-    deadline: Mapping[str, Any] | None = None,
-    skipped: str | None = None,
-    judges: Mapping[str, Any] | None = None,
-    alerts: Mapping[str, Any] | None = None,
-    freeze_runner: str | None = None,
-) -> Result:
+@usual_values(USUAL_QUESTION)
+@described_by(begin)
+def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[QuestionArguments]) -> Result:
     """Estimate measures on predictions, asking the oracle for as few labels as the target takes.
 
     A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
@@ -107,70 +52,7 @@ def evaluate(
             an array or a list with a label for each row. The name of a column. A function may be a coroutine
             function. None, of a function or a mapping, is for an item that cannot be decided; a column or
             Series with gaps is refused, because labels that are not there yet are no answers.
-        outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
-            standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
-            `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.
-        measures: one or several: `"f1", "recall(cat)", "fbeta(2)"`, or `{"name": "fbeta", "beta": 2}`. The
-            first drives what is asked.
-        prediction: column of predictions.
-        score: column of numbers, the higher the more likely positive.
-        probability: column of probabilities of the positive class, or of the confidence in the prediction; of
-            several classes `{"prefix": "p_"}` or `{class: column}`.
-        threshold: the score, or probability, from which on an item is predicted positive; instead of
-            `prediction`.
-        judge: columns that guess the label, but of two classes; with gaps where they say nothing. Or
-            functions of a row, called once for each; what they say is kept in the store.
-        earlier: columns of results of earlier systems on the same items, as judges.
-        covariates: columns of numbers that say more of the items, but of one class.
-        spread: column of positive numbers: how uncertain each predicted number is.
-        cluster: column that names what items come together in.
-        weight: column of numbers, 0 or more: what each item counts for, such as its share of the traffic.
-            Measures are then of the weighted pool.
-        strata: column that names the stratum of the population that each item was drawn from.
-        rank: column of 1, 2, 3 and so on: where a document stands in its query, which `cluster` names.
-        systems: the systems to compare: `{name: column of predictions}`, or
-            `{name: {"score": column, "threshold": 0.5}}`.
-        baseline: the system that others are compared with; the first unless said.
-        pairs: `"all"`: every two systems are compared.
-        margin: how much worse than another a system may be and be shipped; with a `price` of each system the
-            cheapest is named (`ranks.ship` of the result).
-        contenders: rows that are one system's answer, or compare two:
-            `{"columns": ["model"], "names": ["a", "b", "c"]}`.
-        thresholds: of the score, a system each.
-        features: columns of numbers, for methods that cut by features.
-        id: column that names the items.
-        show: columns that are shown to whoever answers.
-        show_as: how one is shown: `{"picture": "image"}`.
-        segments: columns that split the pool; measures are estimated in each part too.
-        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`, or until the best
-            of several systems is known: `{"best_of": 0.01}`, none other being better by more; 0.05, or none
-            where the budget is too small for any.
-        confidence: of the intervals.
-        budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
-            frame. Or money, split between labels and a judge that is a function where that narrows the
-            interval most: `{"money": 500, "price": {"label": 2.0, "judge": 0.02}}`.
-        limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
-        method: how items are chosen.
-        interval: `"guaranteed"`, of even or stratified draws: one that holds for any pool, at every look.
-        about: `"population"`: intervals and target are about what the pool is a sample of; else `"pool"`.
-        drive: the measures that the choice of items serves.
-        batch_size: items in a round.
-        seed: with the name, fixes every random choice.
-        name: of the evaluation in its store; made of the question and the rows unless given.
-        store: where its record is kept; in memory, gone with the result, unless named.
-        question: what people are asked about every item; as in a spec, and so are the others below.
-        guidelines: what people who label are told.
-        desk: where people label; the caller unless said.
-        adjudication: how labels are made of several answers.
-        warm_start: labels of an earlier evaluation.
-        labels_so_far: labels of a sample that is there already, as the first round:
-            `{"label": "human", "drawn": "random"}`, or its column of chances as `weight`.
-        outcomes: labels that come by themselves.
-        deadline: how long a round waits.
-        skipped: what becomes of items that everybody skipped.
-        judges: how judges are looked at in the report: `{"features": ["length(text)", "format"]}`, an audit.
-        alerts: who is told of a breach.
-        freeze_runner: who freezes a large pool.
+        (those of begin)
 
     Raises:
         BadInput: naming the argument, the column and the rows, or the label that is wrong.
@@ -190,9 +72,8 @@ def evaluate(
         >>> result.value
         0.5
     """
-    question_asked = dict(locals())
-    del question_asked["oracle"]
-    if functions_in(judge):
+    question_asked: Mapping[str, Any] = {"data": data, **question}
+    if functions_in(question_asked["judge"]):
         from assay.face.paid_judges import split_arguments
 
         question_asked, oracle = split_arguments(question_asked, oracle, _driven)
@@ -201,8 +82,6 @@ def evaluate(
 
 def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
     """The evaluation with these arguments of `begin`, asked of the oracle until it stops."""
-    from assay.face.evaluation import begin  # which imports what is beside this
-
     evaluation = begin(**question_asked)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as progress:
@@ -253,12 +132,10 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     """
     if concurrency < 1:
         raise BadInput(f"concurrency: at least one label has to be awaited at once, got {concurrency}")
-    from assay.face.evaluation import begin
-
     evaluation = await asyncio.to_thread(begin, data, **question)
     label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
 
-    async def awaited(answer: Any) -> Any:
+    async def awaited(answer: object) -> Any:
         async with free:
             return await answer if isawaitable(answer) else answer
 
@@ -281,7 +158,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     return evaluation.result
 
 
-def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def awaited(labels: Mapping[Any, object]) -> Mapping[Any, Any]:
     """The labels, those that a coroutine function gives among them: all of them are awaited at once."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
     if not pending:
@@ -329,7 +206,7 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     return lambda item: labels[source.places[item.item.item_id]]
 
 
-def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -> None:
+def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: "Evaluation") -> None:
     """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
 
     labels: by the number of the row, or by item id; of: which of the two
@@ -349,7 +226,7 @@ def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -
 _MOST_LISTED = 5
 
 
-def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", item: WaitingItem) -> Any:
+def _looked_up(labels: Mapping[Any, object], evaluation: "Evaluation", item: WaitingItem) -> Any:
     own_id = evaluation.own_id(item.item.item_id)
     for key in (own_id, item.item.item_id):
         if key in labels:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +15,11 @@ from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
+from assay.face.arguments import CONFIDENCE, EstimateArguments, Measures, usual_values
 from assay.face.frames import no_column, table_of, with_columns
 from assay.face.pool_with_labels import estimates_of_pool
 from assay.face.question import (
-    CONFIDENCE,
-    Column,
     KnownOutcome,
-    Measures,
-    Outcome,
     known_outcome,
     listed,
     measures_as_written,
@@ -34,25 +31,14 @@ from assay.face.results import Estimate, Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
 from assay.tasks.weighted.held_labels import measures_of_systems, stands_for
 
+_OF_WHOLE_POOL = ("judge", "probability", "cluster", "drawn")
 
-def estimate(
-    labelled: Any = None,
-    *,
-    outcome: Outcome | None = None,
-    measures: Measures | None = None,
-    label: Column = "label",
-    prediction: Column = "prediction",
-    systems: Mapping[str, Any] | None = None,
-    judge: Column | Sequence[Column] | None = None,
-    probability: Column | Mapping[str, Column] | None = None,
-    cluster: Column | None = None,
-    weight: Column = "inclusion_probability",
-    item_weight: Column | None = None,
-    drawn: str | Mapping[str, Column] | None = None,
-    pool_size: int | None = None,
-    confidence: float = CONFIDENCE,
-    about: str = "pool",
-) -> Estimates:
+
+@usual_values({
+    "label": "label", "prediction": "prediction", "weight": "inclusion_probability", "confidence": CONFIDENCE,
+    "about": "pool",
+})
+def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) -> Estimates:
     """Estimate measures of a pool from labels that are there already, and what is guessed of all its items.
 
     The frame is the whole pool, its label empty where there is none; judges, probabilities and predictions of
@@ -101,37 +87,35 @@ def estimate(
         >>> round(found.value, 3)
         0.533
     """
-    of_pool = {"judge": judge, "probability": probability, "cluster": cluster, "drawn": drawn}
+    values: Mapping[str, Any] = {**arguments}
+    outcome, about, systems = values["outcome"], values["about"], values["systems"]
+    confidence: float = values["confidence"]
+    pool_size: int | None = values["pool_size"]
     if about not in ("pool", "population"):
         raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
     if pool_size is None and questions_in(outcome):
-        return _questions_of_pool(labelled, questions_in(outcome), measures, {
-            "label": label, "weight": weight, "item_weight": item_weight, "cluster": cluster, "drawn": drawn,
-            "confidence": confidence, "about": about,
-        }, {"prediction": prediction != "prediction", "systems": systems, "judge": judge,
-            "probability": probability, "label": not isinstance(label, str)})
+        return _questions_of_pool(labelled, questions_in(outcome), values["measures"], {
+            name: values[name]
+            for name in ("label", "weight", "item_weight", "cluster", "drawn", "confidence", "about")
+        }, {"prediction": values["prediction"] != "prediction", "label": not isinstance(values["label"], str),
+            **{name: values[name] for name in ("systems", "judge", "probability")}})
     if pool_size is None:
-        return estimates_of_pool(labelled, {
-            "outcome": outcome, "measures": measures, "label": label, "systems": systems, "weight": weight,
-            "prediction": prediction, "item_weight": item_weight, "confidence": confidence,
-            "about": None if about == "pool" and cluster is not None else about, **of_pool,
-        })
-    idle = next((name for name, value in of_pool.items() if value is not None), None)
+        by_cluster = about == "pool" and values["cluster"] is not None
+        return estimates_of_pool(labelled, {**values, "about": None if by_cluster else about})
+    idle = next((name for name in _OF_WHOLE_POOL if values[name] is not None), None)
     if idle is not None:
         raise BadInput(f"{idle}: is of all rows of a pool, and pool_size says that labelled ones alone are "
                        "here; give the whole pool, its label empty where there is none, without pool_size")
     if questions_in(outcome):
         refuse_beside_questions({
-            "prediction": prediction != "prediction", "systems": systems,
-            "label": not isinstance(label, str), "weight": not isinstance(weight, str),
+            "prediction": values["prediction"] != "prediction", "systems": systems,
+            "label": not isinstance(values["label"], str), "weight": not isinstance(values["weight"], str),
         })
-        return _of_questions(labelled, questions_in(outcome), measures, {
-            "label": label, "weight": weight, "item_weight": item_weight, "pool_size": pool_size,
-            "confidence": confidence, "about": about,
+        return _of_questions(labelled, questions_in(outcome), values["measures"], {
+            key: values[key] for key in ("label", "weight", "item_weight", "pool_size", "confidence", "about")
         })
     labelled, roles = with_columns(labelled, {
-        "label": label, "prediction": prediction, "systems": systems, "weight": weight,
-        "item_weight": item_weight,
+        role: values[role] for role in ("label", "prediction", "systems", "weight", "item_weight")
     })
     table, backend = table_of(labelled)
     predicted = _predictions(table, roles)
@@ -141,9 +125,9 @@ def estimate(
         for name in (roles["label"], *predicted.values())
     }
     kind = what.kind or READERS[what.reader].kind("the frame", spoken, [])
-    written = measures_as_written(measures)
+    written = measures_as_written(values["measures"])
     weights = stands_for(
-        _column(table, roles["weight"]), roles["weight"], pool_size, by_name=isinstance(weight, str)
+        _column(table, roles["weight"]), roles["weight"], pool_size, by_name=isinstance(values["weight"], str)
     )
     codes = {name: _codes(what, kind, name, column) for name, column in spoken.items()}
     n = len(weights)

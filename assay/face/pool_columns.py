@@ -161,7 +161,7 @@ class RolesOfColumns:
             columns[_PREFIX + name.removeprefix(prefix)] = self._table.column(name)
         return _PREFIX
 
-    def _column_of(self, name: str, system: Any) -> pa.ChunkedArray:
+    def _column_of(self, name: str, system: object) -> pa.ChunkedArray:
         if not isinstance(system, Mapping) or set(system) != {"prediction"}:
             raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
         return self._named_column("systems", system["prediction"])

@@ -73,7 +73,7 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=(note,))
 
 
-def _left_out(role: str, column: Any) -> bool:
+def _left_out(role: str, column: object) -> bool:
     """Whether an argument is as it is by default."""
     return column is None or (isinstance(column, str) and column == _BY_DEFAULT.get(role))
 

@@ -12,7 +12,7 @@ A column is its name, or the values themselves (`assay.face.frames`).
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
+from assay.evalcore.outcomes.classes import CONFIDENCE
 from assay.evalcore.types import JsonObject
+from assay.face.arguments import BATCH_SIZE
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.consistency import never_met
@@ -33,13 +35,7 @@ from assay.tasks.spec.goals import MeasureChoice, named_measure, written_measure
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Labels, two_classes_as
 
-Column = Any
-"""The name of a column, or its values: an array, a Series, a list."""
-
-Outcome = str | Sequence[Any] | Mapping[str, Any]
-Measures = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
-
-BUDGET, HALF_WIDTH, CONFIDENCE, BATCH_SIZE = 500, 0.05, 0.95, 25
+BUDGET, HALF_WIDTH = 500, 0.05
 KINDS = ("classes", "grades", "tags", "number", "preference")
 
 OF_POOL = {       # argument -> key under `pool`
@@ -63,7 +59,7 @@ _LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
 _LISTED = ("show", "segments", "features", "thresholds", "covariates", "earlier")
 
 
-def spec_of(source: FrameSource, arguments: Mapping[str, Any]) -> Spec:
+def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
     """The spec of the arguments of `begin`. Raises BadInput naming each argument that is wrong."""
     options = {
         name: _plain(value) for name, value in arguments.items()
@@ -150,7 +146,7 @@ def _named(data: Mapping[str, Any]) -> str:
     return f"evaluation-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def check_frame_columns(source: FrameSource, columns: Mapping[str, Any]) -> None:
+def check_frame_columns(source: FrameSource, columns: Mapping[str, object]) -> None:
     """Raise BadInput naming the argument whose column a frame does not have."""
     if source.table is None:
         return
@@ -163,7 +159,7 @@ def check_frame_columns(source: FrameSource, columns: Mapping[str, Any]) -> None
                 )
 
 
-def _names_in(argument: str, value: Any) -> Iterator[str]:
+def _names_in(argument: str, value: object) -> Iterator[str]:
     """The columns that an argument names: in a list, by class, by system."""
     if isinstance(value, str):
         yield value
@@ -208,7 +204,7 @@ def labels_of(outcome: Any) -> Any:
     return {"classes": [str(name) for name in names]}
 
 
-def questions_in(outcome: Any) -> list[dict[str, Any]]:
+def questions_in(outcome: object) -> list[dict[str, Any]]:
     """The questions, where `outcome` lists several; empty where it is one.
 
     >>> questions_in([{"name": "tone", "grades": [1, 2]}])
@@ -218,7 +214,7 @@ def questions_in(outcome: Any) -> list[dict[str, Any]]:
     return questions if isinstance(questions, list) else []
 
 
-def functions_in(judge: Any) -> list[Any]:
+def functions_in(judge: object) -> list[Any]:
     """The judges that are functions of a row, of one judge or several.
 
     >>> functions_in(["gpt", len])
@@ -228,7 +224,7 @@ def functions_in(judge: Any) -> list[Any]:
     return [entry for entry in judges if callable(entry) and not hasattr(entry, "__len__")]
 
 
-def refuse_beside_questions(arguments: Mapping[str, Any]) -> None:
+def refuse_beside_questions(arguments: Mapping[str, object]) -> None:
     """Raises BadInput naming the first argument that each of several questions has for itself."""
     for name, value in arguments.items():
         if value:
@@ -265,7 +261,7 @@ class KnownOutcome:
         return pa.array(labels, pa.string()).take(encoded.indices)
 
 
-def known_outcome(outcome: Any) -> KnownOutcome:
+def known_outcome(outcome: object) -> KnownOutcome:
     """What labels are; None and a kind alone leave the names to the labels. Raises BadInput."""
     if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
         return KnownOutcome(reader=outcome or "classes")
@@ -292,7 +288,7 @@ def systems_of(systems: Mapping[str, Any]) -> JsonObject:
     return {name: {"prediction": part} if isinstance(part, str) else part for name, part in systems.items()}
 
 
-def measures_as_written(measures: Any) -> list[str]:
+def measures_as_written(measures: object) -> list[str]:
     """The measures as `assay replay` takes them, such as `fbeta(2)`, from names or from mappings with
     settings. Raises BadInput where there is none, or one has a name that is no measure."""
     if measures is None:
@@ -310,7 +306,7 @@ def measures_as_written(measures: Any) -> list[str]:
     return written
 
 
-def _in_spec(measure: Any) -> Any:
+def _in_spec(measure: object) -> Any:
     """A measure as a spec has it: a name alone, or with its settings."""
     if not isinstance(measure, str) or "(" not in measure:
         return measure
@@ -357,7 +353,7 @@ def in_python(text: str) -> str:
     return re.sub(r"\blabels: (\{[^}]*\})", r"outcome=\1", text)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Plain Python values: what a YAML file could have held."""
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}

@@ -12,7 +12,7 @@ from assay.tasks.replay.recycling import RecycledColumns, columns_of_file, recyc
 
 
 def recycle(
-    data: Any, *, systems: Mapping[str, str], positive: str, size: int, id: str = "item_id",
+    data: object, *, systems: Mapping[str, str], positive: str, size: int, id: str = "item_id",
     options: Mapping[str, Any] | None = None,
 ) -> list[RecycledSystem]:
     """Samples for the precision of several classifiers, in which labels serve more than one of them.

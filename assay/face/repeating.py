@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from assay.tasks.replay.repeats import RepeatColumns, repeats_of_columns
 
 
 def repeats(
-    data: Any, *, item: str, label: str, positive: str | None = None, k: int | Sequence[int] = (1, 4),
+    data: object, *, item: str, label: str, positive: str | None = None, k: int | Sequence[int] = (1, 4),
     confidence: float = 0.95, prices: tuple[float, float] | None = None,
 ) -> Repeats:
     """What several answers to each item say: pass@k, pass^k, how often all k are alike, and what varies.

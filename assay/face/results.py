@@ -245,7 +245,7 @@ class Result(Estimates):
         rounds = wording.plural(self.rounds, "round", "rounds")
         return f"{self.evaluation}: {ended}, {labels} in {rounds}{verdict}"
 
-    def to_mlflow(self, run: Any = None, *, uri: str | None = None, experiment: str | None = None) -> str:
+    def to_mlflow(self, run: object = None, *, uri: str | None = None, experiment: str | None = None) -> str:
         """Tell MLflow: metrics with lower and upper ends by round, and the report.
 
         Told again, the same run is found and only what is new is added.

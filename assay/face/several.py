@@ -6,7 +6,8 @@ from pathlib import Path
 
 from assay.evalcore.errors import BadInput
 from assay.face.evaluation import Evaluation, load
-from assay.flows.record.opened import begun_evaluations, open_evaluation
+from assay.flows.record.named import begun_evaluations
+from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.stores.store import Store

@@ -1,20 +1,16 @@
 """Replays from Python: what would each method have said, on predictions whose labels are known?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, UnknownName
+from assay.face.arguments import BATCH_SIZE, CONFIDENCE, ReplayArguments, usual_values
 from assay.face.frames import as_source, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns
 from assay.face.question import (
-    BATCH_SIZE,
-    CONFIDENCE,
-    Column,
-    Measures,
-    Outcome,
     check_frame_columns,
     known_outcome,
     listed,
@@ -24,10 +20,7 @@ from assay.face.question import (
     spec_of,
 )
 from assay.face.results import Replay
-from assay.tasks.replay.outcome_pool import (
-    measures_of_questions,
-    read_question_pool,
-)
+from assay.tasks.replay.outcome_pool import measures_of_questions, read_question_pool
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import ReplayRequest, asks_for_curves
 
@@ -35,38 +28,15 @@ _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
     "weight", "rank", "contenders", "features",
 )
+_OF_REQUEST = ("repeats", "seed", "batch_size", "confidence", "divergence", "best_of")
 _OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked about them
 
 
-def replay(
-    data: Any = None,
-    *,
-    label: Column = "label",
-    outcome: Outcome | None = None,
-    measures: Measures | None = None,
-    prediction: Column | None = None,
-    score: Column | None = None,
-    probability: Column | Mapping[str, Column] | None = None,
-    threshold: float | None = None,
-    judge: Column | Sequence[Column] | None = None,
-    covariates: Column | Sequence[Column] | None = None,
-    spread: Column | None = None,
-    cluster: Column | None = None,
-    weight: Column | None = None,
-    rank: Column | None = None,
-    systems: Mapping[str, Any] | None = None,
-    contenders: Column | Sequence[Column] | None = None,
-    features: Column | Sequence[Column] | None = None,
-    best_of: float | None = None,
-    methods: str | Sequence[str] = "auto",
-    budgets: Sequence[int] = (50, 100, 200),
-    repeats: int = 200,
-    confidence: float = CONFIDENCE,
-    batch_size: int = BATCH_SIZE,
-    seed: int = 1,
-    divergence: bool = False,
-    processes: int | None = 1,
-) -> Replay:
+@usual_values({
+    "label": "label", "methods": "auto", "budgets": (50, 100, 200), "repeats": 200, "confidence": CONFIDENCE,
+    "batch_size": BATCH_SIZE, "seed": 1, "divergence": False, "processes": 1,
+})
+def replay(data: object = None, **arguments: Unpack[ReplayArguments]) -> Replay:
     """Simulate methods on labelled predictions: errors, coverage, and labels to a narrow interval.
 
     Args:
@@ -118,47 +88,44 @@ def replay(
         >>> found.to_dict()["n"]
         400
     """
-    roles = {
-        "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
-        "covariates": covariates, "spread": spread, "systems": systems, "cluster": cluster,
-        "weight": weight, "rank": rank, "contenders": contenders, "features": features,
-    }
+    values: Mapping[str, Any] = {**arguments}
+    roles = {name: values[name] for name in _ROLES}
+    outcome, systems, threshold = values["outcome"], values["systems"], values["threshold"]
     title = str(data) if isinstance(data, str | Path) else "the frame"
     request = ReplayRequest(
-        methods=tuple(listed(methods)), measures=(), budgets=tuple(budgets), repeats=repeats, seed=seed,
-        batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()), divergence=divergence,
-        best_of=best_of,
+        methods=tuple(listed(values["methods"])), measures=(), budgets=tuple(values["budgets"]),
+        systems=tuple(systems or ()), **{name: values[name] for name in _OF_REQUEST},
     )
     if questions_in(outcome):
         refuse_beside_questions({
             **{name: value for name, value in roles.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
-            "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
-            "best_of": best_of is not None,
+            "label": roles["label"] != "label", "threshold": threshold is not None,
+            "divergence": request.divergence, "best_of": request.best_of is not None,
         })
-        options = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
-        return _of_questions(data, options, replace(request, systems=()), title, processes)
+        options = {name: values[name] for name in ("outcome", "measures", *_OF_ALL_QUESTIONS)}
+        return _of_questions(data, options, replace(request, systems=()), title, values["processes"])
     data, columns = with_columns(data, roles)
     source = unnamed_rows(data)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
                                                                   "contenders", "features")})
     pool = RolesOfColumns(source, title, known_outcome(outcome), columns, no_outcome=outcome is None)
     pool.set_predictions(threshold)
-    if score is not None and not pool.two_classes:
+    if roles["score"] is not None and not pool.two_classes:
         raise BadInput("score: is of one system that tells two classes apart; name a column under "
                        "`probability` or `judge`, or leave it out")
-    if prediction is not None and systems is not None:
+    if roles["prediction"] is not None and systems is not None:
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
-    written = measures_as_written("f1" if measures is None else measures)
+    written = measures_as_written("f1" if values["measures"] is None else values["measures"])
     request = replace(request, measures=tuple(written))
     labelled_pool = pool.of_two_classes(asks_for_curves(written)) if pool.two_classes \
         else pool.of_any_kind()
     with _naming_arguments():
-        result = run_replay(labelled_pool, request, pool_name=title, processes=processes)
+        result = run_replay(labelled_pool, request, pool_name=title, processes=values["processes"])
     return Replay(result=result, backend=source.backend)
 
 
 def _of_questions(
-    data: Any, options: Mapping[str, Any], request: ReplayRequest, title: str, processes: int | None
+    data: object, options: Mapping[str, object], request: ReplayRequest, title: str, processes: int | None
 ) -> Replay:
     """options: outcome, measures, cluster and weight."""
     if data is None:

@@ -18,10 +18,12 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
-from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
+from assay.flows.record.named import UnknownEvaluation, named_folders
+from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import Moment, moments, read_reissues, standing_of, verdict_on
 from assay.tasks import events
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, owned_alert, verdict_alert
@@ -41,7 +43,6 @@ from assay.tasks.alerts.presentable import LONGEST_BODY, one_line
 from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending, Ownership, check_format, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger, understood

@@ -32,7 +32,8 @@ from assay.evalcore.annotators.adjudication import Annotation, AnswerTally
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.design.round import ClosedDraws
 from assay.evalcore.errors import plural
-from assay.evalcore.evaluation.state import revised_state
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
+from assay.evalcore.evaluation.state import counted, revised_state
 from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating, annotators_record, own_answers
 from assay.flows.people.ask import reread_round
@@ -49,7 +50,7 @@ from assay.tasks.ledger.closed_round import (
     Decided,
     RevisedItem,
     Revision,
-    RoundEstimate,
+    codes_of,
     last_revision,
     read_revised_estimate,
     reissued,
@@ -373,7 +374,7 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     rounds = _answered_now(closed, effective)
     labelled = not_begun(statistics).labelled
     for decided in effective:
-        labelled = statistics.counted(labelled, decided)
+        labelled = counted(statistics.kind, labelled, codes_of(decided))
     return Fold(
         state=revised_state(statistics.question, rounds),
         labelled=labelled,

@@ -25,7 +25,7 @@ from assay.evalcore.weighted.sample import (
     weighted_sample,
 )
 from assay.flows.record.fold import Fold, fold
-from assay.flows.record.opened import Opened, probability_kind
+from assay.flows.record.opened import Opened
 from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
 from assay.tasks.ledger.closed_round import last_revision
@@ -63,9 +63,9 @@ class PoolSample:
 
 
 @retried
-def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
+def read_sample(opened: Opened, question: str | None = None, folded: Fold | None = None) -> PoolSample:
     """The labelled items of the closed rounds, with the labels of now; question: of those that answer it,
-    where several are asked.
+    where several are asked; folded: its rounds as they were closed, where the caller has them.
 
     Raises NoLabels before the first label, and BadInput where the items have no known chances, and where it
     is not said which of several questions is meant.
@@ -78,7 +78,7 @@ def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
                        f"each; {what} questions: {', '.join(names)} (--question)")
     if question is not None and not many_questions:
         raise BadInput(f"evaluation {opened.name!r} asks one question; leave out --question")
-    folded, newest = fold(opened.ledger, opened.statistics), last_revision(opened.ledger)
+    folded, newest = folded or fold(opened.ledger, opened.statistics), last_revision(opened.ledger)
     if newest is not None and newest.rounds:
         folded = revised_fold(opened, folded, newest)
     if not folded.state.labels:
@@ -93,7 +93,7 @@ def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
         )
     if question is not None:
         return _of_question(opened, folded, question, 0 if newest is None else newest.number)
-    sample = opened.statistics.sample(folded.state, folded.closed)
+    sample = weighted_sample(opened.question, folded.state, [round_.labelled({}) for round_ in folded.closed])
     index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
     rows = index.rows(sample.cell, sample.rank)
     binary, supplied = opened.spec.labels.positive_name is not None, opened.spec.pool.probability
@@ -197,7 +197,7 @@ def exported(opened: Opened, pool_sample: PoolSample, *, shown: bool) -> dict[st
             for number, draw in zip(sample.round.tolist(), sample.draw.tolist(), strict=True)
         ]
         columns |= {f"shown:{name}": [text.get(name, "") for text in texts] for name in spec.pool.display}
-    kinds = [probability_kind(round_.plan) for round_ in planned]
+    kinds = [round_.plan.probability_kind for round_ in planned]
     return columns | {
         "cell": sample.cell.tolist(),
         "stratum": [opened.statistics.stratum(cell) for cell in sample.cell.tolist()],
@@ -323,7 +323,7 @@ def measure_of(
 
 def weights_of_pool(opened: Opened) -> PoolWeights | None:
     """What is known of all weights; None where all items count alike."""
-    return getattr(opened.cut, "weights", None)
+    return opened.cut.weights
 
 
 def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:

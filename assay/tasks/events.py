@@ -27,9 +27,9 @@ from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.types import JsonObject
 from assay.tasks.effects import in_flow_run
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import MonitorHistory

@@ -27,7 +27,7 @@ _UNDEFINED: JsonSchemaValue = {     # a value that is null has a reason, and no 
 }
 
 
-def schema_of(kind: Any) -> JsonSchemaValue:
+def schema_of(kind: object) -> JsonSchemaValue:
     """The JSON Schema of what is printed as this type; the caller may change what it gets."""
     return deepcopy(_schema_of(kind))
 
@@ -98,7 +98,7 @@ class _Printed(GenerateJsonSchema):
         return {"type": "number"}
 
 
-def _closed(made: JsonSchemaValue, kind: Any, descriptions: Mapping[str, str]) -> JsonSchemaValue:
+def _closed(made: JsonSchemaValue, kind: object, descriptions: Mapping[str, str]) -> JsonSchemaValue:
     """Without other keys, those that are always there first, and with what the code says of each."""
     needed = made.get("required", [])
     properties: Mapping[str, Any] = made.get("properties", {})
@@ -112,7 +112,7 @@ def _closed(made: JsonSchemaValue, kind: Any, descriptions: Mapping[str, str]) -
     return closed | _UNDEFINED if {"value", "undefined_reason"} <= properties.keys() else closed
 
 
-def _first_words(subject: Any) -> str:
+def _first_words(subject: object) -> str:
     """The first paragraph of a docstring."""
     return inspect.cleandoc(subject.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 

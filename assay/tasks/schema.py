@@ -62,7 +62,7 @@ FilePath = Annotated[str, Field(min_length=1), AfterValidator(_a_path)]
 Location = Annotated[FilePath, AfterValidator(_no_credentials)]
 
 
-def _of_mapping(given: Any) -> Any:
+def _of_mapping(given: object) -> Any:
     if not isinstance(given, Mapping):
         return given
     try:
@@ -113,7 +113,7 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _only_known_keys(cls, data: Any) -> Any:
+    def _only_known_keys(cls, data: object) -> Any:
         if not isinstance(data, dict):
             return data
         keys = [field.alias or name for name, field in cls.model_fields.items()]

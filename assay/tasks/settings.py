@@ -9,7 +9,7 @@ used and are no part of this.
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -115,7 +115,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, **values: object) -> None:
         names = {f"ASSAY_{name}".upper(): name for name in type(self).model_fields}
         environment = {names[key.upper()]: text for key, text in os.environ.items() if key.upper() in names}
         try:

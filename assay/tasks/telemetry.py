@@ -361,7 +361,7 @@ def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationE
     return events
 
 
-def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _known(attributes: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.methods.registry import method
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending
 from assay.tasks.report.data import PoolSummary, ReportData
+from assay.tasks.report.sections import SECTIONS
 
+FINDINGS = {finding.name for section in SECTIONS for finding in section.reads}
 REASON = "among the labels so far, no item is positive or predicted positive"
 
 
@@ -31,7 +33,8 @@ def estimate(
 
 
 def report_data(**changes: Any) -> ReportData:
-    """A finished evaluation; any field can be replaced, and its estimates, joint region and ending too."""
+    """A finished evaluation; any field can be replaced, what sections read, and its estimates, joint
+    region and ending too."""
     history = [
         RoundEstimate(
             round=number, asked=25, labels=25 * number, positives=4 * number, undecided=0, exhausted=False,
@@ -68,7 +71,8 @@ def report_data(**changes: Any) -> ReportData:
         "positive": "match",
         "negative": "no match",
     }
-    return ReportData(**(given | changes))
+    findings = {name: changes.pop(name) for name in FINDINGS if name in changes}
+    return ReportData(**(given | {"findings": findings} | changes))
 
 
 def with_estimates(data: ReportData, estimates: Sequence[MeasureEstimate]) -> ReportData:

@@ -10,6 +10,7 @@ import assay
 from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import stream
 from assay.flows.cli.main import run_command_line
+from assay.tasks.report.data import JUDGE_CHECKS
 
 N = 400
 
@@ -158,7 +159,7 @@ def test_from_python(answers):
     by_id = {row["item_id"]: row["human"] for row in human}
     while len(batch := evaluation.ask()):
         evaluation.tell({item: by_id[item] for item in batch["item_id"].to_pylist()})
-    checks = evaluation.report_data().judge_checks
+    checks = JUDGE_CHECKS.of(evaluation.report_data())
     assert {one.feature for one in checks.effects.effects} == {"length(answer)", "layout"}
     with pytest.raises(BadInput, match="colour"):
         assay.begin(

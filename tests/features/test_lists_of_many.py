@@ -10,7 +10,8 @@ from assay.flows.alerts import outbox_of_all
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.finished import finished_since, standings
-from assay.flows.record.opened import UnknownEvaluation, open_evaluation, utc_now
+from assay.flows.record.named import UnknownEvaluation
+from assay.flows.record.opened import open_evaluation, utc_now
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import layout
 from benchmarks.recovery.many import begin_all, many_specs

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.monitoring.verdicts import lies_beyond
 from assay.flows.monitor.history import read_monitor_history
 from assay.tasks.ledger.asked_round import read_plan
-from assay.tasks.ledger.closed_round import RoundEstimate, read_estimate
+from assay.tasks.ledger.closed_round import read_estimate
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store

@@ -14,7 +14,8 @@ from assay.evalcore.errors import BadInput
 from assay.flows.alerts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.record.opened import UnknownEvaluation, utc_now
+from assay.flows.record.named import UnknownEvaluation
+from assay.flows.record.opened import utc_now
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
 from assay.flows.verify.unsealed import check_unsealed
 from assay.tasks.alerts.alert import Alert

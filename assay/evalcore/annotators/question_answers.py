@@ -131,7 +131,7 @@ class QuestionAnswers(AnswerKind):
         return self.of(written, spelled=spelled)
 
 
-def _as_text(value: Any) -> str | None:
+def _as_text(value: object) -> str | None:
     """What somebody gave as text: of a list its entries joined by bars, of nothing None."""
     if value is None or isinstance(value, str):
         return value

@@ -10,7 +10,7 @@ proposal over N items is K + 1 numbers per cell: of one unlabelled item, and of 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,6 +127,14 @@ class RoundPlan:
     probability: Floats  # (T,) q of the draw, or inclusion probability π
     census: bool         # all that is left is asked
     design: Any          # a `Design`, of the method's own class
+
+    @property
+    def probability_kind(self) -> Literal["census", "per draw", "inclusion"]:
+        """What the probabilities of the draws are: 1 of a `census`, `per draw`, or of `inclusion` in the
+        round."""
+        if self.census:
+            return "census"
+        return "per draw" if self.design.replacement else "inclusion"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

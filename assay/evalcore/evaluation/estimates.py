@@ -28,7 +28,7 @@ from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State, exact_values
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, number_of_contenders
 from assay.evalcore.measures.two_classes import Measure, WhereAlike
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.strata import relevant_cells
@@ -98,7 +98,7 @@ def _together(
 ) -> list[MeasureEstimate]:
     """The rows; values of systems whose rows the pool has get intervals that hold together (Bonferroni)."""
     stack = question.measures
-    contenders = getattr(stack, "contenders", 0)
+    contenders = number_of_contenders(stack)
     ends = arrays_of_numbers[0].ends if contenders else None
     if ends is None:
         return rows
@@ -114,7 +114,7 @@ def _together(
 def _all_known(question: Question, arrays: EstimateArrays) -> bool:
     """Where rows are of one system each, whether all of a system's are labelled: its interval has closed,
     while others are open."""
-    of_contenders = bool(getattr(question.measures, "contenders", 0)) and bool(np.isfinite(arrays.value[0]))
+    of_contenders = bool(number_of_contenders(question.measures)) and bool(np.isfinite(arrays.value[0]))
     return of_contenders and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
 
 

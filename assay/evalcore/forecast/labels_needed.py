@@ -329,8 +329,7 @@ def _met(
 
 def _first_name(question: Question) -> str:
     """The first measure, with the class or setting that it is of."""
-    first_measure = next(iter(question.measures))
-    return str(getattr(first_measure, "full_name", first_measure.name))
+    return str(next(iter(question.measures)).full_name)
 
 
 # What an evaluation waits for, how many labels that is likely to take, and the price of an audit.

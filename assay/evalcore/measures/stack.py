@@ -446,6 +446,12 @@ class Stack:
 
 # The measures of several questions about one item: each question has a stack of its own.
 
+
+def number_of_contenders(measures: object) -> int:
+    """Systems whose rows the pool has, by the measures of a question; 0 where a row is of none, or of all."""
+    return measures.contenders if isinstance(measures, Stack) else 0
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackOfQuestions(Stack):
     """The stacks of all questions, in the order of the kind's; measures: of all, question by question.

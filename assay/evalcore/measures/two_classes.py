@@ -44,6 +44,11 @@ class Measure(DeclaredMeasure):
     # whether it drives the sampling; None: as the method has it, see `driving` and `served`
     drives: bool | None = None
 
+    @property
+    def full_name(self) -> str:
+        """Its name: a measure of two classes is of the positive one, and has its settings in its name."""
+        return self.name
+
     def margin(self, limit: float) -> tuple[float, Floats] | None:
         """(k, t) such that g ≥ limit exactly when the pool's mean of k + t[prediction, label] is ≥ 0.
 

@@ -8,7 +8,7 @@ top of the ranking as well (`top_edges`).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, log2
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
@@ -120,6 +120,7 @@ class Partition:
     cells: Cells
     known: Ints | None = None   # (2, 2) items left out, by prediction and known label; None: all are in cells
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
+    weights: ClassVar[None] = None   # two classes whose items differ in weight are cut as any outcome
 
     def to_json(self) -> JsonObject:
         """The partition as plain JSON values, from which `from_json` gives the same bits back; parts that

@@ -404,7 +404,7 @@ class Cells:
         return Cells(**arrays, n_slots=int(data["n_slots"]))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -111,7 +111,7 @@ def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
 def simulate(
     method: Method,
     pool: LabelledPool | OutcomePool,
-    measures: Any,
+    measures: object,
     plan: ReplayPlan,
     *,
     repeats: int,

@@ -73,7 +73,7 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def is_pool(name: str, options: Mapping[str, Any]) -> bool:
+def is_pool(name: str, options: Mapping[str, object]) -> bool:
     """Whether a name is of a file, or options say that it is."""
     return name.lower().endswith(FILES) or any(options.values())
 

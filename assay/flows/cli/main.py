@@ -409,7 +409,7 @@ def _exit_code(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _failed("Interrupted", SAFE, INTERRUPTED, as_json)
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
+        context = error.ctx if isinstance(error, click.UsageError) else None
         usage = f"{context.get_usage()}\n" if context else ""
         message = error.format_message()
         if isinstance(error, click.NoSuchOption) and context is not None:

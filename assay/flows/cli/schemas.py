@@ -31,11 +31,11 @@ class Form:
     make: Callable[[], JsonObject]   # its JSON Schema, without name
 
 
-def _of(kind: Any, says: str) -> Form:
+def _of(kind: object, says: str) -> Form:
     return Form(says, lambda: numbered_schema(schema_of(kind)))
 
 
-def _command(name: str, kind: Any) -> tuple[str, Form]:
+def _command(name: str, kind: object) -> tuple[str, Form]:
     return name, _of(kind, f"What `assay {name} --json` prints.")
 
 
@@ -126,7 +126,7 @@ def _together() -> Iterator[tuple[list[str], dict[str, Any]]]:
     yield from forms.values()
 
 
-def _form(form: Mapping[str, Any]) -> Iterator[str]:
+def _form(form: Mapping[str, object]) -> Iterator[str]:
     if "$ref" in form:
         yield _link(str(form["$ref"]))
     else:

@@ -9,10 +9,10 @@ from textwrap import fill
 import click
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report import comparison, price, sentences, wording
 from assay.tasks.report.best import best_in_words, ranked_line
 from assay.tasks.report.data import ComparedSystems, ReportData

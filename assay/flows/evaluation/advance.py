@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import known_labels, with_one_more
 from assay.flows.alerts import raise_verdicts
 from assay.flows.evaluation.finish import finish_again, stop
@@ -48,14 +49,7 @@ from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound, write_design, write_plan
 from assay.tasks.ledger.checkpoints import CheckpointLost, Entries, find_checkpoint
-from assay.tasks.ledger.closed_round import (
-    Decided,
-    Revision,
-    RoundEstimate,
-    write_annotators,
-    write_estimate,
-    write_labels,
-)
+from assay.tasks.ledger.closed_round import Decided, Revision, write_annotators, write_estimate, write_labels
 from assay.tasks.ledger.life import (
     Ending,
     ensure_closed,
@@ -69,20 +63,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_rounds
 from assay.tasks.ledger.stores.store import Remembering, Store, StoreUnreachable
 from assay.tasks.operating_system import one_thread
-from assay.tasks.pool.frozen import (
-    beside_of,
-    clusters_of,
-    contenders_of,
-    judges_of,
-    predictions_by_system,
-    predictions_of,
-    probabilities_by_system,
-    probabilities_of,
-    ranks_of,
-    scores_of,
-    strata_of,
-    weights_of,
-)
+from assay.tasks.pool.frozen import columns_of_items
 from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.report.standing import Standing, WaitingFor
 from assay.tasks.settings import Settings
@@ -442,18 +423,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         number=folded.state.round + 1,
         plan=draws,
         item_id=item_id,
-        prediction=predictions_of(rows),
-        probabilities=probabilities_of(rows),
-        predictions=predictions_by_system(rows),
-        by_system=probabilities_by_system(rows),
-        judges=judges_of(rows),
-        beside=beside_of(rows),
-        scores=scores_of(rows),
-        clusters=clusters_of(rows),
-        weights=weights_of(rows),
-        ranks=ranks_of(rows),
-        strata=strata_of(rows),
-        contenders=contenders_of(rows),
+        **columns_of_items(rows),
         # an item that is asked again has no label that its draw goes by
         known=[None if ask else labels.get(place) for place, ask in zip(addresses, draws.ask, strict=True)],
         segments=[row.segments for row in rows],

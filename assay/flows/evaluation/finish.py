@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.stopping import StopReason
 from assay.flows.alerts import raise_verdicts
 from assay.flows.people.closing import People
@@ -31,7 +32,7 @@ from assay.tasks import events
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import forget_if_settled
-from assay.tasks.ledger.closed_round import RoundEstimate, last_revision
+from assay.tasks.ledger.closed_round import last_revision
 from assay.tasks.ledger.life import (
     Ending,
     Extension,

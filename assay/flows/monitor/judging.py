@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_draws, recent_mean
 from assay.evalcore.monitoring.evidence import WindowSample
@@ -26,14 +27,8 @@ from assay.flows.record.standing import reissued_at
 from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.closed_round import ClosedRound, RoundEstimate, last_revision
-from assay.tasks.ledger.monitors import (
-    SupportingEvaluation,
-    WindowVerdict,
-    is_question,
-    last_certain,
-    latest,
-)
+from assay.tasks.ledger.closed_round import ClosedRound, last_revision
+from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, is_question, last_certain, latest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -88,8 +83,10 @@ def _evidence(
 ) -> WindowEvidence:
     """closed: the rounds, with the labels of now."""
     estimates = (*look.estimates, *look.segments)
+    before = opened.statistics.known_before(round_.answered() for round_ in closed)
+    rounds = [round_.labelled(opened.segments, known) for round_, known in zip(closed, before, strict=True)]
     samples = opened.statistics.window_samples(
-        closed, estimates, opened.segments, settled=look.exhausted, planned=opened.spec.budget.labels
+        rounds, estimates, opened.segments, settled=look.exhausted, planned=opened.spec.budget.labels
     )
     by_own_draws = opened.spec.labels.by_cell and opened.method.capabilities.draws_alone
     looks, extensions = opened.question.method.holds_at_every_look, len(opened.extensions)

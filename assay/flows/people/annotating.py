@@ -153,9 +153,12 @@ class Annotating:
         """Item -> answers that are to be asked again; unless it is asked for, of two classes alone. None of
         labels that were there before."""
         desk, statistics = self._opened.spec.desk, self._opened.statistics
-        if planned.plan.design.held or (statistics.classes_stand_equal and desk.ask_again is None):
+        asked_for = desk.ask_again is not None or not statistics.classes_stand_equal
+        if planned.plan.design.held or not asked_for or desk.again.when == "never":
             return {}
-        draws = statistics.surprising(folded.state, planned, desk.again)
+        draws = statistics.surprising(
+            folded.state, planned.plan, planned.items, desk.again.chance, desk.again.moves
+        )
         return {planned.item_id[t]: answers for t, answers in draws.items()}
 
     def _answers_of(self, number: int) -> list[Annotation]:

@@ -15,7 +15,8 @@ from itertools import chain
 from typing import TypeVar
 
 from assay.evalcore.errors import AssayError
-from assay.flows.record.opened import named_folders, open_evaluation
+from assay.flows.record.named import named_folders
+from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record

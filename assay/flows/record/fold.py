@@ -12,17 +12,19 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import (
     Segments,
     State,
     before_any_label,
     close_round,
+    counted,
     in_brief,
     with_last,
     with_one_more,
 )
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
-from assay.flows.record.opened import AsIf, Statistics
+from assay.evalcore.evaluation_statistics import AsIf, Statistics
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.asked_round import PlannedRound, RoundAnswers, read_plan
@@ -31,7 +33,7 @@ from assay.tasks.ledger.checkpoints import Checkpoint, CheckpointLost, Entries, 
 from assay.tasks.ledger.closed_round import (
     ClosedRound,
     Decided,
-    RoundEstimate,
+    codes_of,
     labels_of_draws,
     read_estimate,
     read_labels,
@@ -80,7 +82,7 @@ class Fold:
             self,
             state=close_round(statistics.question, self.state, answered),
             as_if=statistics.as_if(self.as_if, self.state, answered),
-            labelled=statistics.counted(self.labelled, decided),
+            labelled=counted(statistics.kind, self.labelled, codes_of(decided)),
             open_round=None,
             last_asked=len(decided) - reused,
             reused=self.reused + reused,
@@ -89,8 +91,9 @@ class Fold:
 
     def estimate(self, statistics: Statistics, segments: Segments) -> RoundEstimate:
         """The estimates after the last closed round, computed: of the pool, and of these segments."""
+        rounds = [round_.labelled(segments) for round_ in self.closed] if segments else ()
         return statistics.estimate(
-            self.state, self.as_if, self.labelled, self.closed, segments, self.last_asked
+            self.state, self.as_if, self.labelled, rounds, segments, self.last_asked
         )
 
 

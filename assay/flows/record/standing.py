@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from assay.evalcore.evaluation.best import SystemRanks
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.measures.stack import Stack
 from assay.flows.record.opened import Opened
@@ -22,7 +23,6 @@ from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.checkpoints import last_checkpoint
 from assay.tasks.ledger.closed_round import (
     Revision,
-    RoundEstimate,
     last_revision,
     read_estimate,
     read_labels,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
-from assay.flows.record.opened import Opened, probability_kind
+from assay.flows.record.opened import Opened
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound, read_plan, read_posts, stored_answers
@@ -61,7 +61,7 @@ class _People:
 def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None) -> list[DrawRow]:
     plan = planned.plan
     settled = {decision.item_id: decision for decision in decided or ()}
-    kind = probability_kind(plan)
+    kind = plan.probability_kind
     rows, predicted = [], planned.prediction
     for t, item_id in enumerate(planned.item_id):
         decision, ask = settled.get(item_id), bool(plan.ask[t])

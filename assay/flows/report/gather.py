@@ -1,11 +1,10 @@
-"""A report's data, gathered from the ledger: the labelled items as their labels stand now, and the rest;
-with it what an audit would cost.
-"""
+"""A report's data, gathered from the ledger: what all sections share, and by `SECTION_READERS` what each
+reads besides (`tasks.report.sections`). Each room of the ledger is walked once."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
-from math import isnan
+from typing import Any
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput, plural
@@ -13,191 +12,52 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.questions import asks_several
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.measures.contenders import bradley_terry
-from assay.evalcore.pool.strata import Cells
-from assay.evalcore.types import Floats
-from assay.evalcore.weighted.judges import (
-    ReliabilityBin,
-    of_predicted,
-    reliability,
-    reliability_of_predictions,
-)
-from assay.evalcore.weighted.sample import (
-    LabelledItem,
-    ScoreBin,
-    WrongPredictions,
-    along_the_score,
-    wrong_predictions,
-)
 from assay.flows.judges import read_judge_checks, read_judges
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
-from assay.flows.record.opened import Opened, probability_kind
+from assay.flows.record.opened import Opened
 from assay.flows.record.standing import read_history
 from assay.flows.report.ceiling import read_ceiling
+from assay.flows.report.labelled import (
+    errors_found,
+    labelled_items,
+    predicted_and_labelled,
+    probabilities_held,
+    score_axis,
+    texts_of_errors,
+)
 from assay.flows.revisions import revised_fold
 from assay.flows.weighted import PoolSample, read_sample
 from assay.tasks.effects import retried
-from assay.tasks.ledger.asked_round import PlannedRound, read_plan
-from assay.tasks.ledger.closed_round import (
-    Decided,
-    last_revision,
-    read_annotators,
-    read_labels,
-    read_revised_annotators,
-    with_revision,
-)
+from assay.tasks.ledger.closed_round import last_revision, read_annotators, read_revised_annotators
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import understood
-from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
-from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
+from assay.tasks.report.data import (
+    ANNOTATORS,
+    AUDIT,
+    CEILING,
+    ERROR_TEXTS,
+    ERRORS,
+    JUDGE_CHECKS,
+    JUDGE_FIGURES,
+    PAIRS,
+    RANDOM_SAMPLING,
+    RELIABILITY,
+    SCORE_AXIS,
+    STRENGTHS,
+    TRUE_VALUES,
+    AskedTargets,
+    ComparedSystems,
+    PoolSummary,
+    ReportData,
+    ReportFinding,
+)
 from assay.tasks.report.standing import Standing
 from assay.tasks.report.wording import cost_in_words
 
-
-def labelled_items(opened: Opened, sample: PoolSample | None) -> list[LabelledItem]:
-    """Every labelled item that has a prediction, in the order of rounds and draws.
-
-    sample: the labelled items with weights, where they have any; without it weights, scores and probabilities
-    are left out. Where systems are compared the prediction is the baseline's.
-    """
-    ledger = opened.ledger
-    plans: list[PlannedRound] = []
-    closed: list[list[Decided]] = []
-    while (decided := read_labels(ledger, len(closed) + 1)) is not None:
-        planned = read_plan(ledger, len(closed) + 1)
-        if planned is None:
-            break
-        closed.append(decided)
-        plans.append(planned)
-    items = [
-        item for planned, decided in zip(plans, with_revision(closed, last_revision(ledger)), strict=True)
-        for item in _of_round(opened, planned, decided)
-    ]
-    return items if sample is None else _with_weights(opened, items, sample)
-
-
-def predicted_and_labelled(opened: Opened, items: Sequence[LabelledItem]) -> list[tuple[float, float]]:
-    """(prediction, label) of every labelled item, where both are numbers; nothing for other labels."""
-    if opened.spec.labels.names or opened.spec.pool.prediction is None:
-        return []
-    return [(item.predicted, item.label) for item in items]
-
-
-def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredictions | None:
-    """The errors among the labelled items, as people write them; None without labels or predictions."""
-    if not items:
-        return None
-    answers = opened.spec.labels.answers
-    errors = wrong_predictions(items, by_size=not opened.spec.labels.names)
-    return replace(errors, items=tuple(
-        replace(item, predicted_text=answers.text(item.predicted), label_text=answers.text(item.label))
-        for item in errors.items
-    ))
-
-
-def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str, str]:
-    """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked."""
-    texts: dict[str, str] = {}
-    listed = {} if errors is None else {error.item_id: error.round for error in errors.items}
-    for number in sorted(set(listed.values())):
-        planned = read_plan(opened.ledger, number)
-        for item_id, shown in zip(planned.item_id, planned.shown, strict=True) if planned else ():
-            if item_id in listed and shown:
-                texts[item_id] = " · ".join(text for text in shown.values() if text)
-    return texts
-
-
-def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
-    """Where the labels went on the axis of the score, or of the probability where the pool has no score."""
-    cells = opened.question.cells
-    if not isinstance(cells, Cells):
-        return ()
-    return along_the_score(
-        cells.mean_probability if opened.spec.pool.score is None else cells.mean_score, cells.size,
-        [item.cell for item in items], [item.label == 1 for item in items],
-    )
-
-
-def probabilities_held(opened: Opened, sample: PoolSample | None) -> tuple[ReliabilityBin, ...]:
-    """The pool's probabilities against the labels: of the positive one of two classes, or of the class that
-    is predicted; () without them, and where systems are compared."""
-    labels = opened.spec.labels
-    if sample is None or sample.items.probability is None or opened.spec.pool.compares:
-        return ()
-    if labels.positive_name is None:
-        return _of_predictions(opened, sample, sample.items.probability)
-    return reliability(
-        sample.sample, sample.items.probability[:, 1], sample.kind.parts, opened.manifest.rows,
-        opened.confidence,
-    )
-
-
-def _of_predictions(
-    opened: Opened, sample: PoolSample, probability: Floats
-) -> tuple[ReliabilityBin, ...]:
-    if not sample.kind.one_of_parts or sample.items.systems != 1:
-        return ()
-    return reliability_of_predictions(
-        sample.kind, sample.sample, sample.items, of_predicted(sample.items.prediction[:, 0], probability),
-        opened.manifest.rows, opened.spec.target.confidence,
-    )
-
-
-def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided]) -> Iterator[LabelledItem]:
-    predicted = _predicted(planned)
-    if predicted is None:
-        return
-    plan = planned.plan
-    kind = probability_kind(plan)
-    draw = {planned.item_id[t]: t for t in planned.asked()}
-    for row in decided:
-        if row.label is None:
-            continue
-        t = draw[row.item_id]
-        yield LabelledItem(
-            item_id=row.item_id, predicted=float(predicted[t]), label=row.label, round=planned.number,
-            cell=row.cell, chance=float(plan.probability[t]), chance_kind=kind, asked=row.reason != "reused",
-        )
-
-
-def _predicted(planned: PlannedRound) -> Floats | None:
-    """(T,) codes; None where nothing is predicted."""
-    if planned.prediction is None and planned.predictions is not None:
-        return planned.predictions[:, 0]
-    return planned.prediction
-
-
-def _with_weights(opened: Opened, items: Sequence[LabelledItem], sample: PoolSample) -> list[LabelledItem]:
-    rows = dict(zip((row.item_id for row in sample.rows), zip(
-        sample.sample.weight.tolist(), sample.rows, strict=True
-    ), strict=True))
-    return [
-        item if (entry := rows.get(item.item_id)) is None else replace(
-            item, weight=entry[0], score=_score(opened, entry[1]),
-            probability=_probability(opened, entry[1], item),
-        )
-        for item in items
-    ]
-
-
-def _score(opened: Opened, row: FrozenRow) -> float | None:
-    return None if opened.spec.pool.score is None or isnan(row.score) else row.score
-
-
-def _probability(opened: Opened, row: FrozenRow, item: LabelledItem) -> float | None:
-    """Of the positive of two classes, else of the predicted class; None for tags, and where there is none."""
-    if opened.spec.pool.probability is None:
-        return None
-    if row.probabilities is not None:
-        one_of = opened.statistics.kind.one_of_parts
-        return row.probabilities[int(item.predicted)] if one_of else None
-    return None if isnan(row.probability) else row.probability
-
-
-# The whole report.
 
 class NothingToReport(BadInput):
     """No round has closed yet, so there is no number to report."""
@@ -224,19 +84,54 @@ def report_data(
             f"run `assay advance {opened.name}` when people have answered"
         )
     with understood(opened.name):
-        recorded = _from_ledger(opened, standing)
-    return replace(recorded, truth=truth, random_sampling=random_sampling)
+        return _from_ledger(opened, standing, {TRUE_VALUES: truth, RANDOM_SAMPLING: random_sampling})
 
 
-def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
-    """The report as far as the ledger alone tells."""
+class ReportReading:
+    """What is read once of the ledger for all sections of a report."""
+
+    def __init__(self, opened: Opened, standing: Standing) -> None:
+        self.opened, self.standing = opened, standing
+        self.folded = retried(fold)(opened.ledger, opened.statistics)
+        self.sample = self._sample()
+        # of several questions an item may be right about one and wrong about another
+        self.many_questions = asks_several(opened.question)
+        self.labelled = [] if self.many_questions else labelled_items(opened, self.sample)
+        self.errors = None if self.many_questions else errors_found(opened, self.labelled)
+
+    def _sample(self) -> PoolSample | None:
+        """The labelled items with their weights; None where they have none. A report says what it can:
+        `assay estimate` says why there are no weights."""
+        try:
+            return read_sample(self.opened, folded=self.folded)
+        except AssayError:
+            return None
+
+
+SECTION_READERS: Mapping[ReportFinding[Any], Callable[[ReportReading], Any]] = {
+    ANNOTATORS: lambda read: _annotators(read.opened, read.standing.rounds, read.standing.revision),
+    CEILING: lambda read: [] if read.many_questions else read_ceiling(read.opened, read.sample),
+    AUDIT: lambda read: _audit_price(read),
+    JUDGE_FIGURES: lambda read: read_judges(read.opened, read.standing, read.sample),
+    JUDGE_CHECKS: lambda read: read_judge_checks(read.opened, read.sample),
+    ERRORS: lambda read: read.errors,
+    ERROR_TEXTS: lambda read: texts_of_errors(read.opened, read.errors),
+    SCORE_AXIS: lambda read: score_axis(read.opened, read.labelled),
+    RELIABILITY: lambda read: probabilities_held(read.opened, read.sample),
+    PAIRS: lambda read: predicted_and_labelled(read.opened, read.labelled),
+    STRENGTHS: lambda read: _strengths(read.opened, read.sample),
+}
+"""Who finds what sections read; what is known outside the ledger alone has no reader."""
+
+
+def _from_ledger(
+    opened: Opened, standing: Standing, known: Mapping[ReportFinding[Any], object]
+) -> ReportData:
+    """The report as far as the ledger tells, and what is known besides."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
-    spec = opened.spec
-    weighted, labels = _weighted(opened), more_labels(opened, standing)
-    # of several questions an item may be right about one and wrong about another
-    many_questions = asks_several(opened.question)
-    labelled = [] if many_questions else labelled_items(opened, weighted)
-    errors = None if many_questions else errors_found(opened, labelled)
+    spec, labels, reading = opened.spec, more_labels(opened, standing), ReportReading(opened, standing)
+    findings = {**{finding: read(reading) for finding, read in SECTION_READERS.items()}, **known}
+    variance = spec.target.variance
     return ReportData(
         **{field.name: getattr(standing, field.name) for field in fields(standing)},
         pool=_pool(opened.manifest),
@@ -250,27 +145,17 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         extend_command=extend_command(opened, standing, labels),
         notes=_notes(opened, standing.labels - standing.known_before),
         window_of=window_of(opened.ledger.store, opened.name),
-        target_half_width=spec.first_half_width,
-        target_variance=spec.target.variance if isinstance(spec.target.variance, float) else None,
-        targets=spec.target.named,
-        targets_are_variances=isinstance(spec.target.variance, dict),
+        targets=AskedTargets(
+            half_width=spec.first_half_width, variance=variance if isinstance(variance, float) else None,
+            named=spec.target.named, of_variances=isinstance(variance, dict),
+        ),
         outcome=spec.labels.outcome,
-        pairs=predicted_and_labelled(opened, labelled),
-        errors=errors,
-        error_texts=texts_of_errors(opened, errors),
-        score_axis=score_axis(opened, labelled),
-        reliability=probabilities_held(opened, weighted),
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
-        annotators=_annotators(opened, standing.rounds, standing.revision),
-        ceiling=[] if many_questions else read_ceiling(opened, weighted),
-        judges=read_judges(opened, standing, weighted),
-        judge_checks=read_judge_checks(opened, weighted),
         systems=_systems(opened),
-        strengths=_strengths(opened, weighted),
-        audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,
+        findings={finding.name: value for finding, value in findings.items() if value is not None},
     )
 
 
@@ -293,15 +178,6 @@ def _notes(opened: Opened, bought: int) -> list[str]:
         f"The choice of items started from {many} given elsewhere ({start.file}). Nobody knows how their "
         "items were chosen, so they are in no estimate."
     ]
-
-
-def _weighted(opened: Opened) -> PoolSample | None:
-    """The labelled items with their weights; None where they have none. A report says what it can:
-    `assay estimate` says why there are no weights."""
-    try:
-        return read_sample(opened)
-    except AssayError:
-        return None
 
 
 def _pool(manifest: Manifest) -> PoolSummary:
@@ -348,15 +224,9 @@ def _text(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-# The price of an audit.
-
-def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:
-    """What more labels spread evenly would do to the wide interval; None where none is announced.
-
-    revision: whose labels count; 0: those the rounds were closed with.
-    """
-    folded = retried(fold)(opened.ledger, opened.statistics)
-    newest = retried(last_revision)(opened.ledger) if revision else None
-    if newest is not None:
-        folded = revised_fold(opened, folded, newest)
-    return audit_price(opened.question, folded.state)
+def _audit_price(read: ReportReading) -> AuditPrice | None:
+    """What more labels spread evenly would do to the wide interval, by the labels that the standing counts;
+    None where none is announced."""
+    newest = retried(last_revision)(read.opened.ledger) if read.standing.revision else None
+    folded = read.folded if newest is None else revised_fold(read.opened, read.folded, newest)
+    return audit_price(read.opened.question, folded.state)

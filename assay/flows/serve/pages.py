@@ -85,6 +85,7 @@ class Pages:
         self._people: dict[tuple[str, str], str] = {}
         self._windows: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         self._prefect = _prefect_pages(environment)
+        self._newest_history: tuple[tuple[str, str, str], MonitorHistory] | None = None
 
     def store(self, alias: str, sees: frozenset[str]) -> ServedStore:
         """The store of this alias, for somebody who sees these. Raises NoSuchPage."""
@@ -316,10 +317,8 @@ class Pages:
 
     def _history(self, served: ServedStore, name: str, digest: str) -> MonitorHistory:
         """The newest that was read; one monitor is looked at page by page."""
-        entry = getattr(self, "_newest_history", None)
-        if entry is not None and entry[0] == (served.alias, name, digest):
-            kept_history: MonitorHistory = entry[1]
-            return kept_history
+        if self._newest_history is not None and self._newest_history[0] == (served.alias, name, digest):
+            return self._newest_history[1]
         history = read_monitor_history(served.store, name, self._now)
         self._newest_history = (served.alias, name, digest), history
         return history

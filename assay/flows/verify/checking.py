@@ -67,7 +67,7 @@ class Checking:
         error."""
         self.say([f"cannot be recomputed: {type(error).__name__}: {error}"])
 
-    def compare(self, computed: Any) -> bool:
+    def compare(self, computed: object) -> bool:
         """Compare the JSON under the key being looked at with the value computed; whether they differ.
 
         None: there should be nothing under the key.
@@ -76,7 +76,7 @@ class Checking:
             return self.say(["should not be there"])
         return self.say(self._differences(computed))
 
-    def compare_estimate(self, computed: Any) -> bool:
+    def compare_estimate(self, computed: object) -> bool:
         """`compare` of estimates, which version 1.0.0 computed otherwise: of its ledgers a note says so, and
         they stand.  Their bytes are sealed, so nobody changed them since.
         """
@@ -91,7 +91,7 @@ class Checking:
             self.found.notes.append(f"{self.key} was computed by version 1.0.0, as it is kept: {differing}")
         return False
 
-    def _differences(self, computed: Any) -> Iterable[str]:
+    def _differences(self, computed: object) -> Iterable[str]:
         stored = record.from_json(self.ledger.get(self.key), self.key)
         return value_differences(stored, as_first_written(stored, computed))
 
@@ -100,7 +100,7 @@ class Checking:
 _LATER = ("about", "also", "pooled")
 
 
-def as_first_written(stored: Any, computed: Any) -> Any:
+def as_first_written(stored: object, computed: object) -> Any:
     """What was computed, without the later keys that the estimates under the key do not have."""
     if not isinstance(stored, dict) or not isinstance(computed, dict):
         return computed

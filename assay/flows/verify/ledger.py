@@ -14,12 +14,14 @@ still running is verified as far as it goes.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.printed import key_as, printed
-from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
+from assay.evalcore.types import JsonObject
+from assay.flows.record.named import UnknownEvaluation
+from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.derived import check_derived
 from assay.flows.verify.revisions import RevisionsCheck
@@ -85,10 +87,10 @@ class Verification:
         parts = ((CHANGED, keys - sealed), (AS_SEALED, keys & sealed))
         return "; ".join(text.format(keys=_named(group)) for text, group in parts if group) or None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The object that `assay verify --json` prints: every field, and `verified` and `remedy`, which are
         computed."""
-        result: dict[str, Any] = printed(self)
+        result: JsonObject = printed(self)
         return result
 
 

@@ -41,7 +41,7 @@ from assay.tasks.ledger.life import Extension
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import sealed_in
 from assay.tasks.ledger.stores.store import StoreUnreachable
-from assay.tasks.pool.frozen import FrozenRow, scores_of
+from assay.tasks.pool.frozen import FrozenRow, columns_of_items
 from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.spec.evaluation import Spec
 
@@ -254,7 +254,7 @@ def _row(table: Floats | None, t: int) -> tuple[float, ...] | None:
 
 def of_curve(row: FrozenRow) -> float | None:
     """The score of an item that a plan has to hold."""
-    scores = scores_of([row])
+    scores = columns_of_items([row])["scores"]
     return None if scores is None else float(scores[0])
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import plural
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.flows.alerts import verdict_changes
 from assay.flows.record.opened import Opened
 from assay.flows.verify.checking import UNREADABLE, unreadable_key
@@ -21,7 +22,6 @@ from assay.tasks.alerts.outbox import Muted, Settled, TryClaim
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.asked_round import Arrived, Attempt, PlannedRound, read_plan
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.findings import Integrity
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.life import Begun, Closed, Identity
@@ -82,7 +82,7 @@ def _check(integrity: Integrity, kinds: tuple[Kind, ...]) -> None:
                 integrity.add(key, f"cannot be read: {type(error).__name__}: {error}")
 
 
-def _nothing(_integrity: Integrity, _values: tuple[Any, ...], _record: Any) -> Iterator[str]:
+def _nothing(_integrity: Integrity, _values: tuple[Any, ...], _record: object) -> Iterator[str]:
     return iter(())
 
 
@@ -114,7 +114,7 @@ def _odd_alert(_integrity: Integrity, values: tuple[Any, ...], record: Alert) ->
         yield f"says it is the alert {record.key}"
 
 
-def _of_no_alert(integrity: Integrity, values: tuple[Any, ...], _record: Any) -> Iterator[str]:
+def _of_no_alert(integrity: Integrity, values: tuple[Any, ...], _record: object) -> Iterator[str]:
     if layout.alert(integrity.ledger.name, values[1]) not in integrity.keys:
         yield "there is no such alert"
 

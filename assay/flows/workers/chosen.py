@@ -125,7 +125,7 @@ class Prefect(Workers):
         context = _of_the_flow_run()
         with self._kind.task_runner() as started:
 
-            def submit(function: Callable[..., Any], work: Any, piece: Any) -> Promised:
+            def submit(function: Callable[..., Any], work: object, piece: object) -> Promised:
                 name = _name(work)
                 run = task(
                     name=name, task_run_name=f"{name}-{getattr(piece, 'number', '')}".strip("-"), retries=0,
@@ -166,7 +166,7 @@ def _do(piece: _Piece) -> Any:
     return piece.function(*piece.given)
 
 
-def _name(work: Any) -> str:
+def _name(work: object) -> str:
     """`freeze-shard`, of FreezeShard."""
     name = getattr(work, "__name__", type(work).__name__).strip("_")
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", name).lower()

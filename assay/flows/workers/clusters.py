@@ -45,7 +45,7 @@ class Dask(Kind):
         with self._cluster() as (client, lost):
             futures: WeakSet[Any] = WeakSet()    # a result that was fetched is not to be made again
 
-            def submit(function: Any, *arguments: Any) -> Any:
+            def submit(function: object, *arguments: object) -> Any:
                 future = client.submit(function, *arguments, pure=False)
                 futures.add(future)
                 return _Awaited(future, client)
@@ -143,7 +143,7 @@ class Ray(Kind):
         with self._cluster() as (ray, lost):
             refs: list[Any] = []
 
-            def submit(function: Any, *arguments: Any) -> Any:
+            def submit(function: object, *arguments: object) -> Any:
                 # a worker that dies is replaced three times; pieces are safe to repeat
                 refs.append(ray.remote(max_retries=3)(function).remote(*arguments))
                 return refs[-1].future()

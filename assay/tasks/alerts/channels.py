@@ -369,7 +369,7 @@ def _plain_text(server: Any) -> None:
         server.notify_format = apprise.NotifyFormat.TEXT
 
 
-def _awaited(result: Any) -> Any:
+def _awaited(result: object) -> Any:
     """The result itself: some blocks are asynchronous wherever they are called from."""
     from prefect.utilities.asyncutils import run_coro_as_sync
 

@@ -40,7 +40,7 @@ def single_lined(value: Value) -> Value:
     return cast(Value, _single_lined(value, {}))
 
 
-def _single_lined(value: Any, done: dict[int, Any]) -> Any:
+def _single_lined(value: object, done: dict[int, Any]) -> Any:
     if isinstance(value, str):
         return one_line(value, LONGEST_VALUE)
     if id(value) in done:      # parts that are the same object stay so

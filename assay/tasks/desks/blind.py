@@ -44,7 +44,7 @@ class BlindPair:
         sides = zip(FIELDS, self.order(item.item_id), strict=True)
         return replace(item, shown=shown | {field: item.shown.get(name, "") for field, name in sides})
 
-    def side(self, item_id: str, label: Any) -> Any:
+    def side(self, item_id: str, label: object) -> Any:
         """A for the answer that the item shows as A, by its name; what is no name of the two stays."""
         sides = dict(zip(self.order(item_id), SIDES, strict=True))
         return sides.get(label, label) if isinstance(label, str) else label

@@ -142,7 +142,7 @@ class DeskKind(Part):
 
     @field_validator("ask_again", mode="before")
     @classmethod
-    def _in_a_word(cls, value: Any) -> Any:
+    def _in_a_word(cls, value: object) -> Any:
         return {"when": "always" if value else "never"} if isinstance(value, bool) else value
 
     @classmethod

@@ -83,7 +83,7 @@ class Replies:
             _asked_pause(response),
         )
 
-    def refusal(self, status: int, body: Any) -> DeskRefused:
+    def refusal(self, status: int, body: object) -> DeskRefused:
         """The error for a status of 400 or more, for the caller to raise: something between is to blame
         (407, or 401 and 403 without an object of JSON), the token (401, 403), a missing object (NotThere,
         of 404), else the request was refused."""
@@ -139,7 +139,7 @@ class Replies:
             return ""
         return f"; requests to it go through the proxy {httpx.URL(proxy).host or 'that is set'}"
 
-    def _said(self, body: Any) -> str:
+    def _said(self, body: object) -> str:
         """The server's own words, short; never its headers."""
         if isinstance(body, str):
             return f": {self._masked(body.strip())[:300]}" if body.strip() and "<" not in body else ""

@@ -51,7 +51,7 @@ class KeptRun:
         return self._entries
 
 
-def written_value(value: Any, rounds: int, base: Any = None) -> tuple[bytes, dict[str, bytes]]:
+def written_value(value: object, rounds: int, base: object = None) -> tuple[bytes, dict[str, bytes]]:
     """The bytes of a value, and those of the runs of its histories by digest, as far as they are not kept.
 
     rounds   closed so far: what has as many entries is a history. Raises NotKept.
@@ -65,7 +65,7 @@ def named_runs(blob: bytes) -> set[str]:
     return set(json.loads(_arrays(blob)["json"].tobytes())["runs"])
 
 
-def read_value(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> Any:
+def read_value(blob: bytes, fetch: Callable[[str], bytes], base: object = None) -> Any:
     """The value that was written, given the same base; fetch: the bytes of a run by its digest.
 
     Raises one of UNREADABLE.
@@ -93,7 +93,7 @@ class _Writer:
         self._flat: dict[str, bytearray] = {}     # type of array -> all of them
         self._there: dict[tuple[str, bytes], int] = {}
 
-    def packed(self, value: Any, base: Any = None) -> bytes:
+    def packed(self, value: object, base: object = None) -> bytes:
         """The bytes of a value."""
         document = {"value": self._said(value, base), "runs": self._named}
         flat: dict[str, Any] = {kind: np.frombuffer(held, kind) for kind, held in self._flat.items()}
@@ -172,7 +172,7 @@ class _Reader:
     def __init__(self, flat: Mapping[str, Any], fetch: Callable[[str], bytes]) -> None:
         self._flat, self._fetch = flat, fetch
 
-    def value(self, node: Any, base: Any = None) -> Any:
+    def value(self, node: object, base: object = None) -> Any:
         """The value that a node of the JSON says."""
         if not isinstance(node, dict):
             return node

@@ -138,7 +138,7 @@ def read_head(key: str, blob: bytes) -> tuple[dict[str, Any], bytes]:
     return head, body
 
 
-def anchor_of(ledger: Ledger, key: str, head: Mapping[str, Any]) -> bytes:
+def anchor_of(ledger: Ledger, key: str, head: Mapping[str, object]) -> bytes:
     """The record that a derived file rests on. Raises ValueError unless it is as it was then."""
     anchor = find_bytes(ledger, key)
     if anchor is None or layout.digest(anchor) != head["anchor"]:

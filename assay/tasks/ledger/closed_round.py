@@ -18,18 +18,15 @@ And the revisions: labels that changed after their rounds were closed, `revision
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.design.round import ClosedDraws
-from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.best import BestSystem
-from assay.evalcore.evaluation.estimate import MeasureEstimate, withheld
+from assay.evalcore.evaluation.estimate import withheld
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import LabelledRound, Segments
-from assay.evalcore.evaluation.stopping import Look
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.tasks.effects import effect, retried
@@ -200,6 +197,11 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats
     return np.array(labels, np.float64)
 
 
+def codes_of(decided: Sequence[Decided]) -> list[float]:
+    """The codes of the items that came to a label, in order."""
+    return [row.label for row in decided if row.label is not None]
+
+
 def answered(decided: Sequence[Decided]) -> Bools:
     """(n,) whether each item asked was answered, if only with a skip."""
     return np.array([row.reason != "unanswered" for row in decided], np.bool_)
@@ -261,7 +263,7 @@ class ClosedRound:
             code=self.labels if codes is None else codes, seen=None if codes is None else self.labels,
         )
 
-    def labelled(self, segments: Segments, before: Any = None) -> LabelledRound:
+    def labelled(self, segments: Segments, before: object = None) -> LabelledRound:
         """The draws, one by one; segments: the columns of the pool and their values; before: see there."""
         return LabelledRound(
             plan=self.planned.plan,
@@ -279,54 +281,6 @@ class ClosedRound:
             column: np.array([of[item[column]] for item in self.planned.segments], np.int64)
             for column, of in index.items()
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundEstimate:
-    """The estimates after a round, one for each measure, and what else stopping depends on."""
-
-    round: int
-    asked: int           # items newly asked in this round
-    labels: int          # distinct items labelled so far
-    positives: int | None   # of them in the positive class; None where classes stand equal
-    undecided: int       # distinct items that people could not decide so far
-    exhausted: bool      # nothing is left whose label could change a measure
-    estimates: tuple[MeasureEstimate, ...]
-    segments: tuple[MeasureEstimate, ...] = ()  # the same by segment, where the spec names any
-    joint: JointRegion | None = None     # of several measures, where the method gives them one
-    systems: tuple[MeasureEstimate, ...] = ()    # the same of further systems, where the spec names any
-    unanswered: int = 0  # items so far whose round was closed before they were answered
-    counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
-    leading: int = 1                     # how many of the estimates are of the first measure
-    also_leading: tuple[int, ...] = ()   # of several questions: places of those that a target is of
-    outcomes_seen: bool | None = None    # where classes stand equal: those that the first measure needs
-    best: BestSystem | None = None       # where the best of several systems is asked for
-
-    @property
-    def rows(self) -> tuple[MeasureEstimate, ...]:
-        """All of them: of the whole pool, first measure first, of further systems, by segment."""
-        return (*self.estimates, *self.systems, *self.segments)
-
-    @property
-    def _of_target(self) -> tuple[MeasureEstimate, ...]:
-        return (*self.estimates[: self.leading], *(self.estimates[place] for place in self.also_leading))
-
-    def look(self) -> Look:
-        """As the stopping rule sees it: by the first measure, of several numbers the least known."""
-        return Look(
-            labels=self.labels,
-            estimate=max(self._of_target, key=_width),
-            both_outcomes=bool(self.outcomes_seen) if self.positives is None
-            else 0 < self.positives < self.labels,
-            exhausted=self.exhausted,
-            named=self.best is not None and self.best.winner is not None,
-            others=tuple(row for row in self.estimates if row.segment is None),
-        )
-
-
-def _width(estimate: MeasureEstimate) -> float:
-    has_interval = estimate.value is not None and estimate.lower is not None and estimate.upper is not None
-    return estimate.upper - estimate.lower if has_interval else inf   # type: ignore[operator]
 
 
 def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:

@@ -42,7 +42,7 @@ def same_number(a: float, b: float) -> bool:
     return isclose(a, b, rel_tol=TOLERANCE, abs_tol=NEAR_ZERO)
 
 
-def value_differences(stored: Any, computed: Any, path: str = "") -> Iterator[str]:
+def value_differences(stored: object, computed: object, path: str = "") -> Iterator[str]:
     """Every place where two JSON values differ; numbers to the tolerance, everything else exactly."""
     if isinstance(stored, Mapping) and isinstance(computed, Mapping):
         for name in sorted({*stored, *computed}, key=str):

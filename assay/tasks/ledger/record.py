@@ -95,7 +95,7 @@ def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
     return record
 
 
-def from_rows(kind: type[_Decoded], rows: Any, key: str) -> _Decoded:
+def from_rows(kind: type[_Decoded], rows: object, key: str) -> _Decoded:
     """The records that rows of a table make, whose columns were found to be of their types already.
 
     Raises DamagedRecord.
@@ -112,7 +112,7 @@ def plain(record: "DataclassInstance") -> Any:
     return json.loads(encode(record))
 
 
-def to_json(value: Any) -> bytes:
+def to_json(value: object) -> bytes:
     """Canonical JSON as bytes, with a line end: sorted keys, no spaces, times as text and records as their
     fields. Raises ValueError for NaN and infinities, and TypeError for a value of another type."""
     text = json.dumps(
@@ -282,7 +282,7 @@ def _what_is_wrong(error: ValidationError) -> str:
     return f"{place}: {message}{suffix}" if place else f"{message}{suffix}"
 
 
-def _inside(value: Any) -> Any:
+def _inside(value: object) -> Any:
     """A value that JSON does not know: a time as text, a record as its fields."""
     if isinstance(value, datetime):
         return value.isoformat()

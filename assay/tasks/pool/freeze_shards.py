@@ -15,7 +15,7 @@ begun for another spec or other files has another digest. These keys are removed
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Floats, Ints, JsonMapping
 from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.checkpoints import put_derived
@@ -40,14 +40,7 @@ from assay.tasks.pool.duplicate_ids import RUN, SeenIds, buckets, first_duplicat
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_bytes, part_digests, read_part_rows
 from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.scores import StoredRun, run_bytes
-from assay.tasks.pool.shards import (
-    MapOver,
-    Shard,
-    is_small,
-    one_after_the_other,
-    shards_of_source,
-    stopping,
-)
+from assay.tasks.pool.shards import MapOver, Shard, is_small, one_after_the_other, shards_of_source, stopping
 from assay.tasks.pool.shown import PartRead, in_parts, shown_keys
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
@@ -98,7 +91,7 @@ class Basis:
     def of(spec: Spec, source: Source) -> "Basis":
         """What a freeze of this source rests on: the evaluation's name and a digest of the spec, the
         versions of the code, and the path, size and version of every file as it was listed."""
-        content: Mapping[str, Any] = {
+        content: JsonMapping = {
             "spec": spec.to_json(), "versions": versions(), "part rows": PART_ROWS,
             "files": [[file.path, file.size, file.version] for file in source.files],
         }
@@ -313,7 +306,7 @@ class _Pass:
             counts=self._counts, buckets=ids, refused=refused,
         )
 
-    def _later(self, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    def _later(self, work: Callable[..., Result], *arguments: object) -> Future[Result]:
         """Have it done by the thread, after what it has to do already; waits where that is much."""
         while len(self._writing) >= _AHEAD:
             self._writing.popleft().result()

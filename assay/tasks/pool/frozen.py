@@ -33,12 +33,12 @@ with row groups of 4,096 rows, texts compressed, 190, 77 and 17.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from math import isnan, nan
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -225,46 +225,46 @@ class FrozenRow:
     source_row: int                  # in that file, from 0
 
 
-def predictions_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """What is predicted of these items, (n,) codes; None where nothing is."""
-    codes = [row.prediction for row in rows if row.prediction is not None]
-    return np.array(codes, np.float64) if codes else None
+class ItemColumns(TypedDict):
+    """What the pool says of n items, a row each; None where it has no such column."""
+
+    prediction: Floats | None        # (n,) codes
+    probabilities: Floats | None     # (n, K) of each class or tag
+    predictions: Floats | None       # (n, S) codes, of each of the systems compared
+    by_system: Floats | None         # (n, S·K) what each of them gives each class, where a measure needs it
+    judges: Floats | None            # (n, J) codes of what judges say
+    beside: Floats | None            # (n, X) covariates and the spread
+    scores: Floats | None            # (n,) of items that have probabilities of classes beside
+    clusters: list[str] | None       # what each item comes together with others in
+    weights: Floats | None           # (n,) what each item counts for
+    ranks: Floats | None             # (n,) where each document stands in its query
+    strata: Floats | None            # (n,) the number of the stratum each item was drawn from
+    contenders: Floats | None        # (n,) codes of whose answer each is (`evalcore.measures.contenders`)
 
 
-def probabilities_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n, K) what the pool gives each class or tag; None where it gives none."""
-    probabilities = [row.probabilities for row in rows if row.probabilities is not None]
-    return np.array(probabilities, np.float64) if probabilities else None
+def columns_of_items(rows: Sequence[FrozenRow]) -> ItemColumns:
+    """The columns of these items, in their order."""
+    scored = (row.score for row in rows if row.probabilities is not None and not isnan(row.score))
+    return ItemColumns(
+        prediction=_present(row.prediction for row in rows),
+        probabilities=_present(row.probabilities for row in rows),
+        predictions=_present(row.predictions for row in rows),
+        by_system=_present(row.by_system for row in rows),
+        judges=_present(row.judges for row in rows),
+        beside=_present(row.beside for row in rows),
+        scores=_present(scored),
+        clusters=[row.cluster for row in rows if row.cluster is not None] or None,
+        weights=_present(row.weight for row in rows),
+        ranks=_present(row.rank for row in rows),
+        strata=_present(row.stratum for row in rows),
+        contenders=_present(row.contender for row in rows),
+    )
 
 
-def predictions_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n, S) what each of the systems compared predicts; None where none are."""
-    codes = [row.predictions for row in rows if row.predictions is not None]
-    return np.array(codes, np.float64) if codes else None
-
-
-def probabilities_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n, S·K) what each of the systems compared gives each class; None where no measure needs it."""
-    probabilities = [row.by_system for row in rows if row.by_system is not None]
-    return np.array(probabilities, np.float64) if probabilities else None
-
-
-def judges_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n, J) what judges say of these items, as codes; None where there is no judge."""
-    codes = [row.judges for row in rows if row.judges is not None]
-    return np.array(codes, np.float64) if codes else None
-
-
-def beside_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n, X) covariates and the spread of these items; None where there are none."""
-    values = [row.beside for row in rows if row.beside is not None]
-    return np.array(values, np.float64) if values else None
-
-
-def scores_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n,) the scores of items that have probabilities of classes beside; None where there are none."""
-    scores = [row.score for row in rows if row.probabilities is not None and not isnan(row.score)]
-    return np.array(scores, np.float64) if scores else None
+def _present(values: Iterable[float | tuple[float, ...] | None]) -> Floats | None:
+    """The values that are there, as an array; None where none is."""
+    present = [value for value in values if value is not None]
+    return np.array(present, np.float64) if present else None
 
 
 def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
@@ -272,48 +272,22 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
 
     of_positive: the pool supplies the probability of the positive one of two classes.
     """
-    supplied = probabilities_of(rows)
+    columns = columns_of_items(rows)
+    predicted, supplied = columns["prediction"], columns["probabilities"]
     if of_positive:
         positive = np.array([row.probability for row in rows], np.float64)
         supplied = np.stack([1 - positive, positive], axis=1)
-    predicted, weight, rank, of = predictions_of(rows), weights_of(rows), ranks_of(rows), contenders_of(rows)
-    strata = strata_of(rows)
     return Items(
         prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
-        probability=supplied, judge=judges_of(rows), covariate=beside_of(rows),
-        weight=None if weight is None else weight[:, None], rank=None if rank is None else rank[:, None],
-        contender=None if of is None else of[:, None], stratum=None if strata is None else strata[:, None],
+        probability=supplied, judge=columns["judges"], covariate=columns["beside"],
+        weight=_column(columns["weights"]), rank=_column(columns["ranks"]),
+        contender=_column(columns["contenders"]), stratum=_column(columns["strata"]),
     )
 
 
-def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
-    """What each item comes together with others in; None where the pool has no clusters."""
-    clusters = [row.cluster for row in rows if row.cluster is not None]
-    return clusters or None
-
-
-def weights_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n,) what each item counts for; None where all count alike."""
-    weights = [row.weight for row in rows if row.weight is not None]
-    return np.array(weights, np.float64) if weights else None
-
-
-def strata_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n,) the number of the stratum each item was drawn from; None where the pool does not say."""
-    strata = [row.stratum for row in rows if row.stratum is not None]
-    return np.array(strata, np.float64) if strata else None
-
-
-def ranks_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n,) where each document stands in its query; None where the pool does not say."""
-    ranks = [row.rank for row in rows if row.rank is not None]
-    return np.array(ranks, np.float64) if ranks else None
-
-
-def contenders_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n,) codes of whose answer each item is (`evalcore.measures.contenders`); None where it is of none."""
-    codes = [row.contender for row in rows if row.contender is not None]
-    return np.array(codes, np.float64) if codes else None
+def _column(values: Floats | None) -> Floats | None:
+    """(n, 1) of (n,)."""
+    return None if values is None else values[:, None]
 
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from assay.evalcore.monitoring.profile import Beside, Profile, TrafficTally, with_what_is_beside
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import CUT, FEATURE, CellPiece
@@ -189,6 +190,11 @@ class FrozenCut(Protocol):
         depends on the kind of outcome."""
         ...
 
+    @property
+    def weights(self) -> "PoolWeights | None":
+        """What is known of the weights of all items; None where all count alike."""
+        ...
+
     def to_json(self) -> JsonObject:
         """Plain JSON values from which `cut_from_json` makes the same cut again, to the last bit."""
         ...
@@ -346,6 +352,6 @@ class Predictions(ABC):
         return None
 
     @abstractmethod
-    def cut_from_json(self, data: Mapping[str, Any]) -> FrozenCut:
+    def cut_from_json(self, data: Mapping[str, object]) -> FrozenCut:
         """The cut that `FrozenCut.to_json` wrote as these values. Raises KeyError, TypeError or ValueError
         where they are none."""

@@ -7,7 +7,7 @@ systems none is called better by chance more often than the confidence says.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import TypedDict
 
@@ -19,6 +19,9 @@ from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_na
 from assay.tasks.report.standing import StateName
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from assay.tasks.report.data import ComparedSystems, ReportData
 
 # Every pair of systems, in words and as a table: row minus column.
@@ -369,7 +372,7 @@ def forest_figure(
 
 def _draw_forest(
     levels: Sequence[MeasureEstimate], differences: Sequence[tuple[MeasureEstimate, Comparison]],
-    baseline: str, figure: Any,
+    baseline: str, figure: "Figure",
 ) -> None:
     level_ax, gap_ax = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     name = wording.measure_name(levels[0].measure)
@@ -384,7 +387,7 @@ def _draw_forest(
     gap_ax.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
 
 
-def _forest_panel(ax: Any, rows: Sequence[MeasureEstimate], names: Sequence[str]) -> None:
+def _forest_panel(ax: "Axes", rows: Sequence[MeasureEstimate], names: Sequence[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for y, row in enumerate(rows):

@@ -7,19 +7,19 @@ Times are whatever strings the caller passes; no clock is read.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judge_audit import JudgeAudit
 from assay.evalcore.weighted.judge_effects import JudgeEffects
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report.standing import Standing
 
 MATRIX = "confusion_matrix"
@@ -79,6 +79,49 @@ class JudgeChecks:
     notes: tuple[str, ...] = ()                  # what cannot be said, and why
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ReportFinding(Generic[T]):
+    """Something that sections of a report read besides the standing (`tasks.report.sections`), and that a
+    flow of the same name finds in the ledger (`flows.report.gather`)."""
+
+    name: str
+
+    def of(self, data: "ReportData") -> T | None:
+        """Its value in the data of a report; None where there is none."""
+        return data.findings.get(self.name)
+
+
+ANNOTATORS = ReportFinding[AnnotatorQuality]("annotators")   # how people do, pseudonymous
+CEILING = ReportFinding[Sequence[MeasureEstimate]]("ceiling")   # one person against another
+AUDIT = ReportFinding[AuditPrice]("audit")   # where a wide interval is announced: what brings it down
+JUDGE_FIGURES = ReportFinding[Judges]("judges")   # what the labels say of the pool's own guesses
+JUDGE_CHECKS = ReportFinding[JudgeChecks]("judge_checks")   # where the spec asks
+ERRORS = ReportFinding[WrongPredictions]("errors")   # among the labelled items
+ERROR_TEXTS = ReportFinding[Mapping[str, str]]("error_texts")   # item -> what people saw, of the errors
+SCORE_AXIS = ReportFinding[Sequence[ScoreBin]]("score_axis")   # where the labels of two classes went
+RELIABILITY = ReportFinding[Sequence[ReliabilityBin]]("reliability")   # probabilities against the labels
+PAIRS = ReportFinding[Sequence[tuple[float, float]]]("pairs")   # prediction and label, if numbers
+STRENGTHS = ReportFinding[Mapping[str, float]]("strengths")   # system -> log strength, of comparisons
+TRUE_VALUES = ReportFinding[Mapping[str, float]]("truth")   # measure -> exact value, known to the demo
+RANDOM_SAMPLING = ReportFinding[Sequence[RandomSampling]]("random_sampling")   # what it would have given
+IN_JSON: tuple[ReportFinding[Any], ...] = (
+    ANNOTATORS, CEILING, AUDIT, JUDGE_FIGURES, JUDGE_CHECKS, ERRORS, SCORE_AXIS, RELIABILITY,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTargets:
+    """The targets at which an evaluation stops: of the first measure, or of several by name."""
+
+    half_width: float | None = None
+    variance: float | None = None
+    named: Mapping[str, float] = field(default_factory=dict)   # by measure, or the trace of all
+    of_variances: bool = False                                 # those named: of variances, not half-widths
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportData(Standing):
     """An evaluation, finished or not, and what its report says besides. The first estimate is the headline
@@ -91,33 +134,18 @@ class ReportData(Standing):
     versions: Mapping[str, str]                  # of assay, Python and whatever else decided the numbers
     history: Sequence[RoundEstimate] = ()        # what was known when each round closed
     labels_to_decide: int | None = None          # "about n more labels would decide"
-    target_half_width: float | None = None
-    target_variance: float | None = None
-    targets: Mapping[str, float] = field(default_factory=dict)   # by measure, or the trace of all
-    targets_are_variances: bool = False
+    targets: AskedTargets = AskedTargets()
     outcome: OutcomeKind | None = None           # what people answer; None: a positive or a negative class
-    pairs: Sequence[tuple[float, float]] = ()    # prediction and label of labelled items, if numbers
     negative: str = "negative"                   # the class name, as people saw it
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
     serves_all: bool = False                     # every measure drives the choice, unless the spec says which
-    annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.annotators
-    ceiling: Sequence[MeasureEstimate] = ()      # of each measure, one person held against another
     extend_command: str | None = None            # what buys as many labels as would decide
     systems: ComparedSystems | None = None       # where systems are compared
-    strengths: Mapping[str, float] = field(default_factory=dict)   # system -> log strength, of comparisons
-    judges: Judges | None = None                 # what the labels say of the pool's own guesses
-    judge_checks: JudgeChecks | None = None      # where the spec asks
-    errors: WrongPredictions | None = None       # among the labelled items; None without predictions
-    error_texts: Mapping[str, str] = field(default_factory=dict)   # item -> what people saw, of the errors
-    score_axis: Sequence[ScoreBin] = ()          # where the labels of two classes went
-    reliability: Sequence[ReliabilityBin] = ()   # the probabilities of two classes against the labels
-    audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down
     notes: Sequence[str] = ()
     window_of: tuple[str, str] | None = None     # the monitor that it was opened for, and the window
     began: str | None = None                     # times as the caller wants them read
     finished: str | None = None
-    truth: Mapping[str, float] | None = None     # measure -> exact value, where it is known (the demo)
-    random_sampling: Sequence[RandomSampling] = ()
+    findings: Mapping[str, Any] = field(default_factory=dict)   # `ReportFinding` -> its value, if any
 
     @property
     def classes(self) -> Sequence[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,12 @@ from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import wording
-from assay.tasks.report.data import ReportData, rounds_and_reissue
+from assay.tasks.report.data import TRUE_VALUES, ReportData, rounds_and_reissue
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, TRUTH, Picture, is_narrow, picture, shortened_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
 
@@ -31,7 +35,7 @@ def small_multiples(data: ReportData, of: Sequence[MeasureEstimate]) -> Picture:
     )
 
 
-def _single(data: ReportData, of: MeasureEstimate, figure: Any) -> None:
+def _single(data: ReportData, of: MeasureEstimate, figure: "Figure") -> None:
     ax = figure.subplots()
     _plot(ax, data, of, detailed=True)
     ax.set_xlabel("items labelled")
@@ -42,7 +46,7 @@ def _single(data: ReportData, of: MeasureEstimate, figure: Any) -> None:
     )
 
 
-def _several(data: ReportData, of: Sequence[MeasureEstimate], figure: Any) -> None:
+def _several(data: ReportData, of: Sequence[MeasureEstimate], figure: "Figure") -> None:
     across = 2 if is_narrow(figure) else 3
     axes = figure.subplots(-(-len(of) // across), across, squeeze=False).ravel()
     for ax, row in zip(axes, of, strict=False):
@@ -52,7 +56,7 @@ def _several(data: ReportData, of: Sequence[MeasureEstimate], figure: Any) -> No
         ax.set_axis_off()
 
 
-def _plot(ax: Any, data: ReportData, of: MeasureEstimate, *, detailed: bool) -> None:
+def _plot(ax: "Axes", data: ReportData, of: MeasureEstimate, *, detailed: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     rows = _history_of(data, of)
@@ -79,7 +83,7 @@ def _plot(ax: Any, data: ReportData, of: MeasureEstimate, *, detailed: bool) -> 
     ax.grid(axis="y")
 
 
-def _interval(ax: Any, of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> None:
+def _interval(ax: "Axes", of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> None:
     ends = [(r.labels, r.lower, r.upper) for r in rows if r.lower is not None and r.upper is not None]
     ax.fill_between(
         [labels for labels, _, _ in ends], [lower for _, lower, _ in ends], [upper for _, _, upper in ends],
@@ -90,9 +94,9 @@ def _interval(ax: Any, of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> 
         ax.plot([labels] * 2, [lower, upper], color=BAND, linewidth=6, solid_capstyle="butt")
 
 
-def _lines(ax: Any, data: ReportData, of: MeasureEstimate) -> None:
+def _lines(ax: "Axes", data: ReportData, of: MeasureEstimate) -> None:
     """The true value and the limits, where they are known."""
-    truth = (data.truth or {}).get(of.measure)
+    truth = (TRUE_VALUES.of(data) or {}).get(of.measure)
     if truth is not None:
         ax.axhline(
             truth, color=TRUTH, linewidth=1.2, dashes=(5, 2.5), label=f"true value ({wording.number(truth)})"
@@ -117,8 +121,7 @@ def _range(data: ReportData, of: MeasureEstimate, rows: Sequence[MeasureEstimate
     values = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     values += [r.value for r in rows if r.value is not None]
     values += _limits(data, of)
-    if data.truth is not None and of.measure in data.truth:
-        values.append(data.truth[of.measure])
+    values += [value for measure, value in (TRUE_VALUES.of(data) or {}).items() if measure == of.measure]
     if not values:
         return lowest, highest
     low, high = min(values), max(values)
@@ -239,7 +242,7 @@ def region_figure(
     titles = [wording.measure_name(name) for name in measures]
     bounds = [wording.measure_bounds(name, outcome) for name in measures]
 
-    def draw(figure: Any) -> None:
+    def draw(figure: "Figure") -> None:
         from matplotlib.patches import Circle
         from matplotlib.ticker import MaxNLocator
         from matplotlib.transforms import Affine2D

@@ -23,7 +23,7 @@ from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT, json_file, pri
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
 from assay.tasks.ledger.record import understood
-from assay.tasks.report.data import JudgeChecks, ReportData, rounds_and_reissue
+from assay.tasks.report.data import IN_JSON, JudgeChecks, ReportData, rounds_and_reissue
 from assay.tasks.report.standing import EvaluationJson
 
 
@@ -118,13 +118,8 @@ def report_json(data: ReportData) -> bytes:
         {"round": past.round, "asked": past.asked, "labels": past.labels, "estimates": printed(past.rows)}
         for past in data.history
     ]
-    beside = {
-        "annotators": data.annotators, "ceiling": data.ceiling, "audit": data.audit_price,
-        "judges": data.judges, "judge_checks": data.judge_checks,
-        "errors": data.errors, "score_axis": data.score_axis, "reliability": data.reliability,
-    }
     document = {**data.contract(), "rests_on": data.rests_on, "history": history} | {
-        name: printed(part) for name, part in beside.items() if part not in (None, (), [])
+        finding.name: printed(part) for finding in IN_JSON if (part := finding.of(data)) not in (None, (), [])
     }
     with understood(data.evaluation):    # a number that no measure has
         return json_file(document)

@@ -135,6 +135,7 @@ class JudgeChecksSection:
     calibration line by line with their verdicts, and notes."""
 
     rows: tuple[EffectLine, ...]
+    confidence: str          # of all intervals of these rows together
     lines: tuple[str, ...]
     audited: tuple[AuditLine, ...]
     verdicts: tuple[str, ...]
@@ -147,6 +148,7 @@ def judge_checks_in_words(checks: JudgeChecks) -> JudgeChecksSection:
     effects = checks.effects
     return JudgeChecksSection(
         rows=() if effects is None else tuple(map(_effect_line, effects.effects)),
+        confidence="" if effects is None else wording.percent(effects.confidence),
         lines=() if effects is None else (_found_of(effects.effects), *_sentences(effects.notes)),
         audited=tuple(_audit_line(audit, line) for audit in checks.audits for line in audit.lines),
         verdicts=tuple(map(audit_of_judge_in_words, checks.audits)), notes=tuple(checks.notes),

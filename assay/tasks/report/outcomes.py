@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.types import Floats
 from assay.tasks.report import wording
-from assay.tasks.report.data import MATRIX, ReportData, whole_pool_rows
+from assay.tasks.report.data import MATRIX, PAIRS, ReportData, whole_pool_rows
 from assay.tasks.report.rendering import (
     BAND,
     INK,
@@ -27,6 +27,9 @@ from assay.tasks.report.rendering import (
     picture,
     shortened_name,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +52,15 @@ def outcome_section(data: ReportData) -> OutcomeSection | None:
 
 
 def _numbers(data: ReportData) -> OutcomeSection | None:
-    if not data.pairs:
+    pairs = PAIRS.of(data)
+    if not pairs:
         return None
     return OutcomeSection(
         title="Predictions and labels",
         caption="The labelled items, each with its prediction. They were not drawn evenly, so the cloud is "
                 "not a picture of the pool; the estimates weigh each item by what it stands for. The ring "
                 "marks the largest error.",
-        figure=label_against_prediction(data.pairs),
+        figure=label_against_prediction(pairs),
     )
 
 
@@ -118,7 +122,7 @@ def label_against_prediction(pairs: Sequence[tuple[float, float]]) -> Picture:
     return picture(partial(_draw_points, pairs), (7.2, 3.4), _points_in_words(pairs), narrow=5.6)
 
 
-def _draw_points(pairs: Sequence[tuple[float, float]], figure: Any) -> None:
+def _draw_points(pairs: Sequence[tuple[float, float]], figure: "Figure") -> None:
     fit_ax, gap_ax = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     f, y = np.array(pairs).T
     ends = [float(min(f.min(), y.min())), float(max(f.max(), y.max()))]
@@ -159,7 +163,7 @@ def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
     return picture(partial(_draw_shares, rows), (6.4, 0.6 + 0.5 * len(rows)), f"Shares of the pool. {text}.")
 
 
-def _draw_shares(rows: Sequence[MeasureEstimate], figure: Any) -> None:
+def _draw_shares(rows: Sequence[MeasureEstimate], figure: "Figure") -> None:
     ax = figure.subplots()
     places = range(len(rows))
     ax.barh(places, [row.value or 0.0 for row in rows], height=0.6, color=BAND)
@@ -215,7 +219,7 @@ def _number(row: MeasureEstimate) -> str:
     return wording.row_in_short(row)
 
 
-def _draw(share: Floats, classes: Sequence[str], few: bool, figure: Any) -> None:
+def _draw(share: Floats, classes: Sequence[str], few: bool, figure: "Figure") -> None:
     ax = figure.subplots()
     # within each predicted class, so that a rare class is seen as well as a frequent one
     rows = share / np.maximum(np.nansum(share, axis=1, keepdims=True), 1e-12)

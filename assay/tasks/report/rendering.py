@@ -16,9 +16,10 @@ from assay.tasks.report.wording import shown_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from matplotlib.figure import Figure
 
 
-def render(template: str, **values: Any) -> bytes:
+def render(template: str, **values: object) -> bytes:
     """The page that a template makes of these values, in UTF-8, with the stylesheet of reports. Characters
     that UTF-8 cannot hold become question marks."""
     environment, style = _templates()
@@ -103,7 +104,7 @@ def picture(
         return Picture(source=wide, narrow=wide if of_phone == size else _drawn(draw, of_phone), told=text)
 
 
-def is_narrow(figure: Any) -> bool:
+def is_narrow(figure: "Figure") -> bool:
     """Whether it is drawn for a phone: panels then stand below each other."""
     return bool(figure.get_figwidth() <= PHONE)
 

@@ -6,7 +6,7 @@ Each is a section of the page: a picture, and a table of the same numbers.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from assay.evalcore.types import Floats
 from assay.evalcore.weighted.judges import ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin
 from assay.tasks.report import wording
-from assay.tasks.report.data import ReportData
+from assay.tasks.report.data import RELIABILITY, SCORE_AXIS, ReportData
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ACROSS = {"pr_curve": "recall", "roc_curve": "false_positive_rate"}   # of the panel without thresholds
 
@@ -71,7 +74,7 @@ def _threshold(row: MeasureEstimate) -> str:
     return "–" if row.at is None else wording.plain_number(row.at)
 
 
-def _draw_curves(by_measure: dict[str, list[MeasureEstimate]], across: str, figure: Any) -> None:
+def _draw_curves(by_measure: dict[str, list[MeasureEstimate]], across: str, figure: "Figure") -> None:
     axes = figure.subplots(3, 1) if is_narrow(figure) else figure.subplots(1, 3)
     for ax, (measure, rows) in zip(axes, by_measure.items(), strict=False):
         at = [row.at for row in rows]
@@ -155,7 +158,7 @@ def bin_label(lower: float, upper: float) -> str:
 
 def labels_by_score(data: ReportData) -> BinSection | None:
     """The section of two classes; None where there is no axis."""
-    bins = data.score_axis
+    bins = SCORE_AXIS.of(data)
     if not bins:
         return None
     axis = _axis(data)
@@ -192,7 +195,7 @@ def _axis_figure(bins: Sequence[ScoreBin], axis: str) -> Picture:
     return picture(partial(_draw_axis, bins, axis), (7.2, 3.2), text)
 
 
-def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
+def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: "Figure") -> None:
     from matplotlib.ticker import NullFormatter
 
     ax = figure.subplots()
@@ -217,7 +220,7 @@ def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
 
 def reliability_diagram(data: ReportData) -> BinSection | None:
     """The section of classes with probabilities; None without labels of known weights."""
-    bins = data.reliability
+    bins = RELIABILITY.of(data)
     if not bins:
         return None
     two_classes = data.outcome is None
@@ -259,14 +262,15 @@ def _reliability_figure(bins: Sequence[ReliabilityBin], what: str) -> Picture:
     )
 
 
-def _draw_reliability(bins: Sequence[ReliabilityBin], what: str, figure: Any) -> None:
+def _draw_reliability(bins: Sequence[ReliabilityBin], what: str, figure: "Figure") -> None:
     ax = figure.subplots()
     ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, dashes=(4, 3))
     for b in bins:
-        ax.plot([b.predicted] * 2, [b.share_lower, b.share_upper], color=BAND, linewidth=6,
-                solid_capstyle="butt", zorder=1)
-    ax.plot([b.predicted for b in bins], [b.share for b in bins], color=LINE, marker="o", markersize=4,
-            linewidth=1.2, zorder=3)
+        ends = np.array([b.share_lower, b.share_upper], np.float64)
+        ax.plot([b.predicted] * 2, ends, color=BAND, linewidth=6, solid_capstyle="butt", zorder=1)
+    shares = np.array([b.share for b in bins], np.float64)
+    at = [b.predicted for b in bins]
+    ax.plot(at, shares, color=LINE, marker="o", markersize=4, linewidth=1.2, zorder=3)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_xlabel("probability of being positive" if what == "positive" else "probability of the prediction")

@@ -59,12 +59,12 @@ def demanded(data: "ReportData") -> str | None:
 def target(data: "ReportData") -> str | None:
     """The target in words: a half-width, a variance, the best of several systems, or several targets
     together; None where none was set."""
-    if data.targets:
+    if data.targets.named:
         return _several_targets(data)
-    if data.target_half_width is not None:
-        return f"half-width of at most {wording.plain_number(data.target_half_width)}"
-    if data.target_variance is not None:
-        return f"variance of at most {wording.plain_number(data.target_variance)}"
+    if data.targets.half_width is not None:
+        return f"half-width of at most {wording.plain_number(data.targets.half_width)}"
+    if data.targets.variance is not None:
+        return f"variance of at most {wording.plain_number(data.targets.variance)}"
     if data.best is not None:
         within = f", within {wording.plain_number(data.best.margin)}" if data.best.margin else ""
         return f"the best system{within}"
@@ -73,15 +73,15 @@ def target(data: "ReportData") -> str | None:
 
 def _several_targets(data: "ReportData") -> str:
     """`half-widths of at most 0.05 (F1) and 0.1 (recall)`, or of variances."""
-    if TRACE in data.targets:
-        total = wording.plain_number(data.targets[TRACE])
+    if TRACE in data.targets.named:
+        total = wording.plain_number(data.targets.named[TRACE])
         return f"variances of all measures that add up to at most {total}"
     bounds = [
         f"{wording.plain_number(bound)} ({wording.measure_name(name)})"
-        for name, bound in data.targets.items()
+        for name, bound in data.targets.named.items()
     ]
     *other_bounds, last_bound = bounds
-    what = "variances" if data.targets_are_variances else "half-widths"
+    what = "variances" if data.targets.of_variances else "half-widths"
     return f"{what} of at most {', '.join(other_bounds)}{' and ' if other_bounds else ''}{last_bound}"
 
 

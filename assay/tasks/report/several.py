@@ -7,7 +7,6 @@ differ, or are of different classes, are never drawn on one scale.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -17,7 +16,7 @@ from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import ReportData, whole_pool_rows
 from assay.tasks.report.estimate_figures import estimate_against_labels
 from assay.tasks.report.files import parquet_of, render_report
-from assay.tasks.report.page import ForestTable, scale_of_bars, table_line
+from assay.tasks.report.lines import ForestTable, scale_of_bars, table_line
 from assay.tasks.report.rendering import Picture, render
 from assay.tasks.report.standing import EvaluationJson
 
@@ -163,7 +162,7 @@ def several_html(reports: Sequence[ReportData], linked: bool = False) -> bytes:
     return render("several.html.j2", **several_values(reports, links))
 
 
-def several_values(reports: Sequence[ReportData], links: Sequence[str]) -> dict[str, Any]:
+def several_values(reports: Sequence[ReportData], links: Sequence[str]) -> dict[str, object]:
     """What the template of the page's body is filled in with; links: where the report of each is, or ""."""
     finished = sum(data.state == "finished" for data in reports)
     return {

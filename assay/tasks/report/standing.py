@@ -11,10 +11,10 @@ from assay.evalcore.errors import ordinal, plural
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.best import BestSystem, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
-from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import NOBODYS, Ending, Ownership, OwnershipJson, ownership_json
 from assay.tasks.report.price import OutlookJson, outlook_json
 

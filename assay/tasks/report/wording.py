@@ -236,7 +236,7 @@ def moment(text: str) -> str:
         return text
 
 
-def shown_text(value: Any) -> Any:
+def shown_text(value: object) -> Any:
     """For `finalize` of a page's templates: marks that turn around the text after them are spelled out."""
     return value.translate(_TURNS) if type(value) is str else value
 

@@ -142,13 +142,13 @@ def of_python(values: list[Any]) -> pa.Array:
     return pa.array([None if v is None else _scalar_text(v) for v in values], pa.string())
 
 
-def _scalar_text(value: Any) -> str:
+def _scalar_text(value: object) -> str:
     if isinstance(value, str):
         return value
     return _json(value) if isinstance(value, bool | dict | list) else str(value)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 

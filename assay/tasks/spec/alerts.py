@@ -194,7 +194,7 @@ class Alerts(GrownPart):
 
     @field_validator("tell", mode="before")
     @classmethod
-    def _known_kinds(cls, value: Any) -> Any:
+    def _known_kinds(cls, value: object) -> Any:
         for kind in value if isinstance(value, list | tuple) else ():
             if kind not in KINDS:
                 raise wrong(f"lists {kind!r}; it may hold {', '.join(KINDS)}")

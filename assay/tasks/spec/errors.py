@@ -94,7 +94,7 @@ def _without_tags(loc: Sequence[str | int]) -> list[str | int]:
     return [part for before, part in zip((None, *loc), loc, strict=False) if (before, part) not in _TAGGED]
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     from assay.tasks.spec.strict_yaml import shortened
 
     if value is None:
@@ -118,7 +118,7 @@ def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:
     return (field.description or "") if field else ""
 
 
-def _model_of(annotation: Any) -> Any:
+def _model_of(annotation: object) -> Any:
     """The Part inside `Part | None` or `tuple[Part, ...]`; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation

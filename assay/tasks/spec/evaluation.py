@@ -130,7 +130,7 @@ class Adjudication(Part):
 __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 
-def _guessed_beside(pool: Mapping[str, Any]) -> bool:
+def _guessed_beside(pool: Mapping[str, object]) -> bool:
     """Whether a `pool`, as it is written, has predictions without a score beside judges, clusters, weights or
     strata."""
     unsure = all(pool.get(key) is None for key in ("score", "probability", "threshold", "systems"))
@@ -139,7 +139,7 @@ def _guessed_beside(pool: Mapping[str, Any]) -> bool:
     )
 
 
-def with_limit(data: Mapping[str, Any]) -> dict[str, Any]:
+def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
     """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same."""
     spec = dict(data)
     if "threshold" not in spec:
@@ -149,7 +149,7 @@ def with_limit(data: Mapping[str, Any]) -> dict[str, Any]:
     return spec | {"limit": spec.pop("threshold")}
 
 
-def with_guarantee_in_method(data: Mapping[str, Any]) -> dict[str, Any]:
+def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
     """A spec as it is written, `interval: guaranteed` as the setting of the method that it is."""
     spec, name = dict(data), data.get("method")
     if spec.get("interval") != GUARANTEED or not isinstance(name, str) or _SETTING in name:
@@ -259,7 +259,7 @@ class Spec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _task_of_labels(cls, data: Any) -> Any:
+    def _task_of_labels(cls, data: object) -> Any:
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict):
             return data
@@ -285,7 +285,7 @@ class Spec(Part):
         return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}
 
     @classmethod
-    def _meant_method(cls, written: Any) -> Any:
+    def _meant_method(cls, written: object) -> Any:
         """The method of a spec as it is written; a monitor reads `auto` as its own."""
         return written
 
@@ -477,7 +477,7 @@ class Spec(Part):
         return self.without(left_out) if left_out else self
 
     @staticmethod
-    def from_json(data: Mapping[str, Any], origin: str = "spec.json") -> "Spec":
+    def from_json(data: Mapping[str, object], origin: str = "spec.json") -> "Spec":
         """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
         try:
             return Spec.model_validate(data)
@@ -495,7 +495,7 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
     return written_spec(read_yaml(path), str(path), name)
 
 
-def written_spec(data: Any, origin: str, name: str | None = None) -> Spec:
+def written_spec(data: object, origin: str, name: str | None = None) -> Spec:
     """The spec that somebody wrote, of an evaluation and not of a monitor. BadInput names `origin`."""
     if not isinstance(data, Mapping):
         content = "empty" if data is None else f"a {type(data).__name__}"
@@ -509,7 +509,7 @@ def written_spec(data: Any, origin: str, name: str | None = None) -> Spec:
     return asked_spec(data if name is None else {**data, "name": name}, origin)
 
 
-def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
+def asked_spec(data: Mapping[str, object], origin: str) -> Spec:
     """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met, and for
     keys that would change nothing."""
     spec = Spec.from_json(data, origin)

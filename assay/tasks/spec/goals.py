@@ -45,7 +45,7 @@ _ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
 )
 
 
-def _numbers(value: Any) -> Any:
+def _numbers(value: object) -> Any:
     return [value] if isinstance(value, int | float) else value
 
 
@@ -161,7 +161,7 @@ class MeasureChoice(Part):
         )
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> Any:
     listed = value if isinstance(value, list | tuple) else [value]
     return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
 
@@ -211,7 +211,7 @@ def segments_drive(drive: Any) -> bool:
     return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
 
 
-def asks_for_scores(measure: Any) -> bool:
+def asks_for_scores(measure: object) -> bool:
     """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
     names = [entry.get("name") if isinstance(entry, dict) else entry for entry in listed]

@@ -203,7 +203,7 @@ class MonitorSpec(Spec):
     )
 
     @classmethod
-    def _meant_method(cls, written: Any) -> Any:
+    def _meant_method(cls, written: object) -> Any:
         """One class of several is watched among all of them, whose shares are signals: not counted alone."""
         if written == AUTO:
             return BELIEF
@@ -458,7 +458,7 @@ class MonitorSpec(Spec):
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")
 
     @staticmethod
-    def from_data(data: Any, origin: str) -> "MonitorSpec":
+    def from_data(data: object, origin: str) -> "MonitorSpec":
         """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
         try:
             return MonitorSpec.model_validate(data)

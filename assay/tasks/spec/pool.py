@@ -71,7 +71,7 @@ class System(Part):
         return None
 
 
-def compares(pool: Any) -> bool:
+def compares(pool: object) -> bool:
     """Whether the section `pool`, as it is written and before it is checked, compares systems: it has
     systems or thresholds, and neither a prediction nor a threshold of its own."""
     return (
@@ -107,7 +107,7 @@ def threshold_name(threshold: float) -> str:
 
 
 def problems_of(
-    systems: Mapping[str, System], baseline: str | None, pool: Mapping[str, Any], display: Sequence[str]
+    systems: Mapping[str, System], baseline: str | None, pool: Mapping[str, object], display: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of systems that are compared; pool: its own keys."""
     if not 2 <= len(systems) <= MOST_COMPARED:
@@ -125,7 +125,7 @@ def problems_of(
                 yield "display", f"names {column!r}, which system {name!r} says; people must not see it"
 
 
-def _numbers_in(values: Any) -> list[float]:
+def _numbers_in(values: object) -> list[float]:
     """The different numbers of a list; none where it holds something else."""
     listed = values if isinstance(values, list | tuple) else []
     if any(isinstance(t, bool) or not isinstance(t, int | float) for t in listed):
@@ -252,12 +252,12 @@ class Pool(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _written_out(cls, data: Any) -> Any:
+    def _written_out(cls, data: object) -> Any:
         return written_out(data) if isinstance(data, dict) else data
 
     @field_validator("task", mode="before")
     @classmethod
-    def _later_tasks(cls, value: Any) -> Any:
+    def _later_tasks(cls, value: object) -> Any:
         if value == "numeric":
             raise wrong("'numeric' is written 'number'; leave it out: it follows from `labels`")
         return value

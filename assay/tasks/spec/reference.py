@@ -95,7 +95,7 @@ def _which(name: str, defined: Mapping[str, Any]) -> str:
     return f" with `{first_key}`" if name.endswith(("Labels", "Classes", "ClassList", "Grades")) else ""
 
 
-def _named(value: Any) -> Iterator[str]:
+def _named(value: object) -> Iterator[str]:
     """The parts that a key may hold."""
     if isinstance(value, Mapping):
         if "$ref" in value:
@@ -118,7 +118,7 @@ def _table(part: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[str]
         yield f"| `{key}` | {holds(value, _named_part(defined))} | {default} | {about} |"
 
 
-def _default(value: Mapping[str, Any]) -> str:
+def _default(value: Mapping[str, object]) -> str:
     default = value.get("default")
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
 
@@ -148,7 +148,7 @@ def holds(value: Mapping[str, Any], part: Callable[[str], str]) -> str:
     return _WORDS.get(str(value.get("type")), "anything") + _limits(value)
 
 
-def _limits(value: Mapping[str, Any]) -> str:
+def _limits(value: Mapping[str, object]) -> str:
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     limits = [f"{sign} {value[key]:g}" for key, sign in signs.items() if key in value]
     return f" ({', '.join(limits)})" if limits else ""

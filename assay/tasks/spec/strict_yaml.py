@@ -31,7 +31,7 @@ _short.maxlevel = 3
 _short.maxdict = _short.maxlist = _short.maxtuple = _short.maxset = 12
 
 
-def shortened(value: Any) -> str:
+def shortened(value: object) -> str:
     """The `repr` of a value for messages, of at most 60 characters; dots stand for what is cut off."""
     text = repr(value[:_LONGEST_VALUE]) if isinstance(value, str) else _short.repr(value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
@@ -118,7 +118,7 @@ class _CoreDumper(yaml.SafeDumper):
 _CoreDumper.add_representer(str, _CoreDumper.represent_str)
 
 
-def written_yaml(value: Any, width: int = 100) -> str:
+def written_yaml(value: object, width: int = 100) -> str:
     """YAML that is read here as what it was.
 
     >>> print(written_yaml({"classes": ["007", "008", "a"]}), end="")

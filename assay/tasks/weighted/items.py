@@ -20,13 +20,7 @@ from assay.tasks.arrow import numbers_of
 from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger.manifest import PROBABILITIES, Manifest
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.pool.frozen import (
-    FrozenRow,
-    clusters_of,
-    frozen_parts,
-    predictions_by_system,
-    probabilities_by_system,
-)
+from assay.tasks.pool.frozen import FrozenRow, columns_of_items, frozen_parts
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -37,7 +31,8 @@ def with_predictions(items: Items, codes: Sequence[int]) -> Items:
 
 def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
     """The same items as one of the systems compared predicts them, with its own probabilities if kept."""
-    predicted, probabilities = predictions_by_system(rows), probabilities_by_system(rows)
+    columns = columns_of_items(rows)
+    predicted, probabilities = columns["predictions"], columns["by_system"]
     if predicted is None:
         raise ValueError("no systems are compared")
     k = 0 if probabilities is None else probabilities.shape[1] // predicted.shape[1]
@@ -51,7 +46,8 @@ def of_question(
     kind: SeveralQuestions, number: int, items: Items, rows: Sequence[FrozenRow]
 ) -> Items:
     """The same items as one of several questions sees them, with their clusters."""
-    predicted, items = predictions_by_system(rows), with_scores_and_clusters(items, rows, scored=False)
+    predicted = columns_of_items(rows)["predictions"]
+    items = with_scores_and_clusters(items, rows, scored=False)
     return kind.view(number, items if predicted is None else replace(items, prediction=predicted))
 
 
@@ -60,7 +56,7 @@ def with_scores_and_clusters(items: Items, rows: Sequence[FrozenRow], *, scored:
 
     Clusters are numbered among these items alone.
     """
-    clusters = clusters_of(rows)
+    clusters = columns_of_items(rows)["clusters"]
     if scored:
         items = replace(items, score=np.array([[row.score] for row in rows], np.float64))
     if clusters is None:

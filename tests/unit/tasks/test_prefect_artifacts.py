@@ -5,8 +5,8 @@ import re
 import pytest
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.tasks import events
-from assay.tasks.ledger.closed_round import RoundEstimate
 
 
 def known(value, lower, upper, reason=None):

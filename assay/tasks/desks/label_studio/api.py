@@ -77,7 +77,7 @@ class LabelStudioApi:
         """GET, tried a few times. The JSON, or DeskUnreachable, DeskRefused or NotThere."""
         return retrying(DeskUnreachable, self._read_attempts, _pause)(self._read_once, path, params)
 
-    def send(self, method: str, path: str, body: Any = None) -> Any:
+    def send(self, method: str, path: str, body: object = None) -> Any:
         """One attempt to change something. The JSON (None if there is none).
 
         Raises DeskUnreachable if it was never sent, AmbiguousPost if it was sent and its fate is unknown,
@@ -94,7 +94,7 @@ class LabelStudioApi:
             raise self._replies.ambiguous(f"it answered {response.status_code}")
         return self._replies.answer(response)
 
-    def change(self, method: str, path: str, body: Any = None) -> Any:
+    def change(self, method: str, path: str, body: object = None) -> Any:
         """`send` for a change that may safely be made twice: an unknown fate is just DeskUnreachable."""
         try:
             return self.send(method, path, body)
@@ -188,7 +188,7 @@ class LabelStudioApi:
             raise self._replies.strange(path)
         return sorted(rows, key=lambda task: int(task["id"])), self._total(path, reply.get("total"))
 
-    def _listed(self, path: str, rows: Any) -> list[Listed]:
+    def _listed(self, path: str, rows: object) -> list[Listed]:
         """The rows of a list, each an object with a number. DeskRefused if they are something else."""
         if isinstance(rows, list) and all(isinstance(row, dict) and _whole(row.get("id")) for row in rows):
             return rows
@@ -227,7 +227,7 @@ class LabelStudioApi:
                 "check desk.url, and try again later"
             ) from None
 
-    def _request(self, path: str, **options: Any) -> httpx.Response:
+    def _request(self, path: str, **options: object) -> httpx.Response:
         response: httpx.Response = self._wrapper.httpx_client.request(
             path, request_options={"max_retries": 0}, **options
         )
@@ -248,7 +248,7 @@ def _is_task(row: Listed) -> bool:
     return _whole(row.get("project")) and isinstance(row.get("data"), dict) and _whole(overlap or 0)
 
 
-def _whole(number: Any) -> bool:
+def _whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 

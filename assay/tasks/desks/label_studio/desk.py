@@ -20,7 +20,7 @@ question: it does not count as its item, which is then missing too.
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import plural
@@ -166,7 +166,7 @@ class LabelStudioDesk:
             raise self._project.deleted() from None
         return copies
 
-    def _asks_otherwise(self, item: Item, data: Mapping[str, Any]) -> bool:
+    def _asks_otherwise(self, item: Item, data: Mapping[str, object]) -> bool:
         """Whether a task shows something else than was posted: it is another question then."""
         return any(
             not still_shows(data.get(field.key), item.shown.get(field.name, "")) for field in self._fields
@@ -250,7 +250,7 @@ _KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", 
 
 
 def annotation(
-    item_id: str, raw: Mapping[str, Any], control: Control, asking: int = 1
+    item_id: str, raw: Mapping[str, object], control: Control, asking: int = 1
 ) -> Annotation:
     """One annotation that Label Studio lists, in our terms: what it means (a label, a skip or invalid), who
     gave it and when, and the raw fields that are kept. Its id joins Label Studio's, used again after
@@ -271,7 +271,7 @@ def annotation(
     )
 
 
-def touched(task: Mapping[str, Any]) -> bool:
+def touched(task: Mapping[str, object]) -> bool:
     """Whether anybody has answered this task, skipped it or begun to (a draft). A copy of an item is removed
     only while nobody has touched it."""
     return bool(
@@ -280,13 +280,13 @@ def touched(task: Mapping[str, Any]) -> bool:
     )
 
 
-def cannot_tell(raw: Mapping[str, Any], control: Control) -> bool:
+def cannot_tell(raw: Mapping[str, object], control: Control) -> bool:
     """Whether somebody answered that the item cannot be decided, not by Label Studio's own skipping."""
     return not raw.get("was_cancelled") and control.cannot_tell(raw.get("result"))
 
 
 def _meaning(
-    raw: Mapping[str, Any], control: Control
+    raw: Mapping[str, object], control: Control
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     if raw.get("was_cancelled"):
         return "skip", None
@@ -296,7 +296,7 @@ def _meaning(
     return ("invalid", None) if meaning is None else ("label", meaning)
 
 
-def _number(person: Any) -> int | None:
+def _number(person: object) -> int | None:
     """The person's number on this server; replies hold a number, or a record with one and an address."""
     number = person.get("id") if isinstance(person, dict) else person
     return number if isinstance(number, int) and not isinstance(number, bool) else None

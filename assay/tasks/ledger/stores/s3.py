@@ -313,7 +313,7 @@ class S3Store:
         finally:
             body.close()
 
-    def _call(self, operation: str, key: str, *, name: str = "Key", **arguments: Any) -> Any:
+    def _call(self, operation: str, key: str, *, name: str = "Key", **arguments: object) -> Any:
         """One request about one key. Errors are ours; boto3's are not chained, they may quote the request."""
         client = self._connected()
         reply = self._explained(

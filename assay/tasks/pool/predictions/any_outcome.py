@@ -6,7 +6,6 @@ bars. Probabilities are of each class or each tag. All are optional, as far as n
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -146,7 +145,7 @@ class OutcomePredictions(Predictions):
     def watching(self) -> Watching:
         return WatchedItems(self._spec)
 
-    def cut_from_json(self, data: Mapping[str, Any]) -> OutcomeCut:
+    def cut_from_json(self, data: Mapping[str, object]) -> OutcomeCut:
         return OutcomeCut.from_json(data)
 
 

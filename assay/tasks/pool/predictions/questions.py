@@ -61,6 +61,7 @@ class QuestionsCut:
     cells: CellsOfQuestions
     grids: Mapping[int, Grid] = field(default_factory=dict)   # none: no measure is made of scores
     weights: PoolWeights | None = None
+    expected_by_segment: Mapping[str, Floats] = field(default_factory=dict)   # of one question
 
     def to_json(self) -> JsonObject:
         """The cut as JSON values: the cells of each question in the form of `OutcomeCut.to_json`, and the
@@ -129,7 +130,7 @@ class QuestionPredictions(Predictions):
         cells: Any = cut.cells
         return QuestionsCut(cells=cells, weights=cut.weights), rows
 
-    def cut_from_json(self, data: Mapping[str, Any]) -> QuestionsCut:
+    def cut_from_json(self, data: Mapping[str, object]) -> QuestionsCut:
         return QuestionsCut.from_json(data)
 
     def packed(self) -> Iterator[tuple[str, str, int]]:

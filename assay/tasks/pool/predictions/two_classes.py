@@ -141,7 +141,7 @@ class TwoClassPredictions(Predictions):
     def tallying(self) -> Tallying | None:
         return TalliedScores(self._spec)
 
-    def cut_from_json(self, data: Mapping[str, Any]) -> Partition:
+    def cut_from_json(self, data: Mapping[str, object]) -> Partition:
         return Partition.from_json(data)
 
     @property
@@ -273,7 +273,7 @@ class ScoredPredictions(TwoClassPredictions):
         """None: what measures of any classes expect of a window is no function of its moments."""
         return None
 
-    def cut_from_json(self, data: Mapping[str, Any]) -> Any:
+    def cut_from_json(self, data: Mapping[str, object]) -> Any:
         return OutcomeCut.from_json(data)
 
 

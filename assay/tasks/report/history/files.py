@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from assay.evalcore.printed import json_file
 from assay.tasks.report import wording
@@ -148,7 +147,7 @@ def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
     return render("window.html.j2", **window_values(history, row, "../history.html"))
 
 
-def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[str, Any]:
+def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[str, object]:
     """What the template of the page's body is filled in with; back: where the history is.
 
     Raises ValueError for a window without a verdict.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
@@ -42,6 +42,10 @@ from assay.tasks.report.history.words import (
     windows_in_words,
 )
 from assay.tasks.report.rendering import LIMIT, LINE, Picture, is_narrow, picture, render
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,7 @@ def history_html(history: MonitorHistory) -> bytes:
 
 def history_values(
     history: MonitorHistory, shown: Sequence[HistoryRow], link: Callable[[str], str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the template of the page's body is filled in with.
 
     shown   the windows of the figure and the tables, in order; link: where a window's page is
@@ -255,7 +259,7 @@ def windows_figure(history: MonitorHistory) -> Picture:
     runs = runs_without_data(rows)
     in_words = " ".join(f"{windows_in_words(run)}: {_in_short(run[0])}, {run[0].state}." for run in runs)
 
-    def draw(figure: Any) -> None:
+    def draw(figure: "Figure") -> None:
         ax = figure.subplots()
         for state, colour in _COLOURS.items():
             _estimates(ax, rows, state, colour)
@@ -284,7 +288,7 @@ def _in_short(row: HistoryRow) -> str:
     return wording.in_short(m.value, m.lower, m.upper) + unusual_confidence(m)
 
 
-def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> None:
+def _estimates(ax: "Axes", rows: Sequence[HistoryRow], state: str, colour: str) -> None:
     points = [
         (i, row.overall.measured)
         for i, row in enumerate(rows) if row.state == state and row.overall is not None
@@ -302,7 +306,7 @@ def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> 
     )
 
 
-def _with_those_before(ax: Any, rows: Sequence[HistoryRow]) -> None:
+def _with_those_before(ax: "Axes", rows: Sequence[HistoryRow]) -> None:
     """The interval of each window with the windows before it, as a band."""
     tracks = [None if row.overall is None else row.overall.tracked for row in rows]
     if any(tracks):
@@ -314,7 +318,7 @@ def _with_those_before(ax: Any, rows: Sequence[HistoryRow]) -> None:
         )
 
 
-def _expected(ax: Any, rows: Sequence[HistoryRow]) -> None:
+def _expected(ax: "Axes", rows: Sequence[HistoryRow]) -> None:
     """What the probabilities expect of each window."""
     points = [(i, row.expected) for i, row in enumerate(rows) if row.expected is not None]
     if points:
@@ -323,7 +327,7 @@ def _expected(ax: Any, rows: Sequence[HistoryRow]) -> None:
                 label="the model expects")
 
 
-def _gaps(ax: Any, rows: Sequence[HistoryRow]) -> None:
+def _gaps(ax: "Axes", rows: Sequence[HistoryRow]) -> None:
     """Windows without predictions, shaded: an empty place could be an oversight."""
     at, label = 0, "no data"
     for run in runs_without_data(rows):
@@ -333,7 +337,7 @@ def _gaps(ax: Any, rows: Sequence[HistoryRow]) -> None:
         at += len(run)
 
 
-def _limits(ax: Any, rows: Sequence[HistoryRow]) -> None:
+def _limits(ax: "Axes", rows: Sequence[HistoryRow]) -> None:
     limits = [
         {limit.name: limit.value for limit in row.overall.limits} if row.overall else {} for row in rows
     ]

@@ -20,7 +20,7 @@ from assay.tasks.ledger.monitors import verdict_by_question
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.report.history.words import STATES
-from assay.tasks.report.page import IntervalBar, plain_bar
+from assay.tasks.report.lines import IntervalBar, plain_bar
 from assay.tasks.report.standing import Standing, StandingJson
 
 EntryKind = Literal["evaluation", "monitor"]

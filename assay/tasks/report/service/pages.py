@@ -49,7 +49,7 @@ def beside_files() -> Mapping[str, tuple[bytes, str]]:
     }
 
 
-def _page(template: str, title: str, section: str, **values: Any) -> bytes:
+def _page(template: str, title: str, section: str, **values: object) -> bytes:
     """section: the part of the service that the page belongs to."""
     style, script = beside_files()
     return render(

@@ -5,7 +5,7 @@ read as other files of Parquet are, in the order of their paths; so the same ver
 everywhere.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePosixPath
@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, needs
+from assay.evalcore.types import JsonMapping
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.parquet import parquet_batches, parquet_schema
 from assay.tasks.sources.tables.table import FileAt, Table
@@ -23,7 +24,7 @@ from assay.tasks.table_address import TableAddress
 
 class _DataFile(NamedTuple):
     path: str
-    partition: Mapping[str, Any]     # column -> value, of the folders that it lies in
+    partition: JsonMapping     # column -> value, of the folders that it lies in
     kept: pa.BooleanArray | None     # whether each of its rows is still there; None: all are
 
 
@@ -103,7 +104,7 @@ def _data_files(table: Any) -> list[_DataFile]:
         unquote(path.as_py().removeprefix("file://")): vector.values
         for path, vector in zip(vectors.column(0), vectors.column(1), strict=True)
     }
-    actions: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    actions: dict[str, list[tuple[str, JsonMapping]]] = {}
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         path = unquote(action["path"])
         actions.setdefault(PurePosixPath(path).name, []).append((path, action.get("partition") or {}))

@@ -368,7 +368,7 @@ _BESIDE = ("cluster", "weight", "rank")
 _OF_ROWS = ("score", "threshold", "judge", "earlier", "covariates", "spread", "strata")
 
 
-def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
+def class_against_the_rest(spec: Mapping[str, object]) -> str | None:
     """The class that a spec, as it is written, asks a method of two classes for; None where it does not.
 
     `auto` is one wherever such a method can answer the question, so that F1 of a class costs the same labels
@@ -395,7 +395,7 @@ def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) and name in names else None
 
 
-def _counts_suffice(pool: Mapping[str, Any], measures: Sequence[Any]) -> bool:
+def _counts_suffice(pool: Mapping[str, object], measures: Sequence[object]) -> bool:
     """Whether counts by cell answer the question of a pool, as it is written, with nothing in it unused."""
     plain = pool.get("prediction") is not None and all(pool.get(key) is None for key in _OF_ROWS)
     names = [choice.get("name") for choice in measures if isinstance(choice, dict)]

@@ -43,17 +43,17 @@ LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
 class WrittenLabels(dict[str, Any]):
     """The labels of a spec as they are written, and the form that the rest of the spec gives them."""
 
-    def __init__(self, data: Mapping[str, Any], form: str) -> None:
+    def __init__(self, data: Mapping[str, object], form: str) -> None:
         super().__init__(data)
         self.form = form
 
 
-def two_classes_as(data: Mapping[str, Any], form: str) -> Mapping[str, Any]:
+def two_classes_as(data: Mapping[str, object], form: str) -> Mapping[str, Any]:
     """Labels of two classes in a form whose statistics are those of any classes; others as they are."""
     return WrittenLabels(data, form) if _form(data) == "two classes" else data
 
 
-def _form(data: Any) -> str:
+def _form(data: object) -> str:
     """The form whose keys the mapping has, or nearly has."""
     if isinstance(data, LabelsForm):
         return next(tag for tag, form in LABEL_FORMS.items() if type(data) is form)
@@ -62,7 +62,7 @@ def _form(data: Any) -> str:
     return _form_of_keys(data) if isinstance(data, dict) else "two classes"
 
 
-def _form_of_keys(data: Mapping[Any, Any]) -> str:
+def _form_of_keys(data: Mapping[Any, object]) -> str:
     for tag, form in LABEL_FORMS.items():
         if any(key in form.model_fields for key in data):
             return tag
@@ -72,7 +72,7 @@ def _form_of_keys(data: Mapping[Any, Any]) -> str:
     return "two classes"
 
 
-def task_of(data: Any) -> str:
+def task_of(data: object) -> str:
     """What `pool.task` is with these labels, such as `binary` or `number`. The argument is the section
     `labels` as it is written, before it is checked."""
     return LABEL_FORMS[_form(data)].task

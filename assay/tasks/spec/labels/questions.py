@@ -15,12 +15,7 @@ from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_va
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.questions import (
-    MOST_QUESTIONS,
-    OneQuestion,
-    SeveralQuestions,
-    packing,
-)
+from assay.evalcore.outcomes.questions import MOST_QUESTIONS, OneQuestion, SeveralQuestions, packing
 from assay.tasks.schema import Column, Columns, Finite, Part, wrong
 from assay.tasks.spec.goals import Drop, Limit
 from assay.tasks.spec.labels.base import LabelsForm
@@ -37,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("item_id", "label", "skip", "annotator", "undecided")   # what desks call something else
 
 
-def _form(data: Any) -> str:
+def _form(data: object) -> str:
     if isinstance(data, LabelsForm):
         return next(tag for tag, form in _FORMS.items() if type(data) is form)
     return next(
@@ -88,7 +83,7 @@ class QuestionEntry(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _answer_beside(cls, data: Any) -> Any:
+    def _answer_beside(cls, data: object) -> Any:
         if not isinstance(data, dict) or "answer" in data:
             return data
         if "prefer" in data:
@@ -248,14 +243,14 @@ def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
         questions.append(entry)
     order = [entry.get("name") for entry in questions if isinstance(entry, dict)]
 
-    def place(measure: Any) -> int:
+    def place(measure: object) -> int:
         name = measure.get("question") if isinstance(measure, dict) else None
         return order.index(name) if name in order else len(order)
 
     return spec | {"labels": {**labels, "questions": questions}, "measure": sorted(measures, key=place)}
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

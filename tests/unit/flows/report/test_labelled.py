@@ -11,6 +11,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.weighted import exported, read_sample
 from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.report.data import RELIABILITY
 from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
 
@@ -56,7 +57,7 @@ def test_probabilities_are_held_against_the_labels_where_the_pool_has_them(tmp_p
     world.spec = Spec.from_json(spec, origin="the test's spec")
     standing = world.run()
     opened = open_evaluation(world.store, "small")
-    held = report_data(opened, standing).reliability
+    held = RELIABILITY.of(report_data(opened, standing))
     table = exported(opened, read_sample(opened), shown=False)
     pairs = list(zip(table["prediction"], table["label"], strict=True))
     for one, predicted in zip(held, ("no match", "match"), strict=True):

@@ -16,11 +16,11 @@ from assay.evalcore.evaluation.estimate import (
     Undecided,
 )
 from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.outcomes.base import UNDECIDED
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.closed_round import (
     Decided,
-    RoundEstimate,
     fields_of_decided,
     labels_of_draws,
     read_estimate,

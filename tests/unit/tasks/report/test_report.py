@@ -22,7 +22,7 @@ from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method
 from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.report import sentences
 from assay.tasks.report import wording as w
-from assay.tasks.report.data import BadReport, ComparedSystems, PoolSummary
+from assay.tasks.report.data import AskedTargets, BadReport, ComparedSystems, PoolSummary
 from assay.tasks.report.files import (
     ReportNotWritten,
     render_report,
@@ -30,7 +30,7 @@ from assay.tasks.report.files import (
     report_parquet,
     write_report,
 )
-from assay.tasks.report.page import scale_of_bars
+from assay.tasks.report.lines import scale_of_bars
 from assay.tasks.report.price import audit_in_words
 from assay.tasks.report.standing import ExtensionRow, Moved, WaitingFor
 
@@ -155,7 +155,7 @@ def test_a_disk_that_is_full_keeps_the_report_that_was_there_and_no_half_of_anot
 
 
 def test_the_page_says_everything_a_decision_rests_on():
-    text = page(target_half_width=0.05, undecided=2, notes=("One copy was merged.",)).text
+    text = page(targets=AskedTargets(half_width=0.05), undecided=2, notes=("One copy was merged.",)).text
     for said in (
         "F1 may or may not meet its limit, at least 0.8: it is estimated at 0.800, with a 95% interval of "
         "0.700 to 0.900, from 75 labels on a pool of 10,000 predictions.",
@@ -383,7 +383,7 @@ def test_the_price_of_an_audit_is_on_the_page_and_in_the_json():
         ),
     )
     rows = [estimate("f1", 0.8, 0.1, 50, price_tag=tag)]
-    rendered = render_report(report_data(audit_price=price, estimates=rows))
+    rendered = render_report(report_data(audit=price, estimates=rows))
     page = _Page(rendered["report.html"]).text
     assert f"If positives hide from the score: {audit_in_words(price)}." in page
     told = json.loads(rendered["report.json"])["audit"]
@@ -451,7 +451,7 @@ def test_an_extension_beyond_the_target_is_not_said_to_go_down():
     first, *_ = sentences.extended([row], 0.95)
     assert first == ("After round 4 had met the target, it was extended to 300 labels in all, by anna; the "
                      "target no longer stops it.")
-    text = page(extensions=[row], stopped_by="budget", target_half_width=0.1).text
+    text = page(extensions=[row], stopped_by="budget", targets=AskedTargets(half_width=0.1)).text
     assert "before the target was met" not in text
 
 

@@ -22,6 +22,7 @@ from xml.sax.saxutils import quoteattr
 
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.annotators.question_answers import QuestionAnswers
+from assay.evalcore.types import JsonMapping, JsonObject
 
 CONTROL = "label"
 DIGITS = "1234567890"
@@ -143,7 +144,7 @@ class Control:
         taken = {name.strip().casefold() for name in self.answers.choices}
         return next((text for text in _CANNOT_TELL if text not in taken), _CANNOT_TELL[-1])
 
-    def cannot_tell(self, results: Any) -> bool:
+    def cannot_tell(self, results: object) -> bool:
         """Whether the results say that the item cannot be decided.
 
         What is beside it does not count: choosing `can't tell` took it off the page.
@@ -153,13 +154,13 @@ class Control:
         within = [_chosen(result) for result in ours if result.get("from_name") == self._name]
         return [_ALIAS] in apart or within == [[_ALIAS]]
 
-    def is_empty(self, results: Any) -> bool:
+    def is_empty(self, results: object) -> bool:
         """Whether the results of an annotation hold no entry of this control, so that its question was left
         alone. Results that are no list count as empty."""
         ours = [result for result in results if isinstance(result, dict)] if isinstance(results, list) else []
         return not any(result.get("from_name") in (self._name, self._apart) for result in ours)
 
-    def meaning(self, results: Any) -> str | None:
+    def meaning(self, results: object) -> str | None:
         """The answer in the results of an annotation, regions that people drew apart; None if it is none."""
         if not isinstance(results, list):
             return None
@@ -178,14 +179,14 @@ class Control:
             return None
         return self.answers.meaning("|".join(names)) if names else self.answers.empty
 
-    def _number(self, ours: Sequence[Mapping[str, Any]]) -> str | None:
+    def _number(self, ours: Sequence[JsonMapping]) -> str | None:
         value = ours[0].get("value") if len(ours) == 1 else None
         number = value.get("number") if isinstance(value, dict) else None
         if not isinstance(number, int | float) or isinstance(number, bool):
             return None
         return self.answers.meaning(repr(number))
 
-    def results(self, answer: str | None) -> list[dict[str, Any]]:
+    def results(self, answer: str | None) -> list[JsonObject]:
         """What Label Studio's page submits for an answer; None: can't tell."""
         if answer is None:
             control = self._name if self._together else self._apart
@@ -198,7 +199,7 @@ class Control:
         return [self._result("choices", {"choices": [to_page(name) for name in names]}, self._name)]
 
     @staticmethod
-    def _result(kind: str, value: dict[str, Any], control: str) -> dict[str, Any]:
+    def _result(kind: str, value: JsonObject, control: str) -> JsonObject:
         return {"from_name": control, "to_name": "any", "type": kind, "value": value}
 
 
@@ -225,7 +226,7 @@ def _none_chosen(results: Sequence[Any], apart: str) -> bool:
     return [_NONE_ALIAS] in [_chosen(result) for result in results if result.get("from_name") == apart]
 
 
-def _chosen(result: Mapping[str, Any]) -> list[str] | None:
+def _chosen(result: Mapping[str, object]) -> list[str] | None:
     value = result.get("value")
     choices = value.get("choices") if isinstance(value, dict) else None
     if not isinstance(choices, list) or not all(isinstance(name, str) for name in choices):
@@ -304,12 +305,12 @@ class ControlsOfQuestions(Control):
             ]
         return lines
 
-    def cannot_tell(self, results: Any) -> bool:
+    def cannot_tell(self, results: object) -> bool:
         """Whether somebody chose `can't tell` at every one of the questions, so that the item counts as
         skipped. Where one of them is answered, the others are gaps."""
         return self.meaning(results) is None and all(part.cannot_tell(results) for _, part in self._each)
 
-    def meaning(self, results: Any) -> str | None:
+    def meaning(self, results: object) -> str | None:
         """The answers in the results of an annotation; None if they are none."""
         answers: dict[str, str | None] = {}
         for name, control in self._each:
@@ -320,7 +321,7 @@ class ControlsOfQuestions(Control):
                 return None
         return self._asked.of(answers) if answers else None
 
-    def results(self, answer: str | None) -> list[dict[str, Any]]:
+    def results(self, answer: str | None) -> list[JsonObject]:
         """What Label Studio's page submits for the answers; None: can't tell of any."""
         answers = {} if answer is None else self._asked.by_question(answer)
         return [result for name, control in self._each for result in control.results(answers.get(name))]

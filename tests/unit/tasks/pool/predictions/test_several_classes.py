@@ -12,7 +12,7 @@ from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again, load_partition
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import probabilities_of
+from assay.tasks.pool.frozen import columns_of_items
 from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.spec.evaluation import Spec
 
@@ -44,19 +44,19 @@ def test_codes_and_probabilities_come_back_as_they_were_given(tmp_path):
     rows = rows_of(spec, store, manifest)
     assert [(row.item_id, row.prediction) for row in rows] == [("i1", 0), ("i2", 2), ("i3", 0), ("i4", 1)]
     # multiples of 1/8 are the same in 32 bits; zeros at the end of a row are kept
-    assert probabilities_of(rows).tolist() == [list(row[2:5]) for row in ROWS]
+    assert columns_of_items(rows)["probabilities"].tolist() == [list(row[2:5]) for row in ROWS]
     assert (manifest.predicted, manifest.score_range, manifest.predicted_positives) == ((2, 1, 1), None, None)
 
 
 def test_a_confidence_leaves_the_rest_to_the_others(tmp_path):
     rows = rows_of(*frozen(tmp_path, probability="sure"))
-    assert probabilities_of(rows)[1].tolist() == [0.25, 0.25, 0.5]
-    assert probabilities_of(rows)[3].tolist() == [0.125, 0.75, 0.125]
+    assert columns_of_items(rows)["probabilities"][1].tolist() == [0.25, 0.25, 0.5]
+    assert columns_of_items(rows)["probabilities"][3].tolist() == [0.125, 0.75, 0.125]
 
 
 def test_without_probabilities_there_are_none(tmp_path):
     spec, store, manifest = frozen(tmp_path)
-    assert probabilities_of(rows_of(spec, store, manifest)) is None
+    assert columns_of_items(rows_of(spec, store, manifest))["probabilities"] is None
     assert "assay.probabilities" not in manifest.columns
     assert manifest.segment_names == []
 
