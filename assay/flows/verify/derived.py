@@ -112,7 +112,7 @@ def derived_monitor_differences(ledger: Ledger, keys: frozenset[str]) -> list[Di
     ]
     verdicts = [layout.monitor_verdict(ledger.name, number) for number in range(1, checkpoint.verdicts + 1)]
     of_settled = [record_key for record_key, window in of_window if window in checkpoint.settled]
-    sentences += [f"leaves out {expected}" for expected in (*verdicts, *of_settled) if expected not in records]
+    sentences += [f"leaves out {missing}" for missing in (*verdicts, *of_settled) if missing not in records]
     ended_windows = {window for record_key, window in of_window if layout.window_state.match(record_key)}
     if not sentences:
         ended_windows |= {codec.decode(WindowVerdict, records[key], key).window for key in verdicts}
