@@ -51,9 +51,10 @@ def _finished_differences(opened: Opened) -> Iterator[Difference]:
     (key,) = index.kept(opened.name)
     stored = codec.from_json(find_bytes(opened.ledger, key) or b"{}", key)["standing"]
     computed = codec.plain(replace(current_standing(opened), forecast=None))
-    sentences = list(value_differences(*({name: record.get(name) for name in _TOLD} for record in (
-        stored, _as_far_as(stored, computed)
-    ))))
+    summary, ledger_says = (
+        {name: record.get(name) for name in _TOLD} for record in (stored, _as_far_as(stored, computed))
+    )
+    sentences = list(value_differences(summary, ledger_says))
     if sentences:
         yield Difference(key=key, difference=in_one_sentence(sentences) + REMOVE)
 
