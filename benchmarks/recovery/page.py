@@ -105,21 +105,23 @@ They are mended, and 20,445 changes of the other 60 kinds came before this table
 
 _AWAY = """## Prefect's API away for an hour
 
-29 November 2026. A real server with the deployments of `deployments/prefect.yaml` (a sweep a minute) and
-their automations, a worker that is started again whenever it ends, a run of `evaluate`, an evaluation that
-sweeps advance, and a monitor every minute. People answer all the while. The server is killed, and is away
-for an hour, in which a window comes in that is in breach; then it starts again on its data.
+29 November 2026. A real server with the deployments of `deployments/prefect.yaml` (a sweep a minute, where
+it is one in ten) and their automations, a worker that is started again whenever it ends, a run of
+`evaluate`, an evaluation that sweeps advance, and a monitor every minute; people answer all the while. The
+server is killed, and is away for an hour in which a window comes in that is in breach; then it starts again
+on its data. A worker ends by Prefect's own rule after some minutes without the API, and a run that it had
+begun ends with it; until then the run goes on, and what it did is in the ledger. When the server is back,
+the runs of the hour before which it had scheduled all begin at once.
 """
 
 _SCHEDULES = """## A day without Prefect, a paused schedule, two versions
 
-29 November 2026. A monitor every half hour. The server is killed and everything that it has scheduled
-moved back by a day; three windows come in; it starts again. Then its schedule is paused, another day goes
-by in the same way with two more windows, and it is resumed. 3.8.8 and 3.9.1 are the oldest and the newest
-version that pyproject.toml allows, of the server and of worker and deployments. Late runs whose monitor is
-at work are cancelled (*Cancelled*): the one that works catches up with every window. A run that dies with
-its server holds the one slot of its monitor until the lease of the slot ends; with leases in memory, which
-is Prefect's default, it would be for good, so `deployments/` keeps them in files.
+29 November 2026. A monitor every half hour. The server is killed, and all that it has scheduled moved back by
+a day; three windows come in; it starts again. Then its schedule is paused, the same happens with two more
+windows, and it is resumed. 3.8.8 and 3.9.1 are the oldest and the newest version that pyproject.toml allows.
+Late runs beside one that works are cancelled: that one catches up with every window. A run that dies with
+its server holds the one slot of its monitor until its lease ends; with leases in memory, Prefect's default,
+for good, so `deployments/` keeps them in files.
 """
 
 
