@@ -41,13 +41,10 @@ has come to its end.
 - A crowd: the runs of the monitor and of two sweepers, three processes at once, all of them killed. People
   answer all the while.
 
-In a crowd, which window is answered and judged first differs from trial to trial, and **this order is an
-input**: the evidence of a verdict is that of all verdicts before it, and a follow-up gets the labels that
-its verdict asks for and that the month still has. So a follow-up's size, and with it its last round and its
-outcome, need not be those of the undisturbed run. The table counts the evaluations of which that is so. What
-must hold in any order was checked of every one: the ledger of each evaluation is, key by key, what one
-process alone makes of its spec and the same answers; a follow-up has no more labels than its verdict asked
-for; the month is not overspent; and `verify` recomputes every verdict from those before it.
+In a crowd the order in which windows are answered and judged differs from trial to trial, and **this order is
+an input**: it decides the evidence of a verdict and the labels of a follow-up. The table counts the
+evaluations of which that is so. Of every one was checked: its ledger is, key by key, what one process alone
+makes of its spec and the same answers, no month is overspent, and `verify` recomputes every verdict.
 
 Before this table, 1,481 kills of the same suite and 1,146 of an independent attack had lost, doubled and
 overspent nothing either.
@@ -97,33 +94,34 @@ because nothing says who computed them; in an evaluation that 1.0.0 began it mak
 
 _FUZZ = """## Stored bytes changed
 
-29 November 2026. Changes at random, evenly over all kinds of keys, those of indexes and of version 1.0.0
-among them: cut off, flipped, repeated, exchanged with another key; a field replaced by something hostile,
-removed or added; columns of tables with other values; 200,000 brackets. What lies below `index/` under its
-digest is forged too: the change has its own. *Named*: `verify` names it. *Harmless*: it does not, and
-standing and history say what they said before. *Else*: a traceback, a hang of 20 seconds, or another result
-that nobody notices. Seven kinds were fuzzed for the first time; receipts of a freeze gave tracebacks, hangs
-and another pool, forged checkpoints of monitors a traceback. Both are mended, and are in this table as
-mended; 20,445 changes of the other 60 kinds came before it.
+29 November 2026. Changes at random, evenly over all kinds of keys: cut off, flipped, repeated, exchanged
+with another key; a field replaced by something hostile, removed or added; columns of tables with other
+values; 200,000 brackets; and forged below `index/`, under the digest that the change has. *Named*: `verify`
+names it. *Harmless*: it does not, and standing and history say what they said before. *Else*: a traceback, a
+hang of 20 seconds, or another result that nobody notices. Seven kinds were fuzzed for the first time:
+receipts of a freeze gave tracebacks, hangs and another pool, forged checkpoints of monitors a traceback.
+They are mended, and 20,445 changes of the other 60 kinds came before this table.
 """
 
 _AWAY = """## Prefect's API away for an hour
 
-29 November 2026. A real server with the deployments of `deployments/prefect.yaml` (a sweep a minute) and
-their automations, a worker that is started again whenever it ends, a run of `evaluate`, an evaluation that
-sweeps advance, and a monitor every minute. People answer all the while. The server is killed, and is away
-for an hour, in which a window comes in that is in breach; then it starts again on its data.
+29 November 2026. A real server with the deployments of `deployments/prefect.yaml` (a sweep a minute, where
+it is one in ten) and their automations, a worker that is started again whenever it ends, a run of
+`evaluate`, an evaluation that sweeps advance, and a monitor every minute; people answer all the while. The
+server is killed, and is away for an hour in which a window comes in that is in breach; then it starts again
+on its data. A worker ends by Prefect's own rule after some minutes without the API, and a run that it had
+begun ends with it; until then the run goes on, and what it did is in the ledger. When the server is back,
+the runs of the hour before which it had scheduled all begin at once.
 """
 
 _SCHEDULES = """## A day without Prefect, a paused schedule, two versions
 
-29 November 2026. A monitor every half hour. The server is killed and everything that it has scheduled
-moved back by a day; three windows come in; it starts again. Then its schedule is paused, another day goes
-by in the same way with two more windows, and it is resumed. 3.8.8 and 3.9.1 are the oldest and the newest
-version that pyproject.toml allows, of the server and of worker and deployments. Late runs whose monitor is
-at work are cancelled (*Cancelled*): the one that works catches up with every window. A run that dies with
-its server holds the one slot of its monitor until the lease of the slot ends; with leases in memory, which
-is Prefect's default, it would be for good, so `deployments/` keeps them in files.
+29 November 2026. A monitor every half hour. The server is killed, and all that it has scheduled moved back by
+a day; three windows come in; it starts again. Then its schedule is paused, the same happens with two more
+windows, and it is resumed. 3.8.8 and 3.9.1 are the oldest and the newest version that pyproject.toml allows.
+Late runs beside one that works are cancelled: that one catches up with every window. A run that dies with
+its server holds the one slot of its monitor until its lease ends; with leases in memory, Prefect's default,
+for good, so `deployments/` keeps them in files.
 """
 
 
@@ -225,6 +223,9 @@ _COUNTS = {   # of a result -> what the table calls it
 }
 
 
+_FEW = 3     # named, of what there may be many of
+
+
 def kills_table(results: Sequence[Result]) -> str:
     """What became of what was killed, by place and in all, and which effects died."""
     by_place = {name: [one for one in results if one["place"] == name] for name in PLACES}
@@ -238,8 +239,8 @@ def kills_table(results: Sequence[Result]) -> str:
         (what, *(_counted(ones, name) for ones in columns.values())) for name, what in _COUNTS.items()
     ]
     dead = Counter(kill["inside"][-1] for kill in _kills(results) if kill["inside"])
-    effects = "; ".join(f"{name} {times}" for name, times in dead.most_common())
-    return _table(("", *columns), rows) + f"\nKilled inside: {effects}.\n"
+    effects = "; ".join(f"{name} {times}" for name, times in dead.most_common(_FEW))
+    return _table(("", *columns), rows) + f"\nKilled inside {len(dead)} effects: {effects} ...\n"
 
 
 def _kills(results: Sequence[Result]) -> list[Any]:
@@ -279,7 +280,7 @@ def faults_table(results: Sequence[Result]) -> str:
         "items with more than one label", "copies made", "copies removed", "differences",
     )
     said = {one["kind"]["fault"]: one["said"][0] for one in results if one["said"]}
-    listed = "\n".join(f"- {fault}: *{_short(message)}*" for fault, message in said.items())
+    listed = "\n".join(f"- {fault}: *{_short(message)}*" for fault, message in list(said.items())[:_FEW])
     return _table(heading, rows) + (f"\nWhat was said, for example:\n\n{listed}\n" if listed else "")
 
 

@@ -21,7 +21,8 @@ from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.life import OtherFormat, read_spec
 from assay.tasks.ledger.record import DamagedRecord, Ledger
-from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.store import MemoryStore, StoreError
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
 NONSENSE = {
@@ -79,6 +80,24 @@ def test_the_pages_of_all_others_are_there(values, key, what):
     assert (home.status_code, figures.status_code, labels.status_code) == (200, 200, 200)
     assert compared.status_code in (200, 500)
     assert "the service's log says why" not in compared.text, "an error of ours, which says why itself"
+    assert "small" in home.text
+    assert "damaged" in home.text
+
+
+def test_a_key_of_many_gigabytes_is_not_read_and_the_pages_of_all_others_are_there(values, tmp_path):
+    store = LocalStore(tmp_path / "ledger")
+    for key, blob in values.items():
+        if key.startswith("small/"):
+            store.put(key, blob)
+    for name in ("huge/spec.json", "huge/pool/manifest.json"):
+        path = tmp_path / "ledger" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as opened:
+            opened.truncate(1 << 40)     # no room is taken
+    with pytest.raises(StoreError, match=r"huge/spec\.json has 1,099,511,627,776 bytes.*restore this key"):
+        open_evaluation(store, "huge")
+    home, figures = asked(served(store).app(), "/", "/metrics")
+    assert (home.status_code, figures.status_code) == (200, 200)
     assert "small" in home.text
     assert "damaged" in home.text
 

@@ -11,11 +11,9 @@ runs of monitors go on from it, and a store that lets nobody overwrite the evide
 What does not have the digest in its name, or is of other versions, is believed by nobody, and left alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from assay.flows.record.finished import StandingIndex
 from assay.flows.record.fold import Fold, fold, known_from, not_begun
@@ -28,8 +26,8 @@ from assay.tasks.ledger.checkpoints import CheckpointLost, find_checkpoint, find
 from assay.tasks.ledger.findings import (
     Difference,
     Integrity,
-    column_differences,
     in_one_sentence,
+    state_differences,
     value_differences,
 )
 from assay.tasks.ledger.layout import KeyPattern
@@ -53,14 +51,15 @@ def _finished_differences(opened: Opened) -> Iterator[Difference]:
     (key,) = index.kept(opened.name)
     stored = codec.from_json(find_bytes(opened.ledger, key) or b"{}", key)["standing"]
     computed = codec.plain(replace(current_standing(opened), forecast=None))
-    wrong = list(value_differences(*({name: each.get(name) for name in _TOLD} for each in (
-        stored, _as_far_as(stored, computed)
-    ))))
-    if wrong:
-        yield Difference(key=key, difference=in_one_sentence(wrong) + REMOVE)
+    summary, ledger_says = (
+        {name: record.get(name) for name in _TOLD} for record in (stored, _as_far_as(stored, computed))
+    )
+    sentences = list(value_differences(summary, ledger_says))
+    if sentences:
+        yield Difference(key=key, difference=in_one_sentence(sentences) + REMOVE)
 
 
-# of a standing, what version 1.0.0 kept too; sentences may be others in each version
+# of a standing, what version 1.0.0 kept too; wordings may be others in each version
 _TOLD = ("state", "ending", "verdict", "rounds", "labels", "undecided", "known", "budget", "revision",
          "revised_items", "confidence_asked")
 
@@ -81,42 +80,47 @@ def _checkpoint_differences(opened: Opened, folded: Fold) -> Iterator[Difference
     if newest is None:
         return
     key = _newest(entries.keys, layout.checkpoint, newest.round)
-    wrong = list(_other_records(ledger, newest.records))
+    sentences = list(_other_records(ledger, newest.records))
     begun = not_begun(opened.statistics)
     if folded.state.round != newest.round:
         folded = fold(ledger, opened.statistics, rounds=newest.round)
     try:
-        kept = known_from(ledger, newest, begun).fold
+        checkpoint = known_from(ledger, newest, begun).fold
         for name in ("state", "as_if", "labelled", "last_asked", "reused"):
-            wrong += _values_that_differ(getattr(kept, name), getattr(folded, name), name)
-        for number, (told, look) in enumerate(zip(kept.looks, folded.looks, strict=True), 1):
-            stored, computed = (codec.plain(each.look()) for each in (told, look))
-            wrong += value_differences(stored, computed, f"round {number}")
+            sentences += state_differences(getattr(checkpoint, name), getattr(folded, name), name)
+        for number, (kept_look, look) in enumerate(zip(checkpoint.looks, folded.looks, strict=True), 1):
+            stored, computed = (codec.plain(row.look()) for row in (kept_look, look))
+            sentences += value_differences(stored, computed, f"round {number}")
     except (CheckpointLost, *UNREADABLE):
         pass     # nobody goes on from it
-    if wrong:
-        yield Difference(key=key, difference=in_one_sentence(wrong) + REMOVE)
+    if sentences:
+        yield Difference(key=key, difference=in_one_sentence(sentences) + REMOVE)
 
 
 def derived_monitor_differences(ledger: Ledger, keys: frozenset[str]) -> list[Difference]:
     """What the newest checkpoint of a monitor says otherwise than its ledger, of which these are the keys.
     Raises StoreUnreachable."""
     entries = find_kept(ledger)
-    kept = entries.newest
-    if kept is None:
+    checkpoint = entries.newest
+    if checkpoint is None:
         return []
-    key = _newest(entries.keys, layout.monitor_checkpoint, kept.verdicts)
-    records = kept.records
-    wrong = list(_other_records(ledger, records))
-    of_window = [(other, m[1]) for other in sorted(keys) for kind in _OF_WINDOW if (m := kind.match(other))]
-    verdicts = [layout.monitor_verdict(ledger.name, number) for number in range(1, kept.verdicts + 1)]
-    needed = [*verdicts, *(other for other, window in of_window if window in kept.settled)]
-    wrong += [f"leaves out {other}" for other in needed if other not in records]
-    ended = {window for other, window in of_window if layout.window_state.match(other)}
-    if not wrong:
-        ended |= {codec.decode(WindowVerdict, records[verdict], verdict).window for verdict in verdicts}
-        wrong += [f"says that nothing is due for {window}" for window in sorted(kept.settled - ended)]
-    return [Difference(key=key, difference=in_one_sentence(wrong) + REMOVE)] if wrong else []
+    key = _newest(entries.keys, layout.monitor_checkpoint, checkpoint.verdicts)
+    records = checkpoint.records
+    sentences = list(_other_records(ledger, records))
+    of_window = [
+        (record_key, match[1]) for record_key in sorted(keys) for kind in _OF_WINDOW
+        if (match := kind.match(record_key))
+    ]
+    verdicts = [layout.monitor_verdict(ledger.name, number) for number in range(1, checkpoint.verdicts + 1)]
+    of_settled = [record_key for record_key, window in of_window if window in checkpoint.settled]
+    sentences += [f"leaves out {missing}" for missing in (*verdicts, *of_settled) if missing not in records]
+    ended_windows = {window for record_key, window in of_window if layout.window_state.match(record_key)}
+    if not sentences:
+        ended_windows |= {codec.decode(WindowVerdict, records[key], key).window for key in verdicts}
+        sentences += [
+            f"says that nothing is due for {window}" for window in sorted(checkpoint.settled - ended_windows)
+        ]
+    return [Difference(key=key, difference=in_one_sentence(sentences) + REMOVE)] if sentences else []
 
 
 _OF_WINDOW = (layout.monitor_opening, layout.window_state)
@@ -131,27 +135,3 @@ def _other_records(ledger: Ledger, records: Mapping[str, bytes]) -> Iterator[str
     for key, blob in sorted(records.items()):
         if find_bytes(ledger, key) != blob:
             yield f"has another {key}"
-
-
-def _values_that_differ(stored: Any, computed: Any, path: str) -> Iterator[str]:
-    """Where two values of the statistics differ: numbers to the tolerance of a recomputation, everything else
-    exactly."""
-    if isinstance(stored, np.ndarray | float) and isinstance(computed, np.ndarray | float):
-        yield from column_differences({path: np.ravel(stored)}, {path: np.ravel(computed)})
-    elif is_dataclass(stored) and type(stored) is type(computed):
-        for field in fields(stored):
-            yield from _values_that_differ(
-                getattr(stored, field.name), getattr(computed, field.name), f"{path}.{field.name}"
-            )
-    elif isinstance(stored, Mapping) and isinstance(computed, Mapping) and stored.keys() == computed.keys():
-        for name in stored:
-            yield from _values_that_differ(stored[name], computed[name], f"{path}.{name}")
-    elif _in_a_row(stored) and _in_a_row(computed) and len(stored) == len(computed):
-        for i, (one, other) in enumerate(zip(stored, computed, strict=True)):
-            yield from _values_that_differ(one, other, f"{path}[{i}]")
-    else:
-        yield from value_differences(stored, computed, path)
-
-
-def _in_a_row(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)

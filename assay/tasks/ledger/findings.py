@@ -8,7 +8,7 @@ a thousandth of the last digit that a report prints.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import isclose
 from typing import Any
 
@@ -81,6 +81,30 @@ def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, A
                 f"{name} differs in {plural(int(bad.sum()), 'row')}, first in row {row}: {a[row]!s}, "
                 f"recomputed {b[row]!s}"
             )
+
+
+def state_differences(stored: Any, computed: Any, path: str) -> Iterator[str]:
+    """Every place where two values that the statistics carry from round to round differ, made of dataclasses,
+    mappings, sequences and arrays: numbers to the tolerance, everything else exactly."""
+    if isinstance(stored, np.ndarray | float) and isinstance(computed, np.ndarray | float):
+        yield from column_differences({path: np.ravel(stored)}, {path: np.ravel(computed)})
+    elif is_dataclass(stored) and type(stored) is type(computed):
+        for field in fields(stored):
+            yield from state_differences(
+                getattr(stored, field.name), getattr(computed, field.name), f"{path}.{field.name}"
+            )
+    elif isinstance(stored, Mapping) and isinstance(computed, Mapping) and stored.keys() == computed.keys():
+        for name in stored:
+            yield from state_differences(stored[name], computed[name], f"{path}.{name}")
+    elif _in_a_row(stored) and _in_a_row(computed) and len(stored) == len(computed):
+        for i, (part, computed_part) in enumerate(zip(stored, computed, strict=True)):
+            yield from state_differences(part, computed_part, f"{path}[{i}]")
+    else:
+        yield from value_differences(stored, computed, path)
+
+
+def _in_a_row(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def _close(a: Array, b: Array) -> Bools:

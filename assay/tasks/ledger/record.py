@@ -232,10 +232,10 @@ def inflate(packed: bytes) -> bytes:
     """The bytes that zlib has packed. Raises ValueError for more than MOST_BYTES and for what is cut off,
     and zlib.error."""
     unpacker = zlib.decompressobj()
-    whole = unpacker.decompress(packed, MOST_BYTES)
+    blob = unpacker.decompress(packed, MOST_BYTES)
     if not unpacker.eof:
         raise ValueError(f"cut off, or more than {MOST_BYTES:,} bytes")
-    return whole
+    return blob
 
 
 # What a round holds is read again whenever its evaluation is looked at.

@@ -76,8 +76,8 @@ class _KeptReceipt:
     @staticmethod
     def of(receipt: Receipt, beside: Sequence[str]) -> "_KeptReceipt":
         """With the digest that it has to have."""
-        kept = _KeptReceipt(receipt=receipt, beside=tuple(beside), digest="")
-        return replace(kept, digest=layout.digest(record.encode(kept)))
+        undigested = _KeptReceipt(receipt=receipt, beside=tuple(beside), digest="")
+        return replace(undigested, digest=layout.digest(record.encode(undigested)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +126,12 @@ def kept_receipt(
     """
     key = basis.receipt_key(shard)
     try:
-        kept = record.decode(_KeptReceipt, scratch.get(key), key)
-        receipt = kept.receipt
-        if kept != _KeptReceipt.of(receipt, kept.beside):
+        kept_record = record.decode(_KeptReceipt, scratch.get(key), key)
+        receipt = kept_record.receipt
+        if kept_record != _KeptReceipt.of(receipt, kept_record.beside):
             return None
         beside = [*basis.ids_keys(shard, len(receipt.buckets)), *[basis.scores_key(shard)] * ranked]
-        if [layout.digest(scratch.get(each)) for each in beside] != list(kept.beside):
+        if [layout.digest(scratch.get(place)) for place in beside] != list(kept_record.beside):
             return None
     except (KeyMissing, record.DamagedRecord):
         return None

@@ -35,6 +35,7 @@ from assay.tasks.ledger.stores.store import (
     check_range,
     is_discardable,
     is_key,
+    refuse_huge,
 )
 from assay.tasks.operating_system import AS_BYTES, NOT_WAITING, flush_folder, write_durably
 
@@ -73,6 +74,7 @@ class LocalStore:
 
     def get(self, key: str) -> bytes:
         with self._explained("read", key), self.open(key) as file:
+            refuse_huge(self.url, key, os.fstat(file.fileno()).st_size)
             return file.read()
 
     def get_range(self, key: str, start: int, length: int) -> bytes:

@@ -36,6 +36,7 @@ from assay.tasks.ledger.stores.store import (
     check_prefix,
     check_range,
     is_key,
+    refuse_huge,
 )
 from assay.tasks.secrets import quiet_libraries
 
@@ -302,8 +303,10 @@ class S3Store:
         from botocore.exceptions import BotoCoreError
         from urllib3.exceptions import HTTPError
 
-        body = self._call("get_object", key, **arguments)["Body"]
+        reply = self._call("get_object", key, **arguments)
+        body = reply["Body"]
         try:
+            refuse_huge(self.url, key, int(reply.get("ContentLength", 0)))
             return bytes(body.read())
         except (BotoCoreError, HTTPError, OSError) as error:
             raise BrokenReply(

@@ -28,6 +28,18 @@ class KeyMissing(StoreError):
     """There is nothing under this key: it was never put or, of an index, it was removed."""
 
 
+MOST_READ = 1 << 30     # bytes under one key that are read at once: what is larger, nobody here has written
+
+
+def refuse_huge(url: str, key: str, size: int) -> None:
+    """Raise StoreError for a value of so many bytes, before they are read."""
+    if size > MOST_READ:
+        raise StoreError(
+            f"{url}: {key} has {size:,} bytes, where nothing that is read at once has more than "
+            f"{MOST_READ:,}; restore this key from a copy of the ledger"
+        )
+
+
 class BadKey(BadInput):
     """A key that is not a plain relative path, as key_check says, or that would be a folder of another key.
 
@@ -47,7 +59,8 @@ class Store(Protocol):
         ...
 
     def get(self, key: str) -> bytes:
-        """All bytes under a key. Raises KeyMissing where nothing is there."""
+        """All bytes under a key. Raises KeyMissing where nothing is there, and StoreError for more bytes than
+        MOST_READ."""
         ...
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
