@@ -107,7 +107,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
     arrays = _read(path, present, [*spoken, *probabilities, *beside])
-    named = classes_by_name(columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])
+    named = classes_by_name(
+        columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])
     gaps = {} if columns.outcome == "tags" else {
         name: _gaps(arrays[name], named) for name in columns.judges
     }
