@@ -13,7 +13,7 @@ from assay.face.frames import no_column, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns, read_table
 from assay.face.question import check_frame_columns, known_outcome, measures_as_written
 from assay.face.results import Estimates, estimate_of
-from assay.tasks.replay.outcome_pool import classes_named
+from assay.tasks.replay.outcome_pool import classes_by_name
 from assay.tasks.sources.values import named_text, without_value
 from assay.tasks.weighted.held_labels import IN_STRATA, HeldQuestion, estimates_of_held_pool
 
@@ -51,7 +51,7 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     what = known_outcome(arguments["outcome"])
     if what.reader != "tags":       # of which an empty text is a label
         predicted = [roles["prediction"]] if what.reader == "classes" and roles["prediction"] else []
-        named = classes_named(what.kind, [table.column(str(name)) for name in predicted])
+        named = classes_by_name(what.kind, [table.column(str(name)) for name in predicted])
         table = _with_gaps(holder, table, label or "label", named)
     roles_of_columns = RolesOfColumns(
         replace(source, table=table), holder, what,

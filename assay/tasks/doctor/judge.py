@@ -38,12 +38,12 @@ def judge_columns(scan: Scan, roles: Roles) -> list[Finding]:
         result.append(_labels(scan, roles, roles.label))
     differing = {
         alike: name for name, values in (
-            (roles.label, {*scan.predictions, *scan.labels}), (roles.prediction, scan.predictions),
-            (roles.label, scan.labels))
+            (roles.label, [*scan.predictions, *scan.labels]), (roles.prediction, [*scan.predictions]),
+            (roles.label, [*scan.labels]))
         if name is not None and roles.outcome in ("two classes", "classes")
         and (alike := what_differs(values)) is not None
     }
-    result += [problem(name, alike, "write them in one way, or list both as classes in a spec")
+    result += [problem(name, f"{alike}", "write them in one way, or list both as classes in a spec")
                for alike, name in differing.items()]
     result += [
         warning(name, "by its values it could be the true label", f"if it is: --label {shlex.quote(name)}")

@@ -107,7 +107,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
     arrays = _read(path, present, [*spoken, *probabilities, *beside])
-    named = classes_named(columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])
+    named = classes_by_name(
+        columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])
     gaps = {} if columns.outcome == "tags" else {
         name: _gaps(arrays[name], named) for name in columns.judges
     }
@@ -265,7 +266,7 @@ def _gaps(column: pa.Array, classes: Iterable[str]) -> Bools:
     return np.asarray(without_value(as_text(column), classes).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def classes_named(kind: OutcomeKind | None, predicted: Iterable[pa.Array]) -> Sequence[str]:
+def classes_by_name(kind: OutcomeKind | None, predicted: Iterable[pa.Array]) -> Sequence[str]:
     """The classes that are known by name: those of the kind, or without one what is predicted."""
     return kind.parts if kind is not None else [
         name for column in predicted for name in as_text(column).unique().to_pylist() if name is not None]

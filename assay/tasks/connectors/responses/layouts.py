@@ -60,29 +60,34 @@ def _text_at(name: str, place: int = 0) -> _Value:
 
 
 class VerdictColumns:
-    """A column for each scorer. A judge needs a verdict in each row: where a few are missing, the commonest
-    stands there, and a note says so."""
+    """A column for each scorer, empty where it says nothing. The one that predicts labels needs a verdict in
+    each row: where some are missing, the commonest stands there, and a note says so."""
 
     def __init__(self, kind: str, judges: Mapping[str, Verdicts]) -> None:
         """kind: what the column is called, or what its name begins with."""
         self.names = judge_names(kind, judges)
         self._judges = judges
-        self._complete: set[str] = set()
+        self._gaps: dict[str, int] = {}                  # of scorers that speak of most responses
         self._fillers: dict[str, str | float] = {}
 
-    def fill(self, items: Sequence[LoggedResponse], names: Collection[str], notes: Notes) -> None:
-        """Fill the gaps of scorers, of those that may be filled, `names`."""
+    def count_gaps(self, items: Sequence[LoggedResponse], names: Collection[str]) -> None:
+        """Count of how many responses each scorer says nothing; names: of those that may have gaps."""
         for name, verdicts in self._judges.items():
-            values = Counter(v for item in items if (v := self._value(name, item.judged)) is not None)
-            gaps = len(items) - sum(values.values())
-            if verdicts.scale is not None and gaps == 0:
-                self._complete.add(name)
-            elif name in names and verdicts.scale is not None and gaps <= _MOST_GAPS * len(items):
+            gaps = sum(self._value(name, item.judged) is None for item in items)
+            if verdicts.scale is not None and (gaps == 0 or (
+                    name in names and gaps <= _MOST_GAPS * len(items))):
+                self._gaps[name] = gaps
+
+    def fill(self, predicting: str, items: Sequence[LoggedResponse], notes: Notes) -> None:
+        """Note the gaps of each scorer, and fill those of the one that predicts labels, by its column."""
+        for name in (name for name, gaps in self._gaps.items() if gaps):
+            stands = "nothing stands there"
+            if self.names[name] == predicting:
+                values = Counter(v for item in items if (v := self._value(name, item.judged)) is not None)
                 self._fillers[name] = values.most_common(1)[0][0]
-                notes.tell(
-                    f"{name} says nothing of {gaps:,} of {len(items):,} responses; in the column "
-                    f"{self.names[name]!r} its commonest verdict stands there ({self._fillers[name]})"
-                )
+                stands = f"its commonest verdict stands there ({self._fillers[name]})"
+            notes.tell(f"{name} says nothing of {self._gaps[name]:,} of {len(items):,} responses; in the "
+                       f"column {self.names[name]!r} {stands}")
 
     def columns(self, place: int = 0) -> Iterator[Column]:
         """Of the responses at a place of the rows."""
@@ -92,13 +97,13 @@ class VerdictColumns:
                          lambda items, _, name=name: self._filled(name, items[place].judged))  # type: ignore[misc]
 
     def of_scale(self, scale: Scale | None) -> tuple[Scale | None, list[str]]:
-        """A scale, or else that of the first judge with a value in each row; and the columns of all judges
-        that answer in it, those that were complete first."""
-        usable = [name for name in self._judges if name in self._complete or name in self._fillers]
-        scales = {name: own_scale for name in usable if (own_scale := self._judges[name].scale) is not None}
+        """A scale, or else that of the first judge that speaks of most responses; and the columns of all
+        judges that answer in it, those without gaps first."""
+        own_scales = {name: self._judges[name].scale for name in self._gaps}
+        scales = {name: own_scale for name, own_scale in own_scales.items() if own_scale is not None}
         scale = scale or next(iter(scales.values()), None)
         alike = [name for name, peer in scales.items() if scale is not None and _within(peer, scale)]
-        alike.sort(key=lambda name: name in self._fillers)
+        alike.sort(key=lambda name: self._gaps[name] > 0)
         return scale, [self.names[name] for name in alike]
 
     def _filled(self, name: str, judged: Mapping[str, VerdictReading]) -> str | float | None:
@@ -213,7 +218,7 @@ class ByResponse(Rows):
     def __init__(self, gathering: GatheredResponses, notes: Notes) -> None:
         super().__init__(gathering)
         self._judges = VerdictColumns("judge", gathering.judges)
-        self._judges.fill(gathering.items, gathering.everywhere, notes)
+        self._judges.count_gaps(gathering.items, gathering.everywhere)
         if gathering.judges and not gathering.everywhere:
             notes.tell("the tasks have no scorer in common; import each by itself, so that it has its judge")
         self._people = judge_names("label", gathering.people)
@@ -227,6 +232,7 @@ class ByResponse(Rows):
                     "they are divided"
                 )
         self._scale, self._label, self._predicted = self._asked()
+        self._judges.fill(next(iter(self._predicted), ""), gathering.items, notes)
         self.lay_out()
 
     def _asked(self) -> tuple[Scale, str | None, list[str]]:

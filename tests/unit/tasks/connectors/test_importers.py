@@ -90,8 +90,9 @@ def test_two_runs_of_one_task_keep_all_rows_apart(tmp_path):
     rows, _, found = brought(tmp_path, "inspect/sums.eval", "inspect/sums.json")
     assert len(rows) == 48
     assert any("in several runs" in note for note in found.notes)
-    # the second run has no grader: 8 of 48 verdicts are missing, and the commonest stands there
+    # the second run has no grader: 8 of 48 verdicts are missing
     assert any("says nothing of 8 of 48 responses" in note for note in found.notes)
+    assert [row["judge_model_graded_qa"] for row in rows.values()].count(None) == 8
 
 
 def lm_eval(pattern):

@@ -43,6 +43,17 @@ def test_a_verdict_that_is_not_finite_is_a_gap(tmp_path):
     assert "judge: 1 ('nan') of 3 values are no verdict, and count as gaps" in found.notes
 
 
+def test_the_gaps_of_a_judge_stay_empty_and_those_of_the_prediction_are_told(tmp_path):
+    verdicts = [{"a": a, "b": b} for a, b in ((1, 1), (0, None), (1, 0), (None, 1), (1, 1))]
+    rows, spec, found = brought(tmp_path, written(tmp_path, json.loads(
+        inspect_json(six(verdicts))["log.json"])))
+    assert (spec["pool"]["prediction"], spec["pool"]["judge"]) == ("judge_grader_a", ["judge_grader_b"])
+    assert [row["judge_grader_b"] for row in rows].count(None) == 1
+    assert [row["judge_grader_a"] for row in rows].count("correct") == 4
+    assert any("in the column 'judge_grader_a' its commonest verdict stands there (correct)" in note
+               for note in found.notes)
+
+
 def test_where_a_grader_said_one_word_people_can_disagree(tmp_path):
     _, spec, _ = brought(tmp_path, CASES / "one_word.json")
     assert spec["labels"] == {"classes": ["good", "not good"]}
