@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import waterfill
-from assay.evalcore.measures.registry import measure
+from assay.evalcore.label_models import isotonic_curve, platt_rates
+from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.methods.dirichlet import Leaves, dirichlet_tree, fit_tree
+from assay.evalcore.outcomes.score_grid import grids
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from benchmarks.reproduce.items import NUMBERS, PAPERS, Pair
+from benchmarks.reproduce.needle.curves import curve, pulls
 from benchmarks.reproduce.pools import pool_file
 
 
@@ -48,7 +51,7 @@ def label_model() -> Pair:
         )).as_printed()
         ours.append(tree.chances(fit_tree(tree, labelled[None], tree.initial(1)))[0, 0, 0])
         other.append(second.printed_posterior(score, size, labelled, 3)[0, 0])
-    return tuple(", ".join(f"{x:.6f}" for x in several) for several in (ours, other))   # type: ignore[return-value]
+    return ", ".join(f"{x:.6f}" for x in ours), ", ".join(f"{x:.6f}" for x in other)
 
 
 def matthews() -> Pair:
@@ -58,6 +61,62 @@ def matthews() -> Pair:
     pool = read_labelled_pool(str(pool_file("abt-buy")))
     ours = float(measure("mcc").of_confusion(pool.confusion()))
     return f"{ours:.6f}", f"{matthews_corrcoef(pool.label, pool.prediction):.6f}"
+
+
+def average_precision() -> Pair:
+    """The area under the curve of Example 1, of 3,000 items with ties, and scikit-learn's."""
+    from sklearn.metrics import average_precision_score
+
+    curves: Any = import_module("unit.evalcore.measures.test_curves")
+    items, label, score = curves.made(3000, 1, score=True)
+    area = outcome_measure("average_precision", curves.KIND, 3000, grids=grids(curves.KIND, items))
+    ours = float(area.of_pool(items, curves.KIND.phi(label))[0])
+    return f"{ours:.6f}", f"{average_precision_score(label, score):.6f}"
+
+
+def pull_of_a_positive() -> Pair:
+    """‖D_g ℓ‖ of a positive in the third of seven bins of a curve, and by central differences."""
+    mass, step = np.random.default_rng(3).random((7, 2)) / 14, 1e-6
+    moved = np.zeros_like(mass)
+    moved[2, 1] = step
+    slope = (curve(mass + moved) - curve(mass - moved)) / (2 * step)
+    return f"{pulls(mass)[2, 1]:.5f}", f"{np.linalg.norm(slope):.5f}"
+
+
+def platt() -> Pair:
+    """The two ends of Platt's curve, and by Nelder and Mead on its likelihood."""
+    from scipy.optimize import minimize
+
+    score, labelled = np.linspace(-2, 3, 12), np.zeros((12, 2), np.int64)
+    labelled[:7, 0], labelled[5:, 1] = [3, 2, 4, 1, 2, 3, 1], [1, 0, 2, 1, 3, 2, 1]
+    negatives, positives = labelled.sum(axis=0)
+    targets = 1 / (negatives + 2), (positives + 1) / (positives + 2)
+
+    def loss(line: Any) -> float:
+        p = 1 / (1 + np.exp(-(line[0] * score + line[1])))
+        return -float(sum(
+            labelled[:, y] @ (t * np.log(p) + (1 - t) * np.log(1 - p)) for y, t in enumerate(targets)
+        ))
+
+    options = {"xatol": 1e-9, "fatol": 1e-13}
+    slope, offset = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options=options).x
+    other = 1 / (1 + np.exp(-(slope * score + offset)))
+    ours = platt_rates(score, labelled)
+    return f"{ours[0]:.3f}, {ours[-1]:.3f}", f"{other[0]:.3f}, {other[-1]:.3f}"
+
+
+def isotonic() -> Pair:
+    """The mean rate of an isotonic curve of 17 labels, and scikit-learn's."""
+    from sklearn.isotonic import IsotonicRegression
+
+    rng = np.random.default_rng(2)
+    score = np.sort(rng.normal(size=60))
+    label = (rng.random(60) < 1 / (1 + np.exp(-2 * score))).astype(int)
+    chosen = rng.choice(60, 17, replace=False)
+    labelled = np.zeros((60, 2), np.int64)
+    labelled[chosen, label[chosen]] = 1
+    other = IsotonicRegression(out_of_bounds="clip").fit(score[chosen], label[chosen]).predict(score)
+    return f"{isotonic_curve(score, labelled).mean():.6f}", f"{other.mean():.6f}"
 
 
 def f1_of_pools() -> Pair:
@@ -89,6 +148,8 @@ def saved_of_table_1() -> Pair:
 
 PAIRS: Mapping[tuple[str, str], Callable[[], Pair]] = {
     ("adaptive-importance-sampling", "Definition 1, Tables 1 and 2"): matthews,
+    ("adaptive-importance-sampling", "Example 1, a PR curve of L thresholds"): average_precision,
+    ("adaptive-importance-sampling", "Propositions 1 and 2"): pull_of_a_positive,
     ("adaptive-importance-sampling", "Algorithm 1, equation 1"):
         lambda: interval_of_ledger("dirichlet-tree:printed=true", "printed_tree"),
     ("adaptive-importance-sampling", "Theorem 2"): lambda: interval_of_ledger("dirichlet-tree", "importance"),
@@ -115,6 +176,8 @@ PAIRS: Mapping[tuple[str, str], Callable[[], Pair]] = {
     ("active-f-measure", "Section 2.3, the interval"):
         lambda: interval_of_ledger("sawade:variance=printed", "sawade_printed"),
     ("active-f-measure", "Lemma 2 with E[w]²"): lambda: interval_of_ledger("sawade", "sawade_corrected"),
+    ("low-shot", "Appendix C, Platt's curve"): platt,
+    ("low-shot", "The baselines: top-k, GMM, herding, isotonic, Platt"): isotonic,
     ("low-shot", "Equations 2 to 6"): lambda: interval_of_ledger("acis", "acis"),
     ("recycled-samples", "Table 1"): saved_of_table_1,
 }

@@ -1,7 +1,7 @@
 """Writes docs/measured/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
 
-`... needle curves` makes the section on precision-recall curves again, and leaves the others.  Minutes on one
-idle core; reads ASSAY_POOLS.
+`... needle curves` makes the section on precision-recall curves again, and leaves the others; `... needle
+curves 1000` with so many repeats of the trees.  Minutes on one idle core; reads ASSAY_POOLS.
 """
 
 import sys
@@ -11,9 +11,9 @@ from benchmarks.pages import rewrite
 from benchmarks.reproduce.needle.page import CURVES, curve_lines, page
 from benchmarks.reproduce.needle.runs import (
     BUDGETS,
-    CURVE_REPEATS,
     POOLS,
     REPEATS,
+    TREE_REPEATS,
     convergence,
     curves,
     read,
@@ -28,7 +28,7 @@ def main(*which: str) -> None:
     """Write the page, or its section on curves alone."""
     if which and which[0] == "curves":
         pool = read("abt-buy")
-        drawn = curves(pool, repeats=int(which[1]) if len(which) > 1 else CURVE_REPEATS)
+        drawn = curves(pool, tree_repeats=int(which[1]) if len(which) > 1 else TREE_REPEATS)
         f1 = convergence("abt-buy", pool, "f1", ["IS", "Ours-8"], BUDGETS, REPEATS)
         rewrite(PAGE, "\n".join(curve_lines(drawn, f1)), CURVES.strip(), "## Section 3.3.2: the interval")
         return

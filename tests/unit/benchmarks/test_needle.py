@@ -13,7 +13,7 @@ from benchmarks.reproduce.needle.runs import BUDGETS, METHODS, Convergence, agre
 
 
 def test_the_tree_beats_even_draws_of_a_curve():
-    found = curves(synthetic_pool(3000, seed=7), [50, 200], repeats=8, thresholds=64)
+    found = curves(synthetic_pool(3000, seed=7), [50, 200], repeats=8, tree_repeats=8, thresholds=64)
     tree, even = (found[name][1].error.mean() for name in ("Ours-8", "Passive"))
     assert tree < found["Ours-8"][0].error.mean()
     assert tree < even / 2
