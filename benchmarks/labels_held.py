@@ -234,9 +234,9 @@ def page(measured: list[Line], runs: int) -> Iterator[str]:
         f"{', '.join(map(str, BUDGETS))} labels; *ratio*: Assay's width over that of the narrowest rival, "
         f"and in brackets over that of the narrowest which covers at least {HELD}; *at one coverage*: the "
         "same ratio once the intervals of each are stretched to cover 95% of these runs, which is how narrow "
-        f"a rival can honestly be. Bars: ratio {NARROW}, coverage {HELD}. Grades have their bounds, 1 to 5; as "
-        "numbers without bounds the interval allows for heavy tails, and the ratios on consistency were 1.32, 1.23, 1.15 and 1.01. The form of the "
-        "estimator was chosen while these pools were looked at."
+        f"a rival can honestly be. Bars: ratio {NARROW}, coverage {HELD}. Grades have their bounds, 1 to 5; "
+        "as numbers without bounds the interval allows for heavy tails, and the ratios on consistency were "
+        "1.32, 1.23, 1.15 and 1.01. The form of the estimator was chosen while these pools were looked at."
     )
     for pool in dict.fromkeys(line.pool for line in measured):
         own = [line for line in measured if line.pool == pool]
