@@ -135,8 +135,8 @@ to about a fifth, and a coverage of 0.95 to 0.06 either way."""
 _NOT_HERE = """\
 Not here: activeeval, which is not on the package index (its figures are among [the methods](methods.md));
 cje, which answers another question (policies from logged data); fewhumans/truescore and ProEval, which were
-not
-tried."""
+not tried. `predict-then-debias` was checked against its authors' code (PTDBoot; here resamples keep the
+number of labels), `stratified-ppi` against what others say of theirs; its labels are proportional."""
 
 
 def page(runs: int, python: Path, folder: Path) -> Iterator[str]:

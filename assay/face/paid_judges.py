@@ -66,9 +66,9 @@ class PaidJudges:
             raise BadInput("judge: what a function says is kept under the evaluation's name; give name=...")
         judges = arguments["judge"]
         self._judges = list(judges) if isinstance(judges, list | tuple) else [judges]
-        given = {name: arguments[name] for name in COLUMNS if name != "judge"}
-        given |= {"judge": [entry for entry in self._judges if entry not in functions_in(judges)]}
-        data, self._columns = with_columns(arguments["data"], given)
+        columns = {name: arguments[name] for name in COLUMNS if name != "judge"}
+        columns |= {"judge": [entry for entry in self._judges if entry not in functions_in(judges)]}
+        data, self._columns = with_columns(arguments["data"], columns)
         self._columns["judge"] = list(self._columns["judge"])
         self.source: FrameSource = as_source(data, self._columns["id"], keep=False)
         self.arguments = dict(arguments)
@@ -113,20 +113,20 @@ class PaidJudges:
         name = _name_of(function, ())
         answers: dict[int, str | float | None] = {}
         for start in range(0, len(rows), TOGETHER):
-            several = rows[start : start + TOGETHER].tolist()
-            texts = [self.source._texts[row] for row in several]
+            batch = rows[start : start + TOGETHER].tolist()
+            texts = [self.source._texts[row] for row in batch]
             contents = [self.source.row(text) for text in texts]
             digests = tuple(_digest(content) for content in contents)
             key = layout.judged_rows(self.name, layout.digest(record.to_json([name, *digests])))
             if not self._store.exists(key):
                 pending = {
-                    row: _called(function, content) for row, content in zip(several, contents, strict=True)
+                    row: _called(function, content) for row, content in zip(batch, contents, strict=True)
                 }
                 replies = [_plain_answer(answer) for answer in awaited(pending).values()]
-                said = Judgements(judge=name, rows=digests, answers=tuple(replies))
-                self._store.put(key, record.encode(said))
-            kept = record.decode(Judgements, self._store.get(key), key)
-            answers |= zip(several, kept.answers, strict=True)
+                judgements = Judgements(judge=name, rows=digests, answers=tuple(replies))
+                self._store.put(key, record.encode(judgements))
+            stored = record.decode(Judgements, self._store.get(key), key)
+            answers |= zip(batch, stored.answers, strict=True)
         return answers
 
 
@@ -153,8 +153,8 @@ def split_arguments(
     money, prices = _amounts(budget)
     data = arguments["data"]
     if hasattr(oracle, "__len__") and not isinstance(oracle, str | Mapping):    # values in the order of rows
-        data, named = with_columns(data, {"oracle": oracle})
-        oracle = named["oracle"]
+        data, names = with_columns(data, {"oracle": oracle})
+        oracle = names["oracle"]
     judges = PaidJudges({**arguments, "data": data})
     if arguments["labels_so_far"] is not None:
         raise BadInput("labels_so_far: where money is split these are the labels of the pilot; give the "
@@ -167,18 +167,18 @@ def split_arguments(
             f"{prices.judge:g} and labelled at {prices.label:g}; give "
             f"{2 * pilot * (prices.label + prices.judge):g} or more, or a number of labels"
         )
-    first = run(judges.asked_of(
+    pilot_run = run(judges.asked_of(
         pilot, name=judges.name + _PILOT, budget={"labels": pilot}, target={}, method="model-assisted",
         limit=None, alerts=None, drive=None, interval=None, about=None,
     ), oracle)
-    split = split_of_money(money, prices, _explained(first), items)
-    labels = _labels_of(first, judges.source)
+    split = split_of_money(money, prices, _explained(pilot_run), items)
+    labels = _labels_of(pilot_run, judges.source)
     so_far = {"label": _LABEL, "drawn": "random"}
     prices_given = {"label": prices.label, "judge": prices.judge}
-    left = money - pilot * prices.label
-    judged = min(split.judged, int((left - prices.label) / prices.judge))      # a label more than the pilot's
+    remaining = money - pilot * prices.label
+    judged = min(split.judged, int((remaining - prices.label) / prices.judge))   # and one label more
     judged = items if judged == items else max(judged // TOGETHER * TOGETHER, pilot)
-    paid = {"money": left, "price": prices_given, "judged": judged}
+    paid = {"money": remaining, "price": prices_given, "judged": judged}
     if not split.judged:
         return judges.without_judge(labels, budget=paid, labels_so_far=so_far), oracle
     about = {} if judged == items else {"about": "population"}
@@ -203,8 +203,8 @@ def _explained(pilot: "Evaluation") -> float:
     if state.table is None:
         return 0.0
     fitted = AssistedNumber.fitted(state, state.table, 0)
-    square, left = float(fitted.square[0]), float(fitted.residual_square[0])
-    return min(max(1 - left / square, 0.0), 0.99) if square > 0 else 0.0
+    square, residual = float(fitted.square[0]), float(fitted.residual_square[0])
+    return min(max(1 - residual / square, 0.0), 0.99) if square > 0 else 0.0
 
 
 def _labels_of(pilot: "Evaluation", source: FrameSource) -> dict[int, Any]:

@@ -23,7 +23,9 @@ takes f̃ over all items of the pool and V̂ = Σ w_k² (1 - n_k/(N_k + n_k)) Va
 
 They are about a mean, and are refused for other measures.  Reconstructions of ours: f is the loss that the
 guesses expect, weighed as before any label; Var f is that of the labelled items, as cells keep sums alone;
-five strata; and γ' is drawn from its normal limit.
+five strata; and γ' is drawn from its normal limit.  The authors' code of predict-then-debias (PTDBoot)
+resamples all items together, so that the number of labels varies, which widens by about 1/(2n); here it is n.
+Fisch et al. also allocate labels by the spread in strata; here they are proportional.
 
     R   repeats;  n   labels;  K   strata
 """

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_question, a_round, four_items, nothing_labelled
 
+from assay.evalcore.evaluation.state import Question, before_any_label, plan
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import UNANSWERED
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.weighted.segments import difference_estimates, segment_draws, segment_rows
 
 NORTH, SOUTH = 0, 1
@@ -112,3 +118,31 @@ def test_answered_items_of_a_segment_stand_for_the_unanswered_ones_of_their_cell
     negatives = 40 - 8, 40 * 0.8
     assert found.arrays.value[0] == pytest.approx(32 / (32 + 32))
     assert found.arrays.value[1] == pytest.approx(negatives[1] / (negatives[1] + 32))
+
+
+def test_where_segments_drive_labels_go_to_each_as_its_error_asks():
+    rng = np.random.default_rng(8)
+    segment = np.repeat([0, 1, 2], [1_500, 400, 100])
+    truth = rng.integers(0, 2, 2_000).astype(float)
+    predicted = np.where(rng.random(2_000) < 0.8, truth, 1 - truth)
+    kind = Classes(("no", "yes"))
+    stack = Stack(kind=kind, measures=(outcome_measure("accuracy", kind, 2_000),))
+    counts = {}
+    for drives in (False, True):
+        codes = np.stack([segment, segment], axis=1).astype(float) if drives else None
+        items = Items(prediction=predicted[:, None], segment=codes)
+        method = outcome_method("recalibrated")
+        cut = method.cut(stack, items)
+        if drives:
+            assert {tuple(np.unique(segment[cut.cell == c])) for c in range(cut.cells.n_cells)} == {
+                (0,), (1,), (2,)
+            }
+        question = Question(method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=1,
+                            evaluation="segments")
+        planned = plan(question, before_any_label(question), 90)
+        of_cell = [np.flatnonzero(cut.cell == c) for c in range(cut.cells.n_cells)]
+        drawn = np.array([of_cell[c][r] for c, r in zip(planned.cell, planned.rank, strict=True)])
+        counts[drives] = np.bincount(segment[drawn], minlength=3)
+    # one spread everywhere: as many labels of each segment, and in proportion where they do not drive
+    assert counts[True].tolist() == pytest.approx([30, 30, 30], abs=4)
+    assert counts[False].tolist() == pytest.approx([67, 18, 5], abs=6)
