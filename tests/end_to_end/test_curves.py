@@ -112,7 +112,7 @@ def test_intervals_over_clusters_stay_open_when_all_is_labelled(tmp_path):
     score, label = truth(tmp_path)
     assert row["value"] == pytest.approx(((score > 0.6) == label).mean())
     assert row["lower"] < row["value"] < row["upper"]
-    assert row["interval"] == "posterior and design, over clusters"
+    assert row["interval"] == "score test, over clusters"
     assert set(read_plan(Ledger(store, standing.evaluation), 1).clusters) == {"north", "south"}
     assert verify(store, standing.evaluation).differences == ()
 

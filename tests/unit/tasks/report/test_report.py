@@ -66,7 +66,7 @@ def test_json_has_exactly_the_keys_of_the_contract_and_the_history():
     told = json.loads(report_json(report_data()))
     assert list(told) == [
         "format_number", "evaluation", "state", "waiting_for", "stopped_by", "verdict", "labels", "rounds",
-        "revision", "estimates", "history",
+        "revision", "estimates", "rests_on", "history",
     ]
     assert list(told["estimates"][0]) == [
         "measure", "system", "versus", "class", "at", "segment", "value", "undefined_reason", "lower",
