@@ -6,7 +6,10 @@ weeks, and the monitor watches the other 40.  Nothing was chosen on them.
 
 The first table is of monitors that were run by the flow, with up to two follow-ups: of the windows how many
 were called what, and of those below the floor how many were called ok.  The second has the same columns as
-that of `benchmarks.tracked_windows`.
+that of `benchmarks.tracked_windows`.  `--decides` prints instead how many weeks
+keep off the floor of F1 by their own interval, each week begun warm from the one before, beside somebody who
+knows the share of late flights in each of 64 strata: with Neyman's allocation of so many labels, a normal
+interval of its standard error keeps off with the chance Φ(|F1 − floor|/error − z).
 """
 
 import argparse
@@ -20,18 +23,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from doubles.stream import FIRST, after, monitor_data, write_day
 from scipy.special import logit
 
+from assay.evalcore.design.draws import waterfill
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.methods.two_classes.base import with_exact_values
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
+from assay.evalcore.reproducible import stream
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.spec.monitor import MonitorSpec
+from benchmarks.monitored_windows import begun, monitored, rounds
 from benchmarks.real_streams import Stream
 from benchmarks.tracked_windows import TITLES, figures, real
 
@@ -118,13 +126,57 @@ def row_of(method: str, floor: float, runs: Sequence[int]) -> str:
     ])
 
 
+def decided(name: str, floor: float, labels: int, repeats: int) -> tuple[float, float]:
+    """How many weeks a method decides by their intervals, and how many of them wrongly, of 40."""
+    how, what = monitored(name), measure("f1")
+    rng = stream(9, f"flights/{name}/{labels}")
+    kept_off, wrong, before = 0.0, 0.0, None
+    for week in weeks():
+        _, by_label = prepared_cells(how, week)
+        state = begun(how, what, week, repeats, labels, before)
+        for drawn in rounds(how, state, by_label, labels, rng):
+            state = drawn.after
+        (e,) = with_exact_values(state, how.estimate(state, 0.95, rng))
+        is_above = what.of_confusion(week.confusion()) >= floor
+        above, under = e.lower >= floor, e.upper < floor
+        kept_off += float((above | under).mean())
+        wrong += float((under if is_above else above).mean())
+        before = week
+    return kept_off, wrong
+
+
+def most_decided(floor: float, labels: int) -> float:
+    """The same of somebody who knows the rates."""
+    what, weeks_decided = measure("f1"), 0.0
+    for week in weeks():
+        cells, by_label = prepared_cells(monitored("recalibrated"), week)
+        table = week.confusion()
+        influence = what.influence(np.einsum("fy,fyd->d", table / table.sum(), what.loss)[None])[0]
+        rate = by_label[:, 1] / np.maximum(cells.size, 1)
+        spread = np.abs(influence[:, 1] - influence[:, 0])[cells.prediction] * np.sqrt(rate * (1 - rate))
+        share = waterfill(spread[None], cells.size[None], np.array([labels]))[0]
+        of_cell = cells.size * spread**2 * (1 / np.where(share > 0, share, 1.0) - 1)
+        error = np.sqrt(of_cell.sum()) / cells.n_items
+        away = abs(float(what.of_confusion(table)) - floor) / error
+        weeks_decided += float(scipy.special.ndtr(away - scipy.special.ndtri(0.975)))
+    return weeks_decided
+
+
 def main() -> None:
     """Print the tables; docs/measured/monitoring.md has them."""
     parser = argparse.ArgumentParser(description="A monitor on 40 real weeks of flights.")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--methods", nargs="*", default=["recalibrated"])
     parser.add_argument("--repeats", type=int, default=3, help="of a window, in the second table; 0: none")
+    parser.add_argument("--decides", type=int, nargs="*", default=[], metavar="LABELS", help="a week")
     given = parser.parse_args()
+    for labels in given.decides:
+        print(f"{labels} labels: {most_decided(FLOORS[0], labels):.1f} who knows the rates")
+        for method in given.methods:
+            weeks_decided, wrongly = decided(method, FLOORS[0], labels, 20)
+            print(f"{method}: {weeks_decided:.1f} decided, {wrongly:.2f} wrongly", flush=True)
+    if given.decides:
+        return
     print("| floor | method | runs | weeks below | ok | inconclusive | breach | ok below | covers | width | "
           "RMSE | labels |\n|" + " --- |" * 12)
     for floor in FLOORS:

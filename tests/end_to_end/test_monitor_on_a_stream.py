@@ -413,7 +413,9 @@ def test_the_command_line_does_what_is_due_and_tells_the_history(tmp_path, capsy
     spec.write_text(json.dumps(monitor_data(tmp_path)))     # JSON is YAML
     where = ["--store", str(tmp_path / "ledger")]
     assert run_command_line(["monitor", str(spec), "--once", "--window", "2026-11-01", *where]) == 3
-    assert "breach" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "breach" in printed.out
+    assert "by 1 window so far about 0 of 40 windows will be inconclusive with 100 labels each" in printed.err
     out = tmp_path / "history"
     assert run_command_line(["history", "stream", "--json", "--out", str(out), *where]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -39,6 +39,7 @@ from assay.evalcore.monitoring.verdicts import (
 )
 
 POWER = 0.8
+HALF = 0.5          # of windows: where fewer are decided, people are told what would decide so many
 _MOST = 10**9       # labels: a distance of nearly 0
 
 
@@ -125,6 +126,43 @@ def labels_to_ok(place: PlaceVerdict, pool: int) -> int | None:
     if weakest <= 0 or m.labels >= pool:
         return None
     return min(max(ceil(m.labels * (needed_for_ok(m) / weakest - 1)), 1), pool - m.labels)
+
+
+def share_decided(windows: Sequence[PlaceVerdict], labels: int) -> float | None:
+    """The share of further windows like these whose interval, from so many labels, will keep off the limit.
+
+    Estimates of windows lie x = ε + μ from the limit, ε with the standard error s = σ/√n; of the distances μ
+    the mean is that of the windows, and the variance what theirs is beyond their own errors.  Decided is |x|
+    above z s.  None where no window has an estimate beside a limit and an error.
+    """
+    measured = [
+        (place.measured.value - limits[0].value, _spread(place.measured), place.measured)
+        for place in windows
+        if place.measured.value is not None and _spread(place.measured) > 0
+        and (limits := fixed_limits(place.limits))
+    ]
+    if not measured:
+        return None
+    distance, spread = (np.array(column) for column in list(zip(*measured, strict=True))[:2])
+    z = float(scipy.special.ndtri(0.5 + measured[-1][2].confidence / 2))
+    own_errors = np.mean([s**2 / m.labels for _, s, m in measured])
+    beyond_errors = max(float(np.var(distance, ddof=1)) - own_errors, 0.0) if len(measured) > 1 else 0.0
+    error = float(np.sqrt(np.mean(spread**2) / labels))
+    mean, deviation = float(np.mean(distance)), float(np.sqrt(error**2 + beyond_errors))
+    ends = (-z * error - mean) / deviation, (z * error - mean) / deviation
+    return float(scipy.special.ndtr(ends[0]) + scipy.special.ndtr(-ends[1]))
+
+
+def labels_to_decide_half(windows: Sequence[PlaceVerdict], most: int) -> int | None:
+    """The fewest labels of a window, at most `most`, with which half of windows like these are decided; None
+    where that takes more, or nothing is known of them."""
+    low, high = 0, most
+    if most < 1 or (share_decided(windows, most) or 0.0) < HALF:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if (share_decided(windows, middle) or 0.0) >= HALF else (middle, high)
+    return high
 
 
 def fixed_limits(limits: Sequence[WatchedLimit]) -> list[WatchedLimit]:

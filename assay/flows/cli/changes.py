@@ -10,7 +10,7 @@ from assay.flows.cli.json_types import AmendedJson, MutedJson, UnmutedJson
 from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
 from assay.flows.monitor import mute as muting
 from assay.flows.monitor import versions as amending
-from assay.flows.monitor.funding import funding_of
+from assay.flows.monitor.funding import decisions_in_words, funding_of
 from assay.tasks.report.history.record import consequence_of
 from assay.tasks.spec.monitor import load_monitor_spec
 
@@ -55,6 +55,8 @@ def amend_command(spec: Path, first: str | None, reason: str, where: str | None,
         )
     if short := funding_of(full_spec, datetime.now(UTC)).in_words:
         click.echo(f"assay: {short}", err=True)
+    if ahead := decisions_in_words(store, full_spec.name):
+        click.echo(f"assay: {ahead}", err=True)
     if any(key.startswith(("monitor.schedule", "pool.source")) for key in made.changed):
         click.echo(f"  next: assay monitor {spec} schedules it anew")
     return 0

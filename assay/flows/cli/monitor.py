@@ -24,7 +24,7 @@ from assay.flows.cli.output import (
     store_option,
     working,
 )
-from assay.flows.monitor.funding import funding_of
+from assay.flows.monitor.funding import decisions_in_words, funding_of
 from assay.flows.monitor.history import (
     figures_of,
     publish_history,
@@ -113,6 +113,8 @@ def monitor_command(
             print_json(scheduled)
         else:
             click.echo(f"{full_spec.name}: {deployed.in_words}")
+        if ahead := decisions_in_words(store, full_spec.name):
+            click.echo(f"assay: {ahead}", err=True)
         if not ("://" in full_spec.pool.source or Path(full_spec.pool.source).is_absolute()):
             click.echo(
                 f"assay: pool.source: {full_spec.pool.source!r} is relative: the monitor's runs read it from "
@@ -123,6 +125,8 @@ def monitor_command(
     moment = datetime.now(UTC)
     with working(f"looking at the windows of {full_spec.name}"):
         done = tick(store, full_spec.name, moment=moment, only=[] if window is None else [window])
+    if is_new and (ahead := decisions_in_words(store, full_spec.name)):
+        click.echo(f"assay: {ahead}", err=True)
     settings = Settings() if pages is None else Settings(pages=pages)
     return _after_a_run(store, done, settings, moment, [] if window is None else [window], as_json=as_json)
 

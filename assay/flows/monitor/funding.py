@@ -1,9 +1,15 @@
-"""What the labels of a month come to: how many windows they label, said when a monitor is registered."""
+"""What labels come to: how many windows those of a month label, and how many windows will be decided."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from assay.evalcore.monitoring.calendar import Window, at
+from assay.evalcore.monitoring.sizing import HALF, labels_to_decide_half, share_decided
+from assay.flows.monitor.versions import open_monitor
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import latest, read_verdicts
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -49,6 +55,29 @@ class Funding:
         return (f"{text}. All would be labelled with monthly_labels: {self.needed}"
                 + (f", or with quiet_labels: {share}" if share else "")
                 + ". Follow-ups, and windows with a new signal, take more.")
+
+
+_NEWEST, _NEXT = 20, 40   # windows by which the next ones are judged, and how many these are
+
+
+def decisions_in_words(store: Store, name: str) -> str:
+    """How many of the next windows the budget is likely to decide, by those that were judged so far, the
+    reference at least; nothing where none was.  Raises UnknownMonitor."""
+    spec = open_monitor(store, name).newest
+    newest = latest(read_verdicts(Ledger(store, layout.monitor_ledger(name))))
+    verdicts = [newest[window] for window in sorted(newest)[-_NEWEST:]]
+    places, labels = [verdict.overall for verdict in verdicts], spec.budget.labels
+    share = share_decided(places, labels)
+    if share is None:
+        return ""
+    by = wording.plural(len(verdicts), "window")
+    text = (f"by {by} so far about {round(_NEXT * (1 - share))} of {_NEXT} windows will be inconclusive with "
+            f"{labels} labels each")
+    if share >= HALF:
+        return text
+    enough = labels_to_decide_half(places, max(verdict.pool for verdict in verdicts))
+    return text + (f"; {enough} would decide {_NEXT // 2}" if enough else
+                   f"; no number of labels short of all would decide {_NEXT // 2}")
 
 
 def funding_of(spec: MonitorSpec, moment: datetime) -> Funding:

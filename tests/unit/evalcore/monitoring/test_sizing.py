@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
+from assay.evalcore.monitoring.sizing import (
+    labels_to_alarm,
+    labels_to_decide_half,
+    share_decided,
+    size_of,
+)
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, Promise, WatchedLimit
 
 FLOOR = WatchedLimit(side="below", value=0.8, name="floor")
@@ -97,3 +102,19 @@ def test_above_a_ceiling_the_same_holds():
     ceiling = WatchedLimit(side="above", value=0.2, name="ceiling")
     assert labels_to_alarm(_place(0.3, evidence=1.0, limits=(ceiling,)), pool=1000) == 82
     assert _size({"1": _place(0.1, limits=(ceiling,))}).decides == 71
+
+
+def test_how_many_windows_a_budget_decides():
+    # 100 labels of 0.3 each have an error of 0.03, and 0.83 is one of it above the floor
+    near = [_place(0.83)]
+    assert share_decided(near, 100) == pytest.approx(norm.cdf(1 - 1.959964) + norm.cdf(-1 - 1.959964))
+    assert share_decided([*near, _place(0.83)], 100) == share_decided(near, 100)
+    # half are where 0.03 is 1.96 errors: (1.959964 · 0.3/0.03)² = 384.1
+    assert labels_to_decide_half(near, 10_000) == 385
+    assert labels_to_decide_half(near, 300) is None
+    # windows further apart than their errors differ; of 0.77 and 0.89 the variance is 0.0072
+    apart = [_place(0.77), _place(0.89)]
+    deviation = np.sqrt(0.0072)
+    ends = (-1.959964 * 0.03 - 0.03) / deviation, (1.959964 * 0.03 - 0.03) / deviation
+    assert share_decided(apart, 100) == pytest.approx(norm.cdf(ends[0]) + norm.sf(ends[1]), rel=1e-5)
+    assert share_decided([_place(None), _place(0.9, exact=True)], 100) is None
