@@ -73,7 +73,8 @@ class PaidJudges:
         self.source: FrameSource = as_source(data, self._columns["id"], keep=False)
         self.arguments = dict(arguments)
         self.name: str = arguments["name"] or "judged"
-        self.order = stream(int(arguments["seed"]), self.name, "judged rows").permutation(len(self.table))
+        rng = stream(int(arguments["seed"]), self.name, purpose="judged rows")
+        self.order = rng.permutation(len(self.table))
         self._store: Store = MemoryStore() if arguments["store"] is None else open_store(arguments["store"])
 
     @property

@@ -257,7 +257,8 @@ class _Profile:
         """The measure (R,) where the strata have so many positives (R, H)."""
         positives = _positives(totals, self.spread, self.items)
         value = self.estimand.value(positives, self.items)
-        return value + (totals * np.einsum("rg,rhg->rh", self._slopes(positives), self.off)).sum(axis=1)
+        otherwise = totals * np.einsum("rg,rhg->rh", self._slopes(positives), self.off)
+        return np.asarray(value + otherwise.sum(axis=1))
 
     def tangent(self, totals: Floats) -> TotalsRatio:
         """The measure but for a constant, linear in the strata's positives, with its slopes at these (R,

@@ -122,7 +122,8 @@ def _read(spec: Spec, extra: Sequence[str] = ()) -> Iterator[tuple[str, str | No
 def held_labels(spec: Spec) -> dict[str, float]:
     """Item -> code, from the file that the spec names.  Raises BadInput for a file that cannot be used, and
     for an item with two different labels."""
-    answers, labels = spec.labels.answers, {}
+    answers = spec.labels.answers
+    labels: dict[str, float] = {}
     for item_id, name, *_ in _read(spec):
         if name is None:
             continue
@@ -136,9 +137,9 @@ def held_labels(spec: Spec) -> dict[str, float]:
 def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> Floats:
     """(n,) with which chance each item was drawn."""
     written: dict[str, str | None] = {}
-    for item_id, name, value in _read(spec, [column]):
+    for item_id, name, *values_of_row in _read(spec, [column]):
         if name is not None:
-            written.setdefault(item_id, value)
+            written.setdefault(item_id, values_of_row[0])
     values = [written[item_id] for item_id in item_ids]
     numbers = []
     for item_id, value in zip(item_ids, values, strict=True):
@@ -163,7 +164,8 @@ def _rows_of(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ids, rows, first = pa.array(labels, pa.string()), {}, 0
+    ids, first = pa.array(labels, pa.string()), 0
+    rows: dict[str, int] = {}
     for part in frozen_parts(store, part_keys, ["item_id"]):
         column = part.column("item_id")
         places = np.flatnonzero(pc.is_in(column, value_set=ids).to_numpy())

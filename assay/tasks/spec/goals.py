@@ -398,8 +398,10 @@ class Budget(Part):
         if not isinstance(data, Mapping) or "labels" in data:
             return data
         price, money = data.get("price"), data.get("money")
-        label = price.get("label") if isinstance(price, Mapping) else None
-        if not all(isinstance(amount, int | float) and amount > 0 for amount in (money, label)):
+        if not isinstance(price, Mapping) or not isinstance(money, int | float):
+            return data
+        label = price.get("label")
+        if not isinstance(label, int | float) or min(label, money) <= 0:
             return data
         left = money - (data.get("judged") or 0) * (price.get("judge") or 0)
         if left < label:

@@ -13,11 +13,11 @@ import tenacity
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.desk import DeskUnreachable
-from assay.tasks.desks.phoenix.kind import TOKEN_VARIABLE
 from assay.tasks.desks.replies import Product, Replies, checked_address, checked_token
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 
+TOKEN_VARIABLE = "PHOENIX_API_KEY"   # noqa: S105 - the name of a variable
 PHOENIX = Product(name="Phoenix", token_variable=TOKEN_VARIABLE, tokens="Settings, API Keys", plain=True)
 PAGE_SIZE = 1000
 MOST_PAGES = 10_000

@@ -15,7 +15,6 @@ from assay.tasks.schema import Location, wrong
 if TYPE_CHECKING:
     from assay.tasks.desks.phoenix.api import PhoenixApi
 
-TOKEN_VARIABLE = "PHOENIX_API_KEY"   # noqa: S105 - the name of a variable
 _TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
 
 
@@ -59,7 +58,7 @@ class PhoenixKind(DeskKind):
 
     def _api(self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4) -> "PhoenixApi":
         with needs("phoenix", "desks in Phoenix"):
-            from assay.tasks.desks.phoenix.api import PhoenixApi
+            from assay.tasks.desks.phoenix.api import TOKEN_VARIABLE, PhoenixApi
 
         token = resources.environment.get(TOKEN_VARIABLE, "").strip()
         return PhoenixApi(self.url, token, timeout=timeout, read_attempts=read_attempts)
