@@ -32,7 +32,8 @@ from assay.face.question import (
 )
 from assay.face.results import Estimate, Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
-from assay.tasks.weighted.held_labels import measures_of_systems, stands_for
+from assay.tasks.sources.chances import stands_for
+from assay.tasks.weighted.held_labels import measures_of_systems
 
 
 def estimate(

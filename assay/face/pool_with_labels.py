@@ -42,8 +42,8 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
         if set(drawn) != {IN_STRATA} or weight is not None:
             raise BadInput(f"drawn: is {dict(drawn)!r}; write {{'strata': column}}, without `weight`: the "
                            "chances follow from how many rows of each stratum have a label")
-        drawn, strata = None, str(drawn[IN_STRATA])
-        weight = strata
+        strata = str(drawn[IN_STRATA])
+        drawn, weight = None, strata
     for column in (label, weight):
         if column is not None and column not in table.column_names:
             raise no_column(holder, column, table.column_names)

@@ -88,7 +88,8 @@ def estimate_pool(
         pool = _read(path, named_systems, options)
         drawn, strata = options["drawn"], None
         if drawn is not None and drawn.startswith(f"{IN_STRATA}:"):
-            drawn, strata = None, drawn.removeprefix(f"{IN_STRATA}:")
+            strata = drawn.removeprefix(f"{IN_STRATA}:")
+            drawn = None
             if options["weight"] is not None:
                 raise BadInput("--weight: chances in strata follow from how many rows have a label; leave it "
                                "out, or --drawn")

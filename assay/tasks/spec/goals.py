@@ -398,13 +398,17 @@ class Budget(Part):
         if not isinstance(data, Mapping) or "labels" in data:
             return data
         price, money = data.get("price"), data.get("money")
-        label = price.get("label") if isinstance(price, Mapping) else None
-        if not all(isinstance(amount, int | float) and amount > 0 for amount in (money, label)):
+        if not isinstance(price, Mapping) or not isinstance(money, int | float):
             return data
-        left = money - (data.get("judged") or 0) * (price.get("judge") or 0)
-        if left < label:
+        label, judge, judged = price.get("label"), price.get("judge") or 0, data.get("judged") or 0
+        if not isinstance(label, int | float) or label <= 0 or not (
+            isinstance(judge, int | float) and isinstance(judged, int)
+        ):
+            return data
+        remaining = money - judged * judge
+        if remaining < label:
             raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
-        return {**data, "labels": int(left / label + 1e-9)}
+        return {**data, "labels": int(remaining / label + 1e-9)}
 
     @model_validator(mode="after")
     def _pays_for_it(self) -> "Budget":

@@ -376,13 +376,13 @@ class DrawnStrata:
     @property
     def freed(self) -> Floats:
         """(R, n) √(n_h/(n_h − 1)); 1 for a label that is alone."""
-        return np.sqrt(self.count / np.where(self.count > 1, self.count - 1, 1.0))
+        return np.asarray(np.sqrt(self.count / np.where(self.count > 1, self.count - 1, 1.0)))
 
     def off_mean(self, values: Floats) -> Floats:
         """Values (R, n, ...) of labels off the mean of their stratum."""
         shape = (*self.count.shape, *(1,) * (values.ndim - 2))
         mean = _total(self.stratum, values) / self.count.reshape(shape)
-        return np.where(self.count.reshape(shape) > 1, values - mean, values)
+        return np.asarray(np.where(self.count.reshape(shape) > 1, values - mean, values))
 
 
 def _total(stratum: Ints, values: Floats) -> Floats:
