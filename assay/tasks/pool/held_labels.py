@@ -25,8 +25,8 @@ from assay.tasks.ledger.manifest import CellPiece, PartitionEntry
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.kind import NUMBER
-from assay.tasks.sources.chances import stands_for
 from assay.tasks.sources.known_labels import labelled_rows, rows_of_questions
+from assay.tasks.sources.sampling_weights import stands_for
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:

@@ -1,35 +1,62 @@
-"""Columns of the chances with which labelled rows were drawn, or of the items that each stands for."""
+"""Probabilities as files have them: rounded, and with the errors of floating point."""
 
 import numpy as np
-import pyarrow as pa
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 
-FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
+_BEYOND = 1e-6       # by which a probability may be beyond 0 or 1
+_LEAST = 0.01        # by which a sum may always be off
+_MOST = 0.5          # and never more
+_DECIMALS = 6        # at which values count as not rounded
+_FLOAT32 = 1e-7      # by which a number of 32 bits may be off
+_FEWEST = 2          # decimals that a row is taken to have, if others have as many
 
 
-def stands_for(values: pa.Array, column: str, pool_size: int, *, by_name: bool) -> Floats:
-    """The items of the pool that each labelled row stands for (n,).
+def within_0_and_1(numbers: Floats) -> tuple[Floats, Bools]:
+    """(n,) the numbers, those a millionth beyond 0 or 1 as 0 and 1; (n,) which are further outside.
 
-    by_name: whether the column's name says what it holds; else whether its values are chances, at most 1.
+    >>> within_0_and_1(np.array([1.0000001, -1e-9, 0.5, 1.5]))[0].tolist()
+    [1.0, 0.0, 0.5, 1.5]
     """
-    try:
-        numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
-    by_chance = column.endswith("probability") if by_name else bool(np.all(numbers <= 1))
-    good = (numbers > 0) & (numbers <= 1) if by_chance else numbers >= 1
-    if not len(numbers) or not np.all(good):
-        what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
-        if by_name and not by_chance:
-            what += " (of chances the name ends in `probability`)"
-        example = f"; row {int(np.flatnonzero(~good)[0]) + 1} is not" if len(numbers) else "; there is no row"
-        raise BadInput(f"column {column!r}: every value {what}{example}")
-    weights: Floats = 1 / numbers if by_chance else numbers
-    if len(numbers) > pool_size or not 1 / FAR < float(weights.sum()) / pool_size < FAR:
-        raise BadInput(
-            f"pool_size is {pool_size:,}, but {len(numbers):,} rows stand for {weights.sum():,.0f} items; "
-            "give that of the pool they were drawn from"
-        )
-    return weights
+    near = (numbers >= -_BEYOND) & (numbers <= 1 + _BEYOND)
+    return np.where(near, np.clip(numbers, 0.0, 1.0), numbers), ~near
+
+
+def sum_to_one(table: Floats) -> Bools:
+    """(n,) whether the probabilities (n, K) of a row sum to 1, as far as they are rounded.
+
+    >>> sum_to_one(np.array([[0.33, 0.33, 0.33], [0.5, 0.25, 0.25], [0.5, 0.2, 0.2]])).tolist()
+    [True, True, False]
+    """
+    sums = RowSums(len(table))
+    for column in table.T:
+        sums.add(column)
+    return sums.are_one()
+
+
+class RowSums:
+    """Sums of rows of probabilities, a column at a time.
+
+    A number that is rounded to d decimals is wrong by half a unit of the last one at most, and K of them by K
+    times that: three thirds may be 0.33 each. The decimals are those of a row, but two if any row has two.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.total = np.zeros(rows)
+        self._decimals, self._columns = np.zeros(rows, np.int64), 0
+
+    def add(self, column: Floats) -> None:
+        """Take the next column (n,) of n probabilities: add it to the sums, and note how many decimals each
+        row is written with."""
+        self.total += column
+        self._columns += 1
+        needed = np.full(len(column), _DECIMALS)
+        for d in range(_DECIMALS - 1, -1, -1):
+            needed[np.abs(column - np.round(column, d)) < _FLOAT32] = d
+        self._decimals = np.maximum(self._decimals, needed)
+
+    def are_one(self) -> Bools:
+        """(n,) whether each is 1, as far as its numbers are rounded."""
+        decimals = np.maximum(self._decimals, min(_FEWEST, int(self._decimals.max(initial=0))))
+        tolerance = np.clip(self._columns * 0.5 * 10.0**-decimals, _LEAST, _MOST) + _BEYOND
+        return np.asarray((np.abs(self.total - 1) <= tolerance) & (self.total > 0))

@@ -18,8 +18,8 @@ from assay.evalcore.outcomes.items import OneShard, PoolWeights, pool_weights
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.replay.labelled_pool import one_array
-from assay.tasks.sources.chances import stands_for
 from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.sampling_weights import stands_for
 from assay.tasks.spec.goals import named_measure
 
 DRAWN: Mapping[str, str] = {
