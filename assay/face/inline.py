@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
+from assay.face.awaiting import awaited
 from assay.face.evaluation import begin
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
 from assay.face.question import functions_in
@@ -135,7 +135,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     evaluation = await asyncio.to_thread(begin, data, **question)
     label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
 
-    async def awaited(answer: object) -> Any:
+    async def one_awaited(answer: object) -> Any:
         async with free:
             return await answer if isawaitable(answer) else answer
 
@@ -143,7 +143,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
         items = await asyncio.to_thread(evaluation.waiting)
         while items:
             answers = await asyncio.to_thread(_asked, evaluation, label, items)
-            tasks = [asyncio.ensure_future(awaited(answer)) for answer in answers.values()]
+            tasks = [asyncio.ensure_future(one_awaited(answer)) for answer in answers.values()]
             try:
                 labels = await asyncio.gather(*tasks)
             finally:
@@ -156,25 +156,6 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
             count(result)
             items = await asyncio.to_thread(_further_items, evaluation, result)
     return evaluation.result
-
-
-def awaited(labels: Mapping[Any, object]) -> Mapping[Any, Any]:
-    """The labels, those that a coroutine function gives among them: all of them are awaited at once."""
-    pending = {item: label for item, label in labels.items() if isawaitable(label)}
-    if not pending:
-        return labels
-
-    async def of_all() -> list[Any]:
-        return await asyncio.gather(*pending.values())
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        answers = asyncio.run(of_all())
-    else:       # as in a notebook, whose own loop runs this
-        with ThreadPoolExecutor(1) as thread:
-            answers = thread.submit(asyncio.run, of_all()).result()
-    return {**labels, **dict(zip(pending, answers, strict=True))}
 
 
 def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:

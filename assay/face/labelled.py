@@ -29,7 +29,8 @@ from assay.face.question import (
 )
 from assay.face.results import Estimate, Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
-from assay.tasks.weighted.held_labels import measures_of_systems, stands_for
+from assay.tasks.sources.sampling_weights import stands_for
+from assay.tasks.weighted.held_labels import measures_of_systems
 
 _OF_WHOLE_POOL = ("judge", "probability", "cluster", "drawn")
 

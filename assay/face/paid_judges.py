@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,8 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.model_assisted import AssistedNumber
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Ints
+from assay.face.awaiting import awaited
 from assay.face.frames import FrameSource, as_source, with_columns
-from assay.face.inline import awaited
 from assay.face.question import COLUMNS, functions_in
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
@@ -33,17 +33,25 @@ from assay.tasks.effects import retrying
 from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.stores.store import MemoryStore, Store
 
-if TYPE_CHECKING:
-    from assay.face.evaluation import Evaluation
-
 TOGETHER = 25       # rows whose judgements are kept together: what a call that is cut off may lose
 PILOT = 2 * TOGETHER   # rows that are judged and labelled before the money is split
 ATTEMPTS = 3        # calls of a function that fails
 _LABEL = "pilot_label"
 _PILOT = "-pilot"
 
+
+
+class DrivenEvaluation(Protocol):
+    """An evaluation that was driven to its end: its name, and where its record is."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def _store(self) -> Store: ...
+
+
 Judge = Callable[[dict[str, Any]], Any]
-Run = Callable[[Mapping[str, Any], Any], "Evaluation"]   # of arguments and an oracle, driven to its end
+Run = Callable[[Mapping[str, Any], Any], Any]   # of arguments and an oracle: a `DrivenEvaluation`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +205,7 @@ def _amounts(budget: Mapping[str, Any]) -> tuple[float, Prices]:
     return float(amounts[0]), Prices(label=float(amounts[1]), judge=float(amounts[2]))
 
 
-def _explained(pilot: "Evaluation") -> float:
+def _explained(pilot: DrivenEvaluation) -> float:
     """ρ² of the first measure: the part of its pull's variance that the guesses explain in the pilot."""
     opened = open_evaluation(pilot._store, pilot.name)
     state = fold(opened.ledger, opened.statistics).state.inner
@@ -208,7 +216,7 @@ def _explained(pilot: "Evaluation") -> float:
     return min(max(1 - residual / square, 0.0), 0.99) if square > 0 else 0.0
 
 
-def _labels_of(pilot: "Evaluation", source: FrameSource) -> dict[int, Any]:
+def _labels_of(pilot: DrivenEvaluation, source: FrameSource) -> dict[int, Any]:
     """Row -> label, as it is spelled, of what people could decide in the pilot."""
     opened = open_evaluation(pilot._store, pilot.name)
     kind = opened.spec.labels.answers

@@ -26,8 +26,8 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.kind import NUMBER
 from assay.tasks.sources.known_labels import labelled_rows, rows_of_questions
+from assay.tasks.sources.sampling_weights import stands_for
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.weighted.held_labels import stands_for
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,8 +103,8 @@ def _place(spec: Spec) -> str:
     return f"{LABELS_SO_FAR}: {_source(spec)}"
 
 
-def _read(spec: Spec, extra: Sequence[str] = ()) -> Iterator[tuple[str, str | None, *tuple[str | None, ...]]]:
-    """(id, label in its fixed spelling or None, `extra` columns) of each row that has an id."""
+def _read(spec: Spec, column: str | None = None) -> Iterator[tuple[str, str | None, str | None]]:
+    """(id, label in its fixed spelling or None, value of the column) of each row that has an id."""
     held, answers = spec.labels_so_far, spec.labels.answers
     if held is None:
         return
@@ -112,11 +112,12 @@ def _read(spec: Spec, extra: Sequence[str] = ()) -> Iterator[tuple[str, str | No
     if isinstance(answers, QuestionAnswers):
         batches = rows_of_questions(source, id_column, answers, key=LABELS_SO_FAR)
     else:
+        extra = [] if column is None else [column]
         batches = labelled_rows(source, id_column, held.label, answers, key=LABELS_SO_FAR, extra=extra)
     for batch in batches:
-        for item_id, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        for item_id, name, *value in zip(*(cells.to_pylist() for cells in batch.columns), strict=True):
             if item_id is not None:
-                yield item_id, *values
+                yield item_id, name, value[0] if value else None
 
 
 def held_labels(spec: Spec) -> dict[str, float]:
@@ -124,7 +125,7 @@ def held_labels(spec: Spec) -> dict[str, float]:
     for an item with two different labels."""
     answers = spec.labels.answers
     labels: dict[str, float] = {}
-    for item_id, name, *_ in _read(spec):
+    for item_id, name, _ in _read(spec):
         if name is None:
             continue
         code = answers.code(name)
@@ -137,9 +138,9 @@ def held_labels(spec: Spec) -> dict[str, float]:
 def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> Floats:
     """(n,) with which chance each item was drawn."""
     written: dict[str, str | None] = {}
-    for item_id, name, *values_of_row in _read(spec, [column]):
+    for item_id, name, value in _read(spec, column):
         if name is not None:
-            written.setdefault(item_id, values_of_row[0])
+            written.setdefault(item_id, value)
     values = [written[item_id] for item_id in item_ids]
     numbers = []
     for item_id, value in zip(item_ids, values, strict=True):
@@ -164,15 +165,15 @@ def _rows_of(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ids, first = pa.array(labels, pa.string()), 0
     rows: dict[str, int] = {}
+    ids, start = pa.array(labels, pa.string()), 0
     for part in frozen_parts(store, part_keys, ["item_id"]):
         column = part.column("item_id")
         places = np.flatnonzero(pc.is_in(column, value_set=ids).to_numpy())
         names = column.take(pa.array(places)).to_pylist()
-        rows |= {name: first + int(place) for name, place in zip(names, places, strict=True)}
-        first += len(part)
-    return rows, first
+        rows |= {name: start + int(place) for name, place in zip(names, places, strict=True)}
+        start += len(part)
+    return rows, start
 
 
 def _places(store: Store, evaluation: str, partition: PartitionEntry, rows: Ints) -> tuple[Ints, Ints]:
@@ -181,14 +182,14 @@ def _places(store: Store, evaluation: str, partition: PartitionEntry, rows: Ints
         store.get(layout.partition_starts(evaluation, partition.digest)), NUMBER
     ).reshape(partition.cells + 1, len(partition.pieces)).astype(np.int64)
     before = np.cumsum(np.diff(starts, axis=0), axis=1) - np.diff(starts, axis=0)   # (C, S), earlier shards
-    cell, rank, first = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), 0
+    cell, rank, start = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), 0
     for shard, piece in enumerate(partition.pieces):
-        here = np.flatnonzero((rows >= first) & (rows < first + piece.rows))
+        here = np.flatnonzero((rows >= start) & (rows < start + piece.rows))
         if len(here):
-            place = _place_in(store, evaluation, shard, piece)[rows[here] - first]
+            place = _place_in(store, evaluation, shard, piece)[rows[here] - start]
             cell[here] = np.searchsorted(starts[:, shard], place, side="right") - 1
             rank[here] = place - starts[cell[here], shard] + before[cell[here], shard]
-        first += piece.rows
+        start += piece.rows
     return cell, rank
 
 

@@ -5,11 +5,10 @@ A section is made of the data by the file that draws it. One that has nothing to
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
-from assay.face.arguments import T
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.annotators import AnnotatorsSection, annotators_in_words
 from assay.tasks.report.best import BestSection, best_section
@@ -51,6 +50,8 @@ from assay.tasks.report.ranks import ranks_section
 from assay.tasks.report.rendering import Picture
 from assay.tasks.report.score_figures import curves, labels_by_score, reliability_diagram
 from assay.tasks.spec.strict_yaml import written_yaml
+
+T = TypeVar("T")
 
 _MOST_MULTIPLES = 12   # measures that are drawn besides the first
 

@@ -400,13 +400,15 @@ class Budget(Part):
         price, money = data.get("price"), data.get("money")
         if not isinstance(price, Mapping) or not isinstance(money, int | float):
             return data
-        label = price.get("label")
-        if not isinstance(label, int | float) or min(label, money) <= 0:
+        label, judge, judged = price.get("label"), price.get("judge") or 0, data.get("judged") or 0
+        if not isinstance(label, int | float) or label <= 0 or not (
+            isinstance(judge, int | float) and isinstance(judged, int)
+        ):
             return data
-        left = money - (data.get("judged") or 0) * (price.get("judge") or 0)
-        if left < label:
+        remaining = money - judged * judge
+        if remaining < label:
             raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
-        return {**data, "labels": int(left / label + 1e-9)}
+        return {**data, "labels": int(remaining / label + 1e-9)}
 
     @model_validator(mode="after")
     def _pays_for_it(self) -> "Budget":

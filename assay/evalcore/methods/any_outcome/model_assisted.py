@@ -382,7 +382,7 @@ class DrawnStrata:
         """Values (R, n, ...) of labels off the mean of their stratum."""
         shape = (*self.count.shape, *(1,) * (values.ndim - 2))
         mean = _total(self.stratum, values) / self.count.reshape(shape)
-        return np.where(self.count.reshape(shape) > 1, values - mean, values)
+        return np.asarray(np.where(self.count.reshape(shape) > 1, values - mean, values))
 
 
 def _total(stratum: Ints, values: Floats) -> Floats:

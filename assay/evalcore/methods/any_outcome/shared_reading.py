@@ -72,6 +72,10 @@ class CellsOfQuestions:
         """What is predicted of all items of a cell: it may differ."""
 
     @property
+    def segment(self) -> None:
+        """No segments drive several questions."""
+
+    @property
     def size(self) -> Ints:
         """The number of items in each cell, (C,), the same for every question."""
         return self.each[0].size
