@@ -201,4 +201,4 @@ def _steps(table: _Table, mass: Floats, value: Floats, above: Floats, unseen: Fl
     lower = mass - upper
     fall = table.sums(lower * value) + unseen * np.minimum(above, 0.0)
     fall = fall / np.maximum(table.sums(lower) + np.where(above > 0, 0.0, unseen), 1e-300)
-    return rise - fall
+    return np.asarray(rise - fall)
