@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.methods.method import Capabilities, Method, settings_of
-from assay.evalcore.methods.two_classes.choice import BELIEF, DESIGN, Aim, Choice, choose
+from assay.evalcore.methods.two_classes.choice import (
+    BELIEF,
+    DESIGN,
+    USUAL_HALF_WIDTH,
+    Aim,
+    Choice,
+    choose,
+)
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Trust
 
@@ -108,6 +115,7 @@ OF_QUESTIONS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {
 })
 _DRAWS_OF_QUESTIONS = {"auto": "questions", "passive": "questions:even=true"}
 AUTO = "auto"
+_SINGLY = "one-at-a-time=true"
 TREE = "dirichlet-tree"      # whose settings `auto` may carry too
 
 
@@ -254,8 +262,11 @@ def auto(name: str = AUTO, aim: Aim | None = None, trust: Trust | None = None) -
     trust: what its spec says of it.  Settings are those of the first method that has them: the one that
     trusts nothing, the one that trusts the score, or the Dirichlet tree.
     """
-    settings = name.removeprefix(AUTO)
-    chosen = choose(Aim(measures=()) if aim is None else aim, trust)
+    settings, aim = name.removeprefix(AUTO), Aim(measures=()) if aim is None else aim
+    if _SINGLY in settings.split(":"):
+        # the target of a monitor's window says when people may stop; what decides are its limits
+        aim = replace(aim, half_width=max(aim.half_width or 0.0, USUAL_HALF_WIDTH))
+    chosen = choose(aim, trust)
     if not settings or _has(chosen.method, settings):
         return replace(chosen, method=chosen.method + settings)
     owner = next((candidate for candidate in (DESIGN, BELIEF) if _has(candidate, settings)), TREE)

@@ -108,7 +108,7 @@ def test_a_monitor_records_auto_for_its_windows_to_decide_unless_settings_say_mo
     ((600, 400), "score", "recalibrated"),
 ])
 def test_of_a_window_auto_is_a_method_with_single_draws_whose_interval_can_be_had(predicted, trust, means):
-    data = _watched(budget={"labels": 100})
+    data = _watched(budget={"labels": 100}, target={"half_width": 0.02})    # which no 100 labels reach
     data.pop("method", None)
     data["pool"]["segments"] = ["region"]
     if trust is not None:
