@@ -251,7 +251,8 @@ class _Profile:
         """The measure (R,) where the strata have so many positives (R, H)."""
         positives = _positives(totals, self.spread, self.items)
         value = self.estimand.value(positives, self.items)
-        return value + (totals * np.einsum("rg,rhg->rh", self._slopes(positives), self.off)).sum(axis=1)
+        moved = totals * np.einsum("rg,rhg->rh", self._slopes(positives), self.off)
+        return np.asarray(value + moved.sum(axis=1))
 
     def end(self, sign: float, confidence: float) -> tuple[Floats, Floats]:
         """An end (R,), the lower one for sign -1; the gain of a label (R, H)."""

@@ -312,9 +312,10 @@ def aim_of_rows(
     if not one_class and not asks_for_hits(stack, none):
         return None
     counted = None
-    if one_class and len(predicted) == stack.kind.width and sum(predicted):
+    items = int(np.sum(predicted))
+    if one_class and len(predicted) == stack.kind.width and items:
         part = int(class_asked_of(stack.kind, stack.measures) or 0)
-        counted = sum(predicted) - predicted[part], predicted[part]
+        counted = items - predicted[part], predicted[part]
     tables = tuple(table or named("recall") for table in tables_asked(stack)) if one_class else ()
     return Aim(
         measures=tables[:1], predicted=counted, half_width=half_width, confidence=confidence, budget=budget,
