@@ -19,11 +19,6 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import exact_by_items
 from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.cut import cut, weight_octave
-from assay.evalcore.methods.any_outcome.driving_segments import (
-    BySegment,
-    segment_root,
-    segments_of_cells,
-)
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Beforehand,
     ItemProfile,
@@ -144,6 +139,8 @@ class Guesses(Sampled):
         one."""
         pool_profile = profile(pool)
         if pool.none.segment is not None:
+            from assay.evalcore.methods.any_outcome.driving_segments import BySegment, segments_of_cells
+
             by_segment = cut(pool, pool_profile, BySegment(pool_profile), CELLS, segments_of_cells)
             code = np.rint(by_segment.further / by_segment.cells.size[:, None]).astype(np.int64)
             return replace(by_segment.cells, segment=code)
@@ -153,6 +150,8 @@ class Guesses(Sampled):
     def share(self, state: SampleState) -> Floats:
         """Root of the spread of an item's pull, and a part even; where segments drive, as they need it."""
         if state.cells.segment is not None:
+            from assay.evalcore.methods.any_outcome.driving_segments import segment_root
+
             return segment_root(state, self.pull_spread(state))
         racing = state.stack.race is not None and state.n >= LEAST_LABELS
         root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
