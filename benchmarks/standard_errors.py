@@ -100,8 +100,9 @@ _HEAD = """# Standard errors
 Made by `python -m benchmarks.standard_errors`: `standard_error`² of JSON over the squared error, both in the
 mean of
 {said},
-after 100 and 300 labels, on certified pools (-: not run, or without an error). Wanted were 0.8 to 1.25 in the
-mean. Where positives are rare and nearly all found it is larger, as the interval is; where many hide, smaller.
+after 100 and 300 labels, on certified pools (-: not run, or without an error). Wanted: 0.8 to 1.25 in the
+mean. Where positives are rare and nearly all found it is larger, as the interval is; where many hide,
+smaller.
 """
 
 
