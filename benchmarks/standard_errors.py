@@ -98,8 +98,11 @@ def page(lines: Sequence[Line]) -> str:
 _HEAD = """# Standard errors
 
 Made by `python -m benchmarks.standard_errors`: `standard_error`² of JSON over the squared error, both in the
-mean over {said}, after 100 and 300 labels, on the certified pools that leave an error. 0.8 to 1.25 was wanted
-in the mean. Where positives are rare and nearly all are found, it is the larger, and so is the interval.
+mean of
+{said},
+after 100 and 300 labels, on certified pools (-: not run, or without an error). Wanted: 0.8 to 1.25 in the
+mean. Where positives are rare and nearly all found it is larger, as the interval is; where many hide,
+smaller.
 """
 
 

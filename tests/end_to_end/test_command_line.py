@@ -25,7 +25,7 @@ ESTIMATE_KEYS = {
     "measure", "system", "versus", "class", "at", "segment", "value", "undefined_reason", "lower", "upper",
     "confidence",
     "interval", "labels", "revision", "about", "also",
-    "random_labels", "random_labels_reason", "not_excluded",
+    "standard_error", "random_labels", "random_labels_reason", "not_excluded",
 }
 
 

@@ -70,8 +70,8 @@ def test_json_has_exactly_the_keys_of_the_contract_and_the_history():
     ]
     assert list(told["estimates"][0]) == [
         "measure", "system", "versus", "class", "at", "segment", "value", "undefined_reason", "lower",
-        "upper", "confidence", "interval", "labels", "about", "revision", "random_labels",
-        "random_labels_reason", "not_excluded",
+        "upper", "confidence", "interval", "labels", "about", "revision", "standard_error",
+        "random_labels", "random_labels_reason", "not_excluded",
     ]
     assert {name: told[name] for name in report_data().contract()} == report_data().contract()
     assert [list(past) for past in told["history"]] == [["round", "asked", "labels", "estimates"]] * 3
