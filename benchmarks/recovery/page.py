@@ -97,7 +97,7 @@ with another key; a field replaced by something hostile, removed or added; colum
 values; 200,000 brackets; and forged below `index/`, under the digest that the change has. *Named*: `verify`
 names it. *Harmless*: it does not, and standing and history say what they said before. *Else*: a traceback, a
 hang of 20 seconds, or another result that nobody notices. Seven kinds were fuzzed for the first time:
-receipts of a freeze gave tracebacks, hangs and another pool, forged checkpoints of monitors a traceback; mended.
+receipts of a freeze gave tracebacks, hangs and another pool, forged checkpoints a traceback; mended.
 """
 
 _AWAY = """## Prefect's API away for an hour
