@@ -110,6 +110,7 @@ def as_first_written(stored: object, computed: object) -> Any:
         if isinstance(old_rows, list) and isinstance(new_rows, list) and len(old_rows) == len(new_rows):
             result[rows] = [
                 {key: value for key, value in b.items() if key in a or key not in _LATER}
+                | {key: None for key in _LATER if key not in b and key in a and a[key] is None}
                 for a, b in zip(old_rows, new_rows, strict=True)
             ]
     return result
