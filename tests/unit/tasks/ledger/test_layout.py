@@ -21,7 +21,7 @@ FIELDS = {
     "verdict": NUMBERS, "asking": NUMBERS, "annotators": NUMBERS, "telling": NUMBERS,
     "version": NUMBERS, "state": NUMBERS, "mute": NUMBERS, "response": NUMBERS, "claim": NUMBERS,
     "shard": NUMBERS,
-    "extension": NUMBERS, "run": NUMBERS, "file": NUMBERS,
+    "extension": NUMBERS, "run": NUMBERS, "file": NUMBERS, "entry": NUMBERS,
     "month": st.from_regex(r"[0-9]{4}-[0-9]{2}", fullmatch=True),
     "desk": st.from_regex(r"[a-z][a-z-]{0,30}", fullmatch=True),
 }
