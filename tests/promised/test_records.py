@@ -10,7 +10,8 @@ from assay.tasks.alerts.alert import KINDS, LATER_KINDS, Alert, as_raised, as_st
 
 # Estimates by segment hold what the others tell of each: of a round with segments that this version closed,
 # version 1.0.0 says that it is from a later version, and this one goes on.
-LATER = {"MeasureEstimate.pooled"}
+# Of an evaluation that goes on from held labels, which it knows nothing of, it says the same.
+LATER = {"MeasureEstimate.pooled", "Manifest.held"}
 FIRST = json.loads(Path(__file__).with_name("records-1.json").read_text(encoding="utf-8"))
 
 
