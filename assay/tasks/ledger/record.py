@@ -80,6 +80,9 @@ def damaged(key: str, what: str) -> DamagedRecord:
     return DamagedRecord(f"{key}: {what}; restore this key from a copy of the ledger")
 
 
+LATER_FIELD = "later"   # of a field that version 1.0.0 does not know: left out of the record where it is None
+
+
 def encode(record: "DataclassInstance") -> bytes:
     """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here."""
     return to_json(record)
@@ -263,7 +266,10 @@ def _inside(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+        return {
+            field.name: getattr(value, field.name) for field in fields(value)
+            if not (field.metadata.get(LATER_FIELD) and getattr(value, field.name) is None)
+        }
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 
 
