@@ -10,9 +10,10 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.alerts.alert import KINDS, LATER_KINDS, Alert, as_raised, as_stored
 from assay.tasks.ledger.record import decode, encode
 
-# Estimates by segment hold what the others tell of each. Version 1.0.0 refuses a round with segments that
-# this version closed, and reads those without: a field that came later is kept only where there is any.
-LATER = {"MeasureEstimate.pooled"}
+# Estimates by segment hold what the others tell of each, and a manifest names labels that were held. Version
+# 1.0.0 refuses a round with segments that this version closed, and an evaluation with held labels, and reads
+# those without: a field that came later is kept only where there is any.
+LATER = {"MeasureEstimate.pooled", "Manifest.held"}
 FIRST = json.loads(Path(__file__).with_name("records-1.json").read_text(encoding="utf-8"))
 
 

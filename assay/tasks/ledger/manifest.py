@@ -5,11 +5,11 @@ Written last, `pool/manifest.json` commits the pool: an evaluation without one h
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.record import Ledger, get_record
+from assay.tasks.ledger.record import LATER_FIELD, Ledger, get_record
 
 OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row")
 PROVENANCE = ("source_file", "source_row")
@@ -114,7 +114,8 @@ class Manifest:
     inherited: str | None   # digest of the labels it inherits from earlier evaluations; None for a cold start
     gold: str | None        # digest of the gold items; None where there are none
     outcomes: str | None = None   # digest of the labels that came by themselves; None without a source
-    held: str | None = None       # digest of the labels of a sample that was there before; None without one
+    # digest of the labels of a sample that was there before; left out without one
+    held: str | None = field(default=None, metadata={LATER_FIELD: True})
     differing: Mapping[str, int] | None = None   # system -> rows it predicts otherwise than the baseline
 
     @property

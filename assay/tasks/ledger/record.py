@@ -80,6 +80,9 @@ def damaged(key: str, what: str) -> DamagedRecord:
     return DamagedRecord(f"{key}: {what}; restore this key from a copy of the ledger")
 
 
+LATER_FIELD = "later"   # of a field that version 1.0.0 does not know: left out of the record where it is None
+
+
 def encode(record: "DataclassInstance") -> bytes:
     """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here."""
     return to_json(record)
@@ -289,7 +292,7 @@ def _inside(value: object) -> Any:
     if is_dataclass(value):
         return {
             field.name: part for field in fields(value)
-            if (part := getattr(value, field.name)) is not None or not field.metadata.get("later")
+            if (part := getattr(value, field.name)) is not None or not field.metadata.get(LATER_FIELD)
         }
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 

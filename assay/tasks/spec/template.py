@@ -60,7 +60,9 @@ target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop w
 #                                                  score-test at 1 with 50, unless looks: 1 and
 #                                                  least_labels: 40 say otherwise
 budget: {labels: 500}                            # and never ask for more items than this;
-#                                                  audit: 50 spreads so many of them evenly
+#                                                  audit: 50 spreads so many of them evenly; or
+#                                                  money: 500, price: {label: 2.0, judge: 0.02} and
+#                                                  judged: 4000, the items that the judge was paid for
 batch_size: 25                                   # items asked in a round
 method: auto
 # trust: nothing                 # or score: what the interval of auto may take without being shown
