@@ -32,7 +32,7 @@ from assay.evalcore.measures.stack import Stack, number_of_contenders
 from assay.evalcore.measures.two_classes import Measure, WhereAlike
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.strata import relevant_cells
-from assay.evalcore.types import Array, Diagnostic, Floats
+from assay.evalcore.types import Array, Diagnostic, Floats, Ints
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact
 
@@ -241,7 +241,9 @@ def first_entry(by_repeat: Array) -> Diagnostic:
 # Student's distribution about the estimate that is the chance of a positive difference; here with the
 # corrections above. It is of one comparison, and not corrected for their number.
 
-_HALVINGS = 30    # of the range of confidences
+_RANGE = (1e-9, 6.1)   # of z: confidences from 0 to 1 - 1e-9
+_OF_OTHERS = 0.5       # the confidence of differences that nobody looks at meanwhile
+_BEYOND = 1e-300       # how far beyond 0 an end at 0 counts as
 _SETTLED = 1e-9   # an interval narrower than this is one of rounding alone
 
 
@@ -306,15 +308,40 @@ def _differences(
 
 
 def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
-    """(R, Q) the chance that a difference is above 0: bisects the confidence at which it ends at 0."""
+    """(R, Q) the chance that a difference is above 0; NaN where there is no value.
+
+    Its interval ends at 0 at some confidence γ = 2Φ(z) - 1: the chance is (1 + γ)/2 for a value above 0, else
+    (1 - γ)/2.  z is found by Chandrupatla's method (1997, "A new hybrid quadratic/bisection algorithm"),
+    since ends are nearly straight in it, and an interval may cost much; interval: both ends (R, Q) at
+    confidences (R, Q).
+    """
+    from scipy.optimize import elementwise
+    from scipy.special import erf
+
     value = np.where(np.abs(value) < _SETTLED, 0.0, value)
-    low, high = np.zeros(value.shape), np.ones(value.shape)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        lower, upper = interval(middle)
-        beside = np.where(value > 0, lower > 0, upper < 0)
-        low, high = np.where(beside, middle, low), np.where(beside, high, middle)
-    return np.asarray(0.5 + np.sign(value) * (low + high) / 4)
+    row, column = np.nonzero(np.isfinite(value) & (value != 0))
+
+    def distance(z: Floats, row: Ints, column: Ints) -> Floats:
+        """How far from 0 the end nearer to it is, of some differences; below 0 beyond it."""
+        confidence: Floats = np.full(value.shape, _OF_OTHERS)
+        confidence[row, column] = erf(z / np.sqrt(2.0))
+        lower, upper = interval(confidence)
+        end = np.where(value > 0, lower, -upper)[row, column]
+        return np.where(end > 0, end, np.where(end < 0, end, -_BEYOND))
+
+    z = np.zeros(len(row))
+    if len(row):
+        least, most = (distance(np.full(len(row), bound), row, column) for bound in _RANGE)
+        z[least > 0] = _RANGE[1]
+        inside = (least > 0) & (most <= 0)
+        if inside.any():
+            z[inside] = elementwise.find_root(
+                distance, _RANGE, args=(row[inside], column[inside]),
+                tolerances={"xatol": 1e-12, "xrtol": 1e-13, "fatol": 0.0, "frtol": 0.0},
+            ).x
+    chance: Floats = np.where(np.isfinite(value), 0.5, np.nan)
+    chance[row, column] += np.sign(value[row, column]) * erf(z / np.sqrt(2.0)) / 2
+    return chance
 
 
 def comparison_of(d: EstimatedDifference, together: int, labels: int, pool: int) -> Comparison:

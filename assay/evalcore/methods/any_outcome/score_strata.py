@@ -243,16 +243,24 @@ class RowScoreTest(PlannedAhead):
         settled_value, settled = _settled(strata_state, numbers)
         slack = np.stack([_slack(sample, number) for number in numbers], axis=1)
 
+        at_levels: dict[tuple[int, float], ScoreInterval] = {}
+
+        def at_level(q: int, level: float) -> ScoreInterval:
+            """The interval of a number at a confidence, computed once: comparisons ask for one number after
+            the other at many, and for all others as they are."""
+            if (q, level) not in at_levels:
+                at_levels[q, level] = score_interval(sample, numbers[q], level)
+            return at_levels[q, level]
+
         def alone(level: Floats) -> tuple[Floats, Floats, Floats, Floats]:
             """The values, both ends at these confidences (R, Q) and the variances, without what clusters
-            add; computed once for each different confidence."""
+            add."""
             value, lower, upper, variance = (np.empty(level.shape) for _ in range(4))
-            for q, number in enumerate(numbers):
+            for q in range(len(numbers)):
                 for of_number in np.unique(level[:, q]).tolist():
-                    at_level: ScoreInterval = score_interval(sample, number, of_number)
-                    rows = level[:, q] == of_number
-                    value[rows, q], variance[rows, q] = at_level.value[rows], at_level.variance[rows]
-                    lower[rows, q], upper[rows, q] = at_level.lower[rows], at_level.upper[rows]
+                    interval, rows = at_level(q, of_number), level[:, q] == of_number
+                    value[rows, q], variance[rows, q] = interval.value[rows], interval.variance[rows]
+                    lower[rows, q], upper[rows, q] = interval.lower[rows], interval.upper[rows]
             lower = np.maximum(np.where(settled, settled_value, lower) - slack, bounds[0])
             upper = np.minimum(np.where(settled, settled_value, upper) + slack, bounds[1])
             return np.where(settled, settled_value, value), lower, upper, variance
