@@ -12,12 +12,6 @@ from assay.evalcore.errors import needs
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Floats, Ints
 
-# Isotonic calibration: the rate of positives as a rising function of the score (Zadrozny & Elkan 2002).
-#
-# The fit minimises Σ_c w_c (p_c - y_c)² under p_1 ≤ p_2 ≤ ..., by scipy's pool-adjacent-violators.  A prior
-# rate enters as fractional labels, so that cells without labels have a rate as well, and one label does not
-# set a whole end of the scale to 0 or 1.
-
 _A_TRACE = 1e-9   # a cell with neither label nor prior takes the rate of its neighbours
 
 
@@ -26,6 +20,12 @@ def isotonic_rates(labelled: Ints, prior_rate: Floats, prior_labels: Floats) -> 
 
     labelled (R, C, 2): counts by cell and label, cells in order of score; prior_rate (C,) or (R, C);
     prior_labels (R, C): how many fractional labels the prior is worth in each cell.
+
+    Isotonic calibration: the rate of positives as a rising function of the score (Zadrozny & Elkan 2002).
+
+    The fit minimises Σ_c w_c (p_c - y_c)² under p_1 ≤ p_2 ≤ ..., by scipy's pool-adjacent-violators.  A prior
+    rate enters as fractional labels, so that cells without labels have a rate as well, and one label does not
+    set a whole end of the scale to 0 or 1.
     """
 
     prior = np.maximum(prior_labels, _A_TRACE)
@@ -55,16 +55,16 @@ def isotonic_curve(score: Floats, labelled: Ints) -> Floats:
     return np.asarray(np.interp(score, score[at], fitted))
 
 
-# Calibration of a score on few labels, as Poms et al. (2021) use it, and Platt's curve.
-
-# Platt's curve: p = expit(a s + b), by maximum likelihood to targets drawn in from 0 and 1 (Platt 1999).
-#
-#     t₊ = (n₊ + 1) / (n₊ + 2),   t₋ = 1 / (n₋ + 2),
-#
-# so that a perfectly separated sample has a finite slope.
 
 def platt_rates(score: Floats, labelled: Ints) -> Floats:
-    """Platt's curve (C,) at score (C,), fitted to labelled (C, 2): items by label."""
+    """Platt's curve (C,) at score (C,), fitted to labelled (C, 2): items by label.
+
+    Platt's curve: p = expit(a s + b), by maximum likelihood to targets drawn in from 0 and 1 (Platt 1999).
+
+        t₊ = (n₊ + 1) / (n₊ + 2),   t₋ = 1 / (n₋ + 2),
+
+    so that a perfectly separated sample has a finite slope.
+    """
     with needs("scikit-learn", "Platt's curves"):   # also without labels: said before any is bought
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression

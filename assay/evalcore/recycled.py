@@ -136,8 +136,6 @@ def plan_recycled(
     return RecycledPlan(overlaps=overlaps, option=option, sample=sample, ask=ask)
 
 
-# Precisions, and other rates of positives, from recycled samples and from simple random ones.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateEstimate:
     """A precision, a recall or a false-omission rate with its interval, its variance, and the number of
@@ -223,22 +221,6 @@ def _rate(value: float, variance: float, n: int, census: bool, confidence: float
     )
 
 
-# Recall of several systems from their precisions and one false-omission rate.
-#
-# With the parent's precision, the children's (`precisions`), and one simple random sample of the items the
-# parent calls negative, which gives its false-omission rate φ, everything is known that recall needs:
-#
-#     T_s = N_s · precision_s                 true positives of system s
-#     P   = T_parent + (N - N_parent) φ       positives of the pool
-#     recall_s = T_s / P
-#
-# So recall of S systems costs one sample of negatives, not S.  By the delta method, with r = recall_s,
-#
-#     Var(r) ≈ (Var T_s - 2 r Cov(T_s, T_parent) + r² (Var T_parent + Var((N - N_parent) φ))) / P²
-#
-# The labels a child shares with its parent make the covariance; it is left out except for the parent itself,
-# which errs to the wide side.
-
 def recalls(
     overlaps: Overlaps,
     precision: Sequence[RateEstimate],
@@ -251,6 +233,22 @@ def recalls(
 
     omission: the false-omission rate of the parent, see `evalcore.recycled.simple_rate`.
     Raises BadInput for a parent that is not among the systems.
+
+    Recall of several systems from their precisions and one false-omission rate.
+
+    With the parent's precision, the children's (`precisions`), and one simple random sample of the items the
+    parent calls negative, which gives its false-omission rate φ, everything is known that recall needs:
+
+        T_s = N_s · precision_s                 true positives of system s
+        P   = T_parent + (N - N_parent) φ       positives of the pool
+        recall_s = T_s / P
+
+    So recall of S systems costs one sample of negatives, not S.  By the delta method, with r = recall_s,
+
+        Var(r) ≈ (Var T_s - 2 r Cov(T_s, T_parent) + r² (Var T_parent + Var((N - N_parent) φ))) / P²
+
+    The labels a child shares with its parent make the covariance; it is left out except for the parent
+    itself, which errs to the wide side.
     """
     if not 0 <= parent < len(precision):
         raise BadInput(f"the parent is one of the {len(precision)} systems, got number {parent}")
@@ -296,19 +294,20 @@ def _unknown() -> RateEstimate:
     return RateEstimate(value=None, lower=0.0, upper=1.0, variance=0.0, labels=0)
 
 
-# How samples of several systems share their labels: the allocation behind the method `recycle`.
-#
-#     S systems, the parent first; C cells, the atoms of equal predictions; G groups of items
-#     N_g     items of a group: what a system calls positive, or what the parent calls negative
-#     t_c(n)  max over the groups of cell c of min(n, N_g) N_c / N_g, and at least one item
-#
-# t_c(n) is what cell c must be asked so that every group has a proportional sample of n; Σ_c t_c(n) grows
-# with n, so a number of labels has a level n.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
     """Whose samples the cells belong to: for each of G groups which of C cells are in it, and how many items
-    it has."""
+    it has.
+
+    How samples of several systems share their labels: the allocation behind the method `recycle`.
+
+        S systems, the parent first; C cells, the atoms of equal predictions; G groups of items
+        N_g     items of a group: what a system calls positive, or what the parent calls negative
+        t_c(n)  max over the groups of cell c of min(n, N_g) N_c / N_g, and at least one item
+
+    t_c(n) is what cell c must be asked so that every group has a proportional sample of n; Σ_c t_c(n) grows
+    with n, so a number of labels has a level n.
+    """
 
     size: Ints     # (C,) items of the cells
     member: Bools  # (G, C)
@@ -364,22 +363,23 @@ def separate_labels(groups: Groups, n: Floats) -> Floats:
     return np.asarray(np.minimum(n[:, None], groups.items).sum(axis=1))
 
 
-# Recycled samples as the paper prints them: Algorithms 1 and 2, and the ensemble that is its own parent.
-#
-# "Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, applied
-# track), sections 4.1 and 5.1. A sequence is an array of item numbers, in the order drawn, in which items may
-# repeat.
-#
-# Our own design, above, gives every system a simple random sample without replacement and asks about each
-# overlap once.  This is the published one, to compare with and to cite.
-
 Mixing: TypeAlias = Literal["sample", "shuffle"]   # the paper's UniformSample and UniformShuffle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChildSample:
     """The sample of a child as Algorithm 1 returns it, before anybody has labelled it: item numbers in
-    order, how many come from the parent's sample, and the factor by which its variance may rise."""
+    order, how many come from the parent's sample, and the factor by which its variance may rise.
+
+    Recycled samples as the paper prints them: Algorithms 1 and 2, and the ensemble that is its own parent.
+
+    "Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, applied
+    track), sections 4.1 and 5.1. A sequence is an array of item numbers, in the order drawn, in which items
+    may repeat.
+
+    Our own design, above, gives every system a simple random sample without replacement and asks about each
+    overlap once.  This is the published one, to compare with and to cite.
+    """
 
     sequence: Ints            # (n_C,) S_C: item numbers, in order
     recycled: int             # its draws that come from the parent's sample: Lemma 3's savings

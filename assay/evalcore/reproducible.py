@@ -12,10 +12,6 @@ import numpy as np
 
 from assay.evalcore.types import Bools, Floats, Ints
 
-# Where every random number comes from: a key, never a stored generator.
-#
-# A stream is named by (seed, evaluation, round, purpose, revision), so a rerun draws the same batch, two
-# windows of a monitor share no draws, and `verify` can redraw a plan years later.
 
 def stream(
     seed: int, evaluation: str, round: int = 0, purpose: str = "plan", revision: int = 0
@@ -24,6 +20,11 @@ def stream(
 
     The parts are hashed with their lengths, so ("ab", "c") and ("a", "bc") are different streams.
     PCG64 is named outright: `default_rng` may change its mind between numpy releases.
+
+    Where every random number comes from: a key, never a stored generator.
+
+    A stream is named by (seed, evaluation, round, purpose, revision), so a rerun draws the same batch, two
+    windows of a monitor share no draws, and `verify` can redraw a plan years later.
     """
     digest = hashlib.sha256()
     for part in (str(seed), evaluation, str(round), purpose, str(revision)):
@@ -33,15 +34,6 @@ def stream(
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "big")))
 
 
-# Choices that must not follow a rounding.
-#
-# Processors, vector units and BLAS kernels round sums and exponentials differently, by a part in 10^16 to
-# 10^13.  Where a result is continuous that does not matter.  Where something discrete follows from a number
-# (an order, a cell, a whole count, whether something is zero), numbers that are equal by construction must
-# come out equal: two items that matter alike, a share of exactly a half, a variance of exactly nothing.
-# The functions here make them so, each by a margin far above any rounding and far below anything that is
-# reported.  What jumps, jumps elsewhere: at places where numbers fall by chance only.
-
 OFF_TIES = 1e-9     # added before a number is rounded down
 _BITS = 26          # of a significand that are told apart: 1 part in 7 · 10^7
 _DIGITS = 10        # of the largest number, to which others are as large
@@ -49,7 +41,17 @@ _NOTHING = 1e-12    # of a sum's terms: a sum of both signs that is smaller is o
 
 
 def steady(x: Floats) -> Floats:
-    """The numbers, of any shape, rounded to _BITS binary digits: what is equal but for rounding is equal."""
+    """The numbers, of any shape, rounded to _BITS binary digits: what is equal but for rounding is equal.
+
+    Choices that must not follow a rounding.
+
+    Processors, vector units and BLAS kernels round sums and exponentials differently, by a part in 10^16 to
+    10^13.  Where a result is continuous that does not matter.  Where something discrete follows from a number
+    (an order, a cell, a whole count, whether something is zero), numbers that are equal by construction must
+    come out equal: two items that matter alike, a share of exactly a half, a variance of exactly nothing.
+    The functions here make them so, each by a margin far above any rounding and far below anything that is
+    reported.  What jumps, jumps elsewhere: at places where numbers fall by chance only.
+    """
     significand, exponent = np.frexp(x)
     return np.asarray(np.ldexp(np.round(significand * 2.0**_BITS), exponent - _BITS))
 
@@ -64,8 +66,6 @@ def is_nothing(x: Floats | float, terms: Floats | float) -> Bools:
     """Whether x is 0 but for rounding; terms: how large what was added up and taken off is."""
     return np.asarray(np.abs(x) <= _NOTHING * np.abs(terms))
 
-
-# Results that are kept, for the same is asked again: an evaluation begins anew whenever it is looked at.
 
 _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")

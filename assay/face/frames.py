@@ -377,8 +377,6 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, TemporaryFolder | None]:
     return str(path), folder
 
 
-# Columns that are given themselves.
-
 # a list there is one of columns
 _LISTS = ("judge", "earlier", "covariates", "show", "segments", "contenders", "features")
 

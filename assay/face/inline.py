@@ -285,8 +285,6 @@ def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
     return labels
 
 
-# Progress of an evaluation in a notebook or a terminal, and nowhere else.
-
 _Told = Callable[[Result], None]
 
 

@@ -359,8 +359,6 @@ def _confidence(estimates: Sequence[Estimate]) -> str:
     return levels.pop() if len(levels) == 1 else ""
 
 
-# Figures for notebooks.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
     """One value with its interval, where it has one, and the wide interval beside it."""

@@ -248,11 +248,6 @@ def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     return notes
 
 
-# Delivering what waits in the outboxes of a ledger.
-#
-# Called by sweeps, by the flows that drive one evaluation, by the receiver of webhooks and by `assay alerts`,
-# any number of times, also at the same time: the outbox makes sure that each message is sent once.
-
 _log = logging.getLogger("assay.alerts")
 
 
@@ -266,6 +261,11 @@ def deliver(
     """Send the alerts that are due, of all owners or of these; returns what became of each.
 
     An owner whose outbox cannot be read is skipped, with a line in the log.
+
+    Delivering what waits in the outboxes of a ledger.
+
+    Called by sweeps, by the flows that drive one evaluation, by the receiver of webhooks and by `assay
+    alerts`, any number of times, also at the same time: the outbox makes sure that each message is sent once.
     """
     index = outbox_index(store)
     done: list[Delivery] = []

@@ -361,12 +361,6 @@ def _resumed(spec: Spec, ledger: Ledger) -> Finding:
     return ok("name", f"{begun}, with {FrozenPool.of(ledger, spec, manifest).text}")
 
 
-# `doctor`: look at a file of predictions, or at a spec and all it names, before anything is begun.
-#
-# A file: which columns there are and what is wrong with them, what can be measured, which methods suit it,
-# how many labels it would take, and a spec to start from. A spec: the same with the columns it names, the
-# same errors that `begin` would raise, and the store and the desk, which are not changed.
-
 SILENT = ExaminationWatch()
 TARGETS = (0.10, 0.05, 0.02)      # half-widths a file is examined for
 
@@ -380,6 +374,12 @@ def examine(
 
     Raises BadInput where `hints` names a column that a file lacks, or goes with a spec, and for an address
     that holds a secret.
+
+    `doctor`: look at a file of predictions, or at a spec and all it names, before anything is begun.
+
+    A file: which columns there are and what is wrong with them, what can be measured, which methods suit it,
+    how many labels it would take, and a spec to start from. A spec: the same with the columns it names, the
+    same errors that `begin` would raise, and the store and the desk, which are not changed.
     """
     refuse_secrets(subject, "what is to be examined")   # it is printed
     if not subject.endswith((".yaml", ".yml")):

@@ -85,8 +85,6 @@ def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
     }
 
 
-# Which features move them, and whether an old calibration holds.
-
 def read_judge_checks(opened: Opened, sample: PoolSample | None) -> JudgeChecks | None:
     """What the spec asks of its judges, by the labels of now; what cannot be said is a note.  None where it
     asks nothing, and before the first label."""

@@ -95,8 +95,6 @@ def address_of_store(store: Store) -> str | None:
     return store.url if "://" in store.url else str(Path(store.url).resolve())
 
 
-# An evaluation as a run.
-
 _EVALUATION_FILES = ("report.html", "report.json")
 
 
@@ -161,18 +159,19 @@ def _at_moment(opened: Opened, moment: Moment, step: int) -> Iterator[MetricPoin
         yield from points_of(metric_name(row), ends, step, when, step)
 
 
-# A monitor as a run: a step for every window that was judged, at its end.
-#
-# Windows are numbered from the first one of the monitor, those without predictions too. A window that is
-# judged again has its new figures at the same step, and MLflow shows the last.
-
 _MONITOR_FILES = ("history.html", "history.json")
 
 
 def monitor_publication(store: Store, name: str) -> Publication:
     """Everything that MLflow is told of a monitor: tags, parameters, one point for each judged window, and
     the files of its history. Its identity is a hash of the store's address and the name. Raises
-    UnknownMonitor."""
+    UnknownMonitor.
+
+    A monitor as a run: a step for every window that was judged, at its end.
+
+    Windows are numbered from the first one of the monitor, those without predictions too. A window that is
+    judged again has its new figures at the same step, and MLflow shows the last.
+    """
     history, spec = read_monitor_history(store, name), open_monitor(store, name).newest
     place = address_of_store(store)
     files = history_files(history)
@@ -217,8 +216,6 @@ def _numbers(place: PlaceVerdict) -> dict[str, float | int | None]:
     limits: dict[str, float | int | None] = {f"limit.{limit.name}": limit.value for limit in place.limits}
     return {"": m.value, "lower": m.lower, "upper": m.upper, "labels": m.labels, **limits}
 
-
-# What other tools are told of an evaluation: its labels and estimates as their scores, or as events.
 
 @retried
 def scores_of_labels(

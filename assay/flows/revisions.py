@@ -116,22 +116,24 @@ def _said(answers: Iterable[Annotation]) -> set[tuple[str, int, str, str | None]
     return {(a.annotator, a.asking, a.kind, a.label) for a in answers}
 
 
-# Closed rounds of which the desk says what it said at an earlier look: they are not read from the ledger.
-#
-# A look at a round is a function of what the desk says, of what the last revision made of its items, and of
-# what cannot change any more. That holds of a round
-#
-# - whose items are all on the desk: of those that are gone, answers seen earlier count;
-# - none of whose items can be asked a second time any more, by a process that was held up: what enough people
-#   skipped, at any time, was asked twice already. Skips that the ledger does not hold by now lead to no
-#   second question: who asks it writes the skips down first, and then makes sure that the round is open
-#   (flows.people.ask).
-#
-# Of such a round it is kept what the desk said, when it changed no label (tasks.ledger.checkpoints). The
-# next look reads the desk first. Of all other rounds nothing is kept, and every look reads them.
-
 class Unchanged:
-    """What earlier looks at the closed rounds of one evaluation found, and what this one finds."""
+    """What earlier looks at the closed rounds of one evaluation found, and what this one finds.
+
+    Closed rounds of which the desk says what it said at an earlier look: they are not read from the ledger.
+
+    A look at a round is a function of what the desk says, of what the last revision made of its items, and of
+    what cannot change any more. That holds of a round
+
+    - whose items are all on the desk: of those that are gone, answers seen earlier count;
+    - none of whose items can be asked a second time any more, by a process that was held up: what enough
+        people
+      skipped, at any time, was asked twice already. Skips that the ledger does not hold by now lead to no
+      second question: who asks it writes the skips down first, and then makes sure that the round is open
+      (flows.people.ask).
+
+    Of such a round it is kept what the desk said, when it changed no label (tasks.ledger.checkpoints). The
+    next look reads the desk first. Of all other rounds nothing is kept, and every look reads them.
+    """
 
     def __init__(self, people: People) -> None:
         self._people = people
@@ -220,8 +222,6 @@ def _desk_said(
     }))
 
 
-# Which items of the closed rounds have another label now than they had so far.
-
 def changed_items(
     people: People, folded: Fold, revision: Revision | None, unchanged: Unchanged, *, only_gaps: bool
 ) -> tuple[RevisedItem, ...] | None:
@@ -280,8 +280,6 @@ def _asked_last(folded: Fold) -> Mapping[tuple[int, int], int]:
         for t in planned.asked()
     }
 
-
-# Revisions, made of what looks find.
 
 _log = logging.getLogger("assay.revising")
 TRIES = 10   # looks, while others write revisions at the same time
@@ -363,8 +361,6 @@ def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:
     else:
         ensure_logged(ledger, layout.revision_seal(opened.name, number))
 
-
-# What a revision comes to: everything that is computed once labels have changed, from the ledger alone.
 
 def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""

@@ -214,8 +214,6 @@ def exported(opened: Opened, pool_sample: PoolSample, *, shown: bool) -> dict[st
     }
 
 
-# Estimates that nobody had asked for: of new measures.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewQuestion:
     """What is asked of labels that were bought for another question: measures as written, and where wanted a

@@ -32,7 +32,6 @@ from assay.tasks.operating_system import NOT_INHERITED, NOT_WAITING
 if TYPE_CHECKING:   # imported when a call has failed
     from tenacity import RetryCallState, Retrying
 
-# The one way to try a call again: for the errors that say it may help, with growing random pauses.
 
 def retrying(
     expected: type[Exception], attempts: int, wait: "Callable[[RetryCallState], float] | None" = None
@@ -196,23 +195,24 @@ def _as_task(function: Callable[..., Any], name: str) -> Any:
     return task(name=name, retries=0, cache_policy=NO_CACHE, persist_result=False)(run)
 
 
-# The effect log: which effects a process is in, written as they begin and end, for after a crash.
-#
-# Off unless ASSAY_EFFECT_LOG names a file or a named pipe. Then every effect appends a line when it begins
-# and one when it has ended, well or not:
-#
-#     + 4711 write-plan
-#     - 4711 write-plan
-#
-# A process that is killed inside an effect leaves a + without its -. Only names are written, never arguments.
-# The log is no part of the record: where it cannot be written, nothing else changes.
-
 VARIABLE = "ASSAY_EFFECT_LOG"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NOT_WAITING | NOT_INHERITED   # a pipe may have no reader
 
 
 def logged(name: str, function: Callable[P, T]) -> Callable[P, T]:
-    """The function, with a line before and after every call while the log is on."""
+    """The function, with a line before and after every call while the log is on.
+
+    The effect log: which effects a process is in, written as they begin and end, for after a crash.
+
+    Off unless ASSAY_EFFECT_LOG names a file or a named pipe. Then every effect appends a line when it begins
+    and one when it has ended, well or not:
+
+        + 4711 write-plan
+        - 4711 write-plan
+
+    A process that is killed inside an effect leaves a + without its -. Only names are written, never
+    arguments. The log is no part of the record: where it cannot be written, nothing else changes.
+    """
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -17,12 +17,6 @@ from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.secrets import refuse_secrets
 
-# A tracking server of MLflow, or its database, through MLflow's own client.
-#
-# The package is imported when it is used. mlflow-skinny suffices: the client, with databases through the
-# SQLAlchemy that Prefect brings. MLflow's own telemetry is switched off unless the environment says
-# otherwise.
-
 FROM_ENVIRONMENT = "env"
 _SECONDS = 10.0      # until a server must have answered, with anything
 
@@ -33,7 +27,14 @@ class MlflowRefused(AssayError):
 
 def library() -> Any:
     """The package `mlflow`, imported when it is first needed, its telemetry off unless the environment says
-    otherwise. Raises MissingExtra, a BadInput, where it is not installed."""
+    otherwise. Raises MissingExtra, a BadInput, where it is not installed.
+
+    A tracking server of MLflow, or its database, through MLflow's own client.
+
+    The package is imported when it is used. mlflow-skinny suffices: the client, with databases through the
+    SQLAlchemy that Prefect brings. MLflow's own telemetry is switched off unless the environment says
+    otherwise.
+    """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     with needs("mlflow", "runs and traces of MLflow"):
         import httpx  # noqa: F401
@@ -163,12 +164,6 @@ def listed_names(names: Iterable[str]) -> str:
     return ", ".join(names)[:6000]
 
 
-# Names that MLflow accepts.
-#
-# MLflow's names hold letters, digits, and `_`, `-`, `.`, ` ` and `/`, at most 250 characters. Names of
-# classes, systems and segments may hold anything: what is not allowed becomes `_`, and a digest of the whole
-# name keeps such names apart. A dot is ours: it separates the parts.
-
 PREFIX = "assay/"            # of metrics and parameters: a run may hold those of a training too
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_ -]")
 _LONGEST, _DIGEST = 40, 8    # of one part
@@ -177,7 +172,14 @@ _LONGEST, _DIGEST = 40, 8    # of one part
 def metric_name(row: MeasureEstimate) -> str:
     """What MLflow calls the metric of an estimate: `assay/`, then the measure and what it is of, joined by
     dots, as in `assay/recall.class.cat` and `assay/f1.system.new.minus.old`. Each part is made of letters
-    that MLflow takes."""
+    that MLflow takes.
+
+    Names that MLflow accepts.
+
+    MLflow's names hold letters, digits, and `_`, `-`, `.`, ` ` and `/`, at most 250 characters. Names of
+    classes, systems and segments may hold anything: what is not allowed becomes `_`, and a digest of the
+    whole name keeps such names apart. A dot is ours: it separates the parts.
+    """
     parts = [allowed_name(row.measure)]
     if row.curve is not None and row.curve != row.measure:
         parts += ["of", allowed_name(row.curve)]
@@ -202,12 +204,6 @@ def allowed_name(text: str) -> str:
     return short if short == text else f"{short}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 
-# Write a publication into a run, so that doing it again changes nothing and adds only what is new.
-#
-# A run is known by the tag `assay.identity`. The tag `assay.points` counts the metrics it has; later calls
-# add those after them. A crash in between repeats points with the same step and time, which MLflow takes
-# once.
-
 IDENTITY, POINTS = "assay.identity", "assay.points"
 _BATCH = 500     # metrics in one call; MLflow takes 1,000 in all
 
@@ -215,7 +211,14 @@ _BATCH = 500     # metrics in one call; MLflow takes 1,000 in all
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """The run of MLflow that holds an evaluation or monitor: its id and that of its experiment, whether this
-    call made it, and how many points of metrics this call added."""
+    call made it, and how many points of metrics this call added.
+
+    Write a publication into a run, so that doing it again changes nothing and adds only what is new.
+
+    A run is known by the tag `assay.identity`. The tag `assay.points` counts the metrics it has; later calls
+    add those after them. A crash in between repeats points with the same step and time, which MLflow takes
+    once.
+    """
 
     run_id: str
     experiment_id: str

@@ -51,13 +51,6 @@ def keyed_digest(secret: bytes, purpose: bytes, body: bytes) -> str:
     return base64.urlsafe_b64encode(hmac.digest(key, body, "sha256")).rstrip(b"=").decode()
 
 
-# Libraries that would log secrets, told to be quiet.
-#
-# At DEBUG httpcore prints the headers of replies (the session cookie of Label Studio), botocore the headers
-# it signed (the session token of AWS, and signatures that are good for minutes), urllib3 whole addresses. A
-# worker whose logging is set to DEBUG for everything must not write those down. So these loggers are set to
-# INFO when a client is made; a logger that is set to DEBUG by name afterwards does log at DEBUG.
-
 TALKATIVE = (
     "httpcore", "hpack", "botocore", "boto3", "s3transfer", "urllib3",
     "aiohttp", "adlfs", "fsspec", "google", "msal",
@@ -69,7 +62,15 @@ _LEVELS = dict.fromkeys(TALKATIVE, logging.INFO) | {
 
 
 def quiet_libraries() -> None:
-    """Raise the level of every talkative logger. To be called before a client is made."""
+    """Raise the level of every talkative logger. To be called before a client is made.
+
+    Libraries that would log secrets, told to be quiet.
+
+    At DEBUG httpcore prints the headers of replies (the session cookie of Label Studio), botocore the headers
+    it signed (the session token of AWS, and signatures that are good for minutes), urllib3 whole addresses. A
+    worker whose logging is set to DEBUG for everything must not write those down. So these loggers are set to
+    INFO when a client is made; a logger that is set to DEBUG by name afterwards does log at DEBUG.
+    """
     for name, level in _LEVELS.items():
         logger = logging.getLogger(name)
         if logger.level < level:   # NOTSET, which would take the root's, or a more talkative one

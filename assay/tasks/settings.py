@@ -17,16 +17,6 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.schema import wrong
 from assay.tasks.secrets import secret_in
 
-# Who freezes a large pool, as a spec (`freeze_runner`) or the variable ASSAY_FREEZE_RUNNER says it.
-#
-#     serial                       this process
-#     threads:N, processes:N       threads or processes of this machine; without :N one for each processor
-#     dask, dask:ADDRESS           a cluster of Dask: one of this machine, or the one there
-#     ray, ray:ADDRESS             the same with Ray
-#     prefect: and one of these    each shard as a task of Prefect
-#
-# Who freezes changes no byte of the ledger.
-
 SETTING = "freeze_runner (or ASSAY_FREEZE_RUNNER)"    # in messages
 SERIAL = "serial"
 RUNNERS = (
@@ -41,7 +31,18 @@ _MOST = 1024                            # workers
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Who does the work over shards, as a spec or the environment asks."""
+    """Who does the work over shards, as a spec or the environment asks.
+
+    Who freezes a large pool, as a spec (`freeze_runner`) or the variable ASSAY_FREEZE_RUNNER says it.
+
+        serial                       this process
+        threads:N, processes:N       threads or processes of this machine; without :N one for each processor
+        dask, dask:ADDRESS           a cluster of Dask: one of this machine, or the one there
+        ray, ray:ADDRESS             the same with Ray
+        prefect: and one of these    each shard as a task of Prefect
+
+    Who freezes changes no byte of the ledger.
+    """
 
     word: str
     in_prefect: bool = False

@@ -96,8 +96,6 @@ def _public_key(public: bytes) -> Any:
     return key
 
 
-# Time stamps.
-
 def time_stamp(server: str, message: bytes) -> bytes:
     """The answer of a time stamp server about these bytes, of which it sees the SHA-256 alone.
 

@@ -16,14 +16,16 @@ from assay.tasks.report.history.record import HistoryRow, MonitorHistory, row_by
 from assay.tasks.report.service.entries import HomeEntry
 from assay.tasks.weighted.tool_scores import estimate_name
 
-# What other systems are told of a monitor, as a flat list of named numbers.
-#
-# The value, its ends, limits and labels are those of the newest window that was judged. A number that is not
-# known is left out. The age of that window grows while nothing is judged, whatever the reason.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricFamily:
-    """One kind of number. `name` is OpenTelemetry's; Prometheus writes its dots as underscores."""
+    """One kind of number. `name` is OpenTelemetry's; Prometheus writes its dots as underscores.
+
+    What other systems are told of a monitor, as a flat list of named numbers.
+
+    The value, its ends, limits and labels are those of the newest window that was judged. A number that is
+    not known is left out. The age of that window grows while nothing is judged, whatever the reason.
+    """
 
     name: str
     unit: Literal["", "s"]     # s: seconds
@@ -109,8 +111,6 @@ def monitor_samples(figures: MonitorFigures, moment: datetime) -> list[Sample]:
     samples.append(Sample(family=AGE, labels=monitor, value=(moment - newest_end).total_seconds()))
     return samples
 
-
-# Of evaluations and monitors alike, with the same labels: what a service of pages tells.
 
 ANY_VALUE = _of_any("value", "First measure, of a monitor in its newest judged window.")
 ANY_LOWER = _of_any("lower", "Lower end of its interval.")
@@ -252,9 +252,6 @@ def _library() -> Any:
     return prometheus_client
 
 
-# OpenTelemetry: sent once. Where the figures go is said by its own variables, such as
-# OTEL_EXPORTER_OTLP_ENDPOINT.
-
 TIMEOUT = 10.0   # seconds
 
 
@@ -264,7 +261,11 @@ class FiguresNotSent(AssayError):
 
 def send_by_otlp(samples: Sequence[Sample]) -> None:
     """Send the samples to an OpenTelemetry collector, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT says
-    where it is. Raises MissingExtra without the packages, and FiguresNotSent where it does not take them."""
+    where it is. Raises MissingExtra without the packages, and FiguresNotSent where it does not take them.
+
+    OpenTelemetry: sent once. Where the figures go is said by its own variables, such as
+    OTEL_EXPORTER_OTLP_ENDPOINT.
+    """
     with needs("otel", "figures for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
         from opentelemetry.sdk.metrics.export import MetricExportResult
@@ -300,11 +301,6 @@ def otlp_metrics(samples: Sequence[Sample]) -> Any:
     return metrics
 
 
-# Estimates as events of OpenTelemetry, `gen_ai.evaluation.result` of the GenAI conventions.
-#
-# The conventions have a name, a value and a label of a score; they have no bounds so far.  Ours stand beside
-# them: `assay.evaluation.lower`, `.upper`, `.confidence` and `.labels`.
-
 EVENT = "gen_ai.evaluation.result"
 _NAME, _VALUE, _LABEL, _WHY = (f"gen_ai.evaluation.{key}" for key in (
     "name", "score.value", "score.label", "explanation"))
@@ -318,7 +314,13 @@ class EventsNotSent(AssayError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationEvent:
     """One event that tells OpenTelemetry of an estimate: its attributes, name -> value, and the time that it
-    is about."""
+    is about.
+
+    Estimates as events of OpenTelemetry, `gen_ai.evaluation.result` of the GenAI conventions.
+
+    The conventions have a name, a value and a label of a score; they have no bounds so far.  Ours stand
+    beside them: `assay.evaluation.lower`, `.upper`, `.confidence` and `.labels`.
+    """
 
     attributes: Mapping[str, str | float | int]
     at: datetime

@@ -26,40 +26,41 @@ class Annotation:
     asking: int = 1              # the asking of its batch
 
 
-# Several annotations of an item -> its tally: the label they give, or what the item still waits for.
-#
-# An annotation is what one person answered: a vote (a class, a number, a set of tags), a skip, or something
-# that is neither (invalid). Only a person's latest answer about an item counts, whichever copy of the item it
-# was given on. With
-#
-#     k  people asked per item,            v  people whose latest answer is a vote,
-#     w  people whose latest answer is invalid,
-#
-# an item is, by the first rule that holds,
-#
-#     labelled  v >= k and the answers can be joined into one label (`AnswerKind.joined`): of classes the
-#               one with more votes than any other, of numbers their median
-#     waiting   v >= k and the answers are tied: one more person decides
-#     skipped   at least k people skipped it
-#     invalid   w >= k: somebody has to correct these answers
-#     absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
-#     waiting   otherwise, for k - v more people
-#
-# A desk's own "done" is not used: Label Studio never sets it for an item everybody skipped, and some of its
-# settings set it without a label. Votes past k are counted too: a late vote may break a tie, and may undo a
-# label only by making a tie. Nothing here is random: a tie goes to one more person.
-#
-# A surprising answer (`again`, see evalcore.annotators.rules) raises k to 2 for its item. With `ties_wait`
-# off, an item whose votes are tied is labelled without a class: Dawid-Skene, which weighs the votes, comes
-# after.
-
 Status = Literal["labelled", "waiting", "skipped", "invalid", "absent"]
 Joined = Callable[[Mapping[str, int]], str | None] | None
 
 
 class Answer(Protocol):
     """What adjudication needs to know of an annotation: whose it is, about which item, of what kind, its
-    label, and when it was last changed. `Annotation` has all of these."""
+    label, and when it was last changed. `Annotation` has all of these.
+
+    Several annotations of an item -> its tally: the label they give, or what the item still waits for.
+
+    An annotation is what one person answered: a vote (a class, a number, a set of tags), a skip, or something
+    that is neither (invalid). Only a person's latest answer about an item counts, whichever copy of the item
+    it was given on. With
+
+        k  people asked per item,            v  people whose latest answer is a vote,
+        w  people whose latest answer is invalid,
+
+    an item is, by the first rule that holds,
+
+        labelled  v >= k and the answers can be joined into one label (`AnswerKind.joined`): of classes the
+                  one with more votes than any other, of numbers their median
+        waiting   v >= k and the answers are tied: one more person decides
+        skipped   at least k people skipped it
+        invalid   w >= k: somebody has to correct these answers
+        absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
+        waiting   otherwise, for k - v more people
+
+    A desk's own "done" is not used: Label Studio never sets it for an item everybody skipped, and some of its
+    settings set it without a label. Votes past k are counted too: a late vote may break a tie, and may undo a
+    label only by making a tie. Nothing here is random: a tie goes to one more person.
+
+    A surprising answer (`again`, see evalcore.annotators.rules) raises k to 2 for its item. With `ties_wait`
+    off, an item whose votes are tied is labelled without a class: Dawid-Skene, which weighs the votes, comes
+    after.
+    """
 
     @property
     def item_id(self) -> str: ...
@@ -218,15 +219,6 @@ def _tally(
     )
 
 
-# Votes: who called which item what, as arrays.
-#
-#     I   items       J   annotators       V   votes, at most one for each item and annotator
-#     K   classes            y   the class, 0..K-1
-#
-# An item is named by its round and its id, because gold items come up in several rounds. Both items and
-# annotators are numbered in the sorted order of their names, so the same votes give the same arrays whatever
-# order they were read in.
-
 Place = tuple[int, str]   # round, item id
 UNKNOWN = -1              # the truth of an item that is no gold
 
@@ -234,7 +226,17 @@ UNKNOWN = -1              # the truth of an item that is no gold
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Votes:
     """V votes of J people about I items, each for one of K classes, as arrays of indices: which item, which
-    person, which class."""
+    person, which class.
+
+    Votes: who called which item what, as arrays.
+
+        I   items       J   annotators       V   votes, at most one for each item and annotator
+        K   classes            y   the class, 0..K-1
+
+    An item is named by its round and its id, because gold items come up in several rounds. Both items and
+    annotators are numbered in the sorted order of their names, so the same votes give the same arrays
+    whatever order they were read in.
+    """
 
     items: tuple[Place, ...]      # I names
     annotators: tuple[str, ...]   # J names

@@ -20,27 +20,6 @@ from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState,
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
 
-# Dawid-Skene: the truth of each item and the confusion of each annotator, each from the other.
-#
-# Dawid and Skene (1979), maximum likelihood by EM, with
-#
-#     T_iy   chance that item i is of class y           p_y   share of class y among the items
-#     π_jyl  chance that annotator j answers l when the truth is y      K  classes
-#
-#     (2.3)  π_jyl ∝ Σ_i T_iy [j said l of i] + prior_yl       (2.4)  p_y = Σ_i T_iy / I
-#     (2.5)  T_iy  ∝ p_y Π_j π_jy,l(i,j)
-#
-# T begins as each item's shares of votes. Items whose truth is known (gold) keep it. To the paper's equations
-# a prior is added, by which an annotator of whom little is known is more often right than wrong. Without it,
-# somebody with three answers about a rare class would be estimated to err always or never, and would decide
-# other items accordingly. In simulations the prior made 0 to 4 fewer of 100 labels wrong, and never more than
-# 0.1 more. The pseudo-answers that are wrong are shared by the K − 1 other classes.
-#
-# EM runs until it converges, from one start, on arrays in the order of names: the same votes give the same
-# result on every machine to within rounding. Written here and not taken from a package: the usual one,
-# crowd-kit 1.4.2, needs half a gigabyte of libraries for language models and nine seconds to be imported, and
-# has no prior. Without the prior both agree (docs/measured/annotators.md).
-
 RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing
 _STEPS, _CLOSE = 2000, 1e-12
@@ -49,7 +28,29 @@ _STEPS, _CLOSE = 2000, 1e-12
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DawidSkene:
     """What EM found by the model of Dawid and Skene: the chance of each of K classes for I items, the share
-    of the classes, and for each of J people the chance of every answer by the truth, (J, K, K)."""
+    of the classes, and for each of J people the chance of every answer by the truth, (J, K, K).
+
+    Dawid-Skene: the truth of each item and the confusion of each annotator, each from the other.
+
+    Dawid and Skene (1979), maximum likelihood by EM, with
+
+        T_iy   chance that item i is of class y           p_y   share of class y among the items
+        π_jyl  chance that annotator j answers l when the truth is y      K  classes
+
+        (2.3)  π_jyl ∝ Σ_i T_iy [j said l of i] + prior_yl       (2.4)  p_y = Σ_i T_iy / I
+        (2.5)  T_iy  ∝ p_y Π_j π_jy,l(i,j)
+
+    T begins as each item's shares of votes. Items whose truth is known (gold) keep it. To the paper's
+    equations a prior is added, by which an annotator of whom little is known is more often right than wrong.
+    Without it, somebody with three answers about a rare class would be estimated to err always or never, and
+    would decide other items accordingly. In simulations the prior made 0 to 4 fewer of 100 labels wrong, and
+    never more than 0.1 more. The pseudo-answers that are wrong are shared by the K − 1 other classes.
+
+    EM runs until it converges, from one start, on arrays in the order of names: the same votes give the same
+    result on every machine to within rounding. Written here and not taken from a package: the usual one,
+    crowd-kit 1.4.2, needs half a gigabyte of libraries for language models and nine seconds to be imported,
+    and has no prior. Without the prior both agree (docs/measured/annotators.md).
+    """
 
     truth: Floats       # (I, K) T
     prevalence: Floats  # (K,) p
@@ -103,29 +104,6 @@ def dawid_skene(
     return DawidSkene(truth=truth, prevalence=prevalence, confusion=confusion)
 
 
-# How often each annotator errs, as draws from a posterior.
-#
-#     e_j0   chance that annotator j calls a negative positive (a false positive)
-#     e_j1   chance that annotator j calls a positive negative (a miss)
-#
-# There are two sources: gold items, whose truth is known, and items that several people answered. The model
-# is that of Dawid and Skene, with Jeffreys priors Beta(1/2, 1/2) on every e, a share of positives for items
-# predicted negative and another for items predicted positive (two groups with different shares identify the
-# error rates of even two annotators; Hui and Walter 1980), and e_j0 + e_j1 < 1: nobody is worse than
-# guessing. With gold alone the posterior of each e is a beta distribution. Otherwise the truth of each item
-# is sampled too (Gibbs).
-#
-# Items answered once, gold apart, are left out: a single vote does not show whether the item or the annotator
-# is unusual. Annotators with neither kind of item get the draws of those who have some, of one chosen at
-# random in each draw. With neither kind of item at all there is no posterior.
-#
-# With K > 2 classes there are too few answers to tell K error rates of a person apart, so each has one, e_j,
-# whatever the truth, and an error is any other class with the same chance. Its prior is Beta(1/2, 1/2) below
-# (K − 1)/K, which is guessing; the groups of items are those of each prediction.
-#
-# Given the truth, annotators are assumed to err independently. Items that are hard for everybody violate
-# this, and then repeated answers make people look better than they are; gold does not.
-
 DRAWS, BURN_IN = 1000, 200
 _PRIOR = 0.5
 _TRIES = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last good ones stay
@@ -133,7 +111,31 @@ _TRIES = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ErrorRates:
-    """Draws of every annotator's error rates: T = 2, by truth, of two classes; else T = 1."""
+    """Draws of every annotator's error rates: T = 2, by truth, of two classes; else T = 1.
+
+    How often each annotator errs, as draws from a posterior.
+
+        e_j0   chance that annotator j calls a negative positive (a false positive)
+        e_j1   chance that annotator j calls a positive negative (a miss)
+
+    There are two sources: gold items, whose truth is known, and items that several people answered. The model
+    is that of Dawid and Skene, with Jeffreys priors Beta(1/2, 1/2) on every e, a share of positives for items
+    predicted negative and another for items predicted positive (two groups with different shares identify the
+    error rates of even two annotators; Hui and Walter 1980), and e_j0 + e_j1 < 1: nobody is worse than
+    guessing. With gold alone the posterior of each e is a beta distribution. Otherwise the truth of each item
+    is sampled too (Gibbs).
+
+    Items answered once, gold apart, are left out: a single vote does not show whether the item or the
+    annotator is unusual. Annotators with neither kind of item get the draws of those who have some, of one
+    chosen at random in each draw. With neither kind of item at all there is no posterior.
+
+    With K > 2 classes there are too few answers to tell K error rates of a person apart, so each has one,
+    e_j, whatever the truth, and an error is any other class with the same chance. Its prior is Beta(1/2, 1/2)
+    below (K − 1)/K, which is guessing; the groups of items are those of each prediction.
+
+    Given the truth, annotators are assumed to err independently. Items that are hard for everybody violate
+    this, and then repeated answers make people look better than they are; gold does not.
+    """
 
     annotators: tuple[str, ...]
     draws: Floats        # (S, J, T) e[draw, annotator, truth]
@@ -279,29 +281,30 @@ def _all_voted(votes: Votes) -> bool:
     return bool((votes.counts.sum(axis=1) > 0).all())
 
 
-# How often labels are wrong, from how often people err and the rule that made labels of their answers.
-#
-#     e = (e_0, e_1)   one answer's chances of a false positive and of a miss, of whoever happens to answer
-#     k                people per item
-#     asked again      an answer y that is surprising for its cell goes to a second person; a tie to a third
-#
-# Under a majority of k answers, with m ~ Binomial(k, e) of them wrong and a tie decided by one person more,
-#
-#     wrong = P(m > k/2) + P(m = k/2) e
-#
-# When k = 1 and the answer "positive" is asked again (the other way round, exchange 0 and 1),
-#
-#     truth 0   wrong = e_0 (e_0 + (1 − e_0) e_0)         the first and one of two more
-#     truth 1   wrong = e_1 + (1 − e_1) e_1²              a miss is not asked again; a hit may be outvoted
-#
-# Dawid-Skene weighs people: for every set of people who answered together, all patterns of their answers are
-# decided as the fitted model would, and the chances of those decided wrongly are added up.
-
 MOST_PEOPLE = 10   # sets of more people than this are decided by majority here: 2^10 patterns
 
 
 def majority_error(e: Floats, k: int) -> Floats:
-    """Chance (...) that a majority of k is wrong, each answer wrong with chance e (...)."""
+    """Chance (...) that a majority of k is wrong, each answer wrong with chance e (...).
+
+    How often labels are wrong, from how often people err and the rule that made labels of their answers.
+
+        e = (e_0, e_1)   one answer's chances of a false positive and of a miss, of whoever happens to answer
+        k                people per item
+        asked again      an answer y that is surprising for its cell goes to a second person; a tie to a third
+
+    Under a majority of k answers, with m ~ Binomial(k, e) of them wrong and a tie decided by one person more,
+
+        wrong = P(m > k/2) + P(m = k/2) e
+
+    When k = 1 and the answer "positive" is asked again (the other way round, exchange 0 and 1),
+
+        truth 0   wrong = e_0 (e_0 + (1 − e_0) e_0)         the first and one of two more
+        truth 1   wrong = e_1 + (1 − e_1) e_1²              a miss is not asked again; a hit may be outvoted
+
+    Dawid-Skene weighs people: for every set of people who answered together, all patterns of their answers
+    are decided as the fitted model would, and the chances of those decided wrongly are added up.
+    """
 
     clear_majority = scipy.stats.binom.sf(k // 2, k, e)
     if k % 2:
@@ -385,34 +388,36 @@ def shares_asked_again(
     return np.asarray(table / np.where(total > 0, total, 1.0))
 
 
-# A measure with annotators' errors taken out, and an interval that allows for not knowing them exactly.
-#
-# A label is wrong with chance ε_fy, f the item's prediction and y its truth. The expected table of labels
-# [prediction, label] is the true one, row by row, through
-#
-#     T_f = [[1 − ε_f0, ε_f0], [ε_f1, 1 − ε_f1]]
-#
-# so the true table is estimated by T_f⁻¹ (Rogan and Gladen 1978 for a share; row by row for a measure, as the
-# unbiased losses of Natarajan et al. 2013). It is unbiased wherever the estimate of the labels' table is,
-# under any sampling design, and assumes that errors depend on nothing but f and y. Entries below 0 are set to
-# 0.
-#
-# The error of the corrected value has three parts, each with an interval of its own around the same value:
-#
-#     sampling   the method's own interval for the corrected measure, as if ε were known
-#     ε          central quantiles of the corrected value over draws of ε
-#     answers    which labels happen to be wrong: variance Σ N_fy ε_fy (1 − ε_fy) δ_f², δ what one label moves
-#
-# They are independent. On each side the squares of their distances from the value are added (Zou and Donner
-# 2008), which keeps the asymmetry of the parts.
-
 KIND = "corrected for annotators' errors"
 _LEAST_YOUDEN = 0.02   # 1 − ε_0 − ε_1 below this: the labels say nothing about the truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """A measure with the annotators' errors taken out. None where there is no number."""
+    """A measure with the annotators' errors taken out. None where there is no number.
+
+    A measure with annotators' errors taken out, and an interval that allows for not knowing them exactly.
+
+    A label is wrong with chance ε_fy, f the item's prediction and y its truth. The expected table of labels
+    [prediction, label] is the true one, row by row, through
+
+        T_f = [[1 − ε_f0, ε_f0], [ε_f1, 1 − ε_f1]]
+
+    so the true table is estimated by T_f⁻¹ (Rogan and Gladen 1978 for a share; row by row for a measure, as
+    the unbiased losses of Natarajan et al. 2013). It is unbiased wherever the estimate of the labels' table
+    is, under any sampling design, and assumes that errors depend on nothing but f and y. Entries below 0 are
+    set to 0.
+
+    The error of the corrected value has three parts, each with an interval of its own around the same value:
+
+        sampling   the method's own interval for the corrected measure, as if ε were known
+        ε          central quantiles of the corrected value over draws of ε
+        answers    which labels happen to be wrong: variance Σ N_fy ε_fy (1 − ε_fy) δ_f², δ what one label
+                   moves
+
+    They are independent. On each side the squares of their distances from the value are added (Zou and Donner
+    2008), which keeps the asymmetry of the parts.
+    """
 
     measure: str
     value: float | None

@@ -38,14 +38,16 @@ from assay.evalcore.annotators.rules import Rule, disagreements, earlier_annotat
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.types import Floats, Ints
 
-# What each person answered, counted: classes and skips, agreement with labels, gold, answers asked again.
-#
-#     A   items a round asked about
-#     y   the class, 0..K-1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnsweredRound:
-    """The items that a closed round asked about, and everybody's answers in it."""
+    """The items that a closed round asked about, and everybody's answers in it.
+
+    What each person answered, counted: classes and skips, agreement with labels, gold, answers asked again.
+
+        A   items a round asked about
+        y   the class, 0..K-1
+    """
 
     number: int
     item_id: tuple[str, ...]      # A of them

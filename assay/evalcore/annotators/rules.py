@@ -17,21 +17,23 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, Floats
 
-# The rules that make labels of answers: a majority, a median or a mean, or Dawid-Skene.
-#
-# `majority`, and of numbers `median` and `mean`, decide each item by its own answers. With k = 1 a surprising
-# answer is asked again of a second person, once it is known that at least two people answer (a single person
-# could not be asked again), or in any case (`again_alone`).
-#
-# `dawid-skene` decides the items of a round together, once all of them have their k answers. It fits the
-# answers of all rounds so far and of gold, and labels only the items of the round that is being closed.
-# Closed rounds keep the labels they were closed with, although a later fit may give others (`disagreements`
-# names those). They change only by a revision.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """How the labels of one round are decided: by which rule, from how many people for an item, with which
-    answers that take a second person, and with which gold items. Dawid-Skene needs earlier rounds too."""
+    answers that take a second person, and with which gold items. Dawid-Skene needs earlier rounds too.
+
+    The rules that make labels of answers: a majority, a median or a mean, or Dawid-Skene.
+
+    `majority`, and of numbers `median` and `mean`, decide each item by its own answers. With k = 1 a
+    surprising answer is asked again of a second person, once it is known that at least two people answer (a
+    single person could not be asked again), or in any case (`again_alone`).
+
+    `dawid-skene` decides the items of a round together, once all of them have their k answers. It fits the
+    answers of all rounds so far and of gold, and labels only the items of the round that is being closed.
+    Closed rounds keep the labels they were closed with, although a later fit may give others (`disagreements`
+    names those). They change only by a revision.
+    """
 
     name: RuleName = "majority"
     annotators: int = 1                                       # k
@@ -124,25 +126,26 @@ def disagreements(decided: Mapping[Place, str | None], labels: Mapping[Place, st
     ]
 
 
-# What becomes of the items of a round: the label that people's answers give, or why there is none.
-#
-#     a label      enough people answered and agree, the first time the item was asked or the second
-#     skipped      everybody skipped it, it was asked once more, and everybody skipped it again
-#     deleted      somebody removed it from the desk on purpose
-#     unanswered   the round was closed early, and its answers give no label
-#     (neither)    people still have to answer it: the round is open
-#
-# An item that everybody skipped is asked a second time, as a question of its own (`asks_twice`). A label
-# given to the first question counts even then, because people may change their minds; otherwise the second
-# question decides. When a round is closed early, fewer answers than were asked for will do: each item is
-# decided by its own answers, whatever the rule.
-
 SETTLED = ("labelled", "skipped")   # statuses of tallies that wait for nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What became of one item; with neither a label nor a reason it is still open."""
+    """What became of one item; with neither a label nor a reason it is still open.
+
+    What becomes of the items of a round: the label that people's answers give, or why there is none.
+
+        a label      enough people answered and agree, the first time the item was asked or the second
+        skipped      everybody skipped it, it was asked once more, and everybody skipped it again
+        deleted      somebody removed it from the desk on purpose
+        unanswered   the round was closed early, and its answers give no label
+        (neither)    people still have to answer it: the round is open
+
+    An item that everybody skipped is asked a second time, as a question of its own (`asks_twice`). A label
+    given to the first question counts even then, because people may change their minds; otherwise the second
+    question decides. When a round is closed early, fewer answers than were asked for will do: each item is
+    decided by its own answers, whatever the rule.
+    """
 
     label: float | None = None     # its code: of a class 0..K-1
     reason: Literal["skipped", "deleted", "unanswered"] | None = None   # why there is no label
@@ -221,15 +224,6 @@ def _share(tally: AnswerTally, rule: Rule) -> float | None:
     return positive / sum(tally.votes.values())
 
 
-# Questions that check people: gold mixed into a round, and surprising answers, which are asked again.
-
-# Which items of known answer go into a round, and where.
-#
-# A share `rate` of what people see is gold: with n items asked, n·rate/(1 − rate) of them on average,
-# rounded up or down by chance so that small rounds get their part in the long run. All gold items are used
-# once, in an order of their own, before any is used again. Gold and asked items are shuffled together, so
-# their place tells nobody which is which. Everything depends on (seed, evaluation, round), so a rerun mixes
-# in the same items.
 
 def gold_in_turn(
     gold: Sequence[str], used: int, taken: Collection[str], *, seed: int, evaluation: str
@@ -238,6 +232,14 @@ def gold_in_turn(
 
     gold    ids, in any order        used    gold items in all rounds before
     taken   items asked in this round or before: no longer used as gold
+
+    Which items of known answer go into a round, and where.
+
+    A share `rate` of what people see is gold: with n items asked, n·rate/(1 − rate) of them on average,
+    rounded up or down by chance so that small rounds get their part in the long run. All gold items are used
+    once, in an order of their own, before any is used again. Gold and asked items are shuffled together, so
+    their place tells nobody which is which. Everything depends on (seed, evaluation, round), so a rerun mixes
+    in the same items.
     """
     if not gold:
         return []
@@ -260,24 +262,6 @@ def shuffled(items: Sequence[str], *, seed: int, evaluation: str, number: int) -
     return order
 
 
-# Which answers are asked again: unlikely ones that would move the estimate much.
-#
-# On a rare class a single answer may stand for hundreds of items, and a single mistake may spoil the
-# estimate. An answer y to an item of cell c is surprising when
-#
-#     p̄_c(y) < chance                        the label model gave it a tiny probability, and
-#     |∂M/∂y| · w · share > moves            the other answer would move the first measure by this much
-#
-# with w the number of items the draw stands for (1/π, or 1/(T q) of T draws with replacement) and `share` the
-# share of this round's labels in all labels so far. All of it is known when the round is planned, so the plan
-# records which answers will be surprising.
-#
-# When k = 1 and the first answer is surprising, a second person is asked; if the two differ, a third.
-#
-# Of several classes p̄(y) is what the guesses, weighed by the labels so far, give class y of the item, and
-# the first measure is moved by |z(y) − Σ_k p̄(k) z(k)| w · share / N, with z = J·ℓ the pull of a label of
-# the item. Tags and numbers have no single answer with a chance of its own.
-
 CHANCE, MOVES = 0.05, 0.01
 
 
@@ -286,6 +270,24 @@ def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves
 
     labels_before   labels of the rounds before
     chance, moves   the thresholds of the two conditions
+
+    Which answers are asked again: unlikely ones that would move the estimate much.
+
+    On a rare class a single answer may stand for hundreds of items, and a single mistake may spoil the
+    estimate. An answer y to an item of cell c is surprising when
+
+        p̄_c(y) < chance                        the label model gave it a tiny probability, and
+        |∂M/∂y| · w · share > moves            the other answer would move the first measure by this much
+
+    with w the number of items the draw stands for (1/π, or 1/(T q) of T draws with replacement) and `share`
+    the share of this round's labels in all labels so far. All of it is known when the round is planned, so
+    the plan records which answers will be surprising.
+
+    When k = 1 and the first answer is surprising, a second person is asked; if the two differ, a third.
+
+    Of several classes p̄(y) is what the guesses, weighed by the labels so far, give class y of the item, and
+    the first measure is moved by |z(y) − Σ_k p̄(k) z(k)| w · share / N, with z = J·ℓ the pull of a label of
+    the item. Tags and numbers have no single answer with a chance of its own.
     """
     design, cell = plan.design, plan.cell
     p = design.model[0, cell]

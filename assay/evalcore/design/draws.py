@@ -256,29 +256,6 @@ def _simulated(
     return counted, new, label
 
 
-# Drawing the items of a round one after the other, without replacement.
-#
-# Every draw takes an unlabelled item with probability proportional to its weight:
-#
-#     q = w / W,   W the sum of the weights of the items that are left
-#
-# and the item is out.  So each draw has a known probability given the draws before it, which is what a
-# monitor needs to bet on single draws (`evalcore.monitoring.betting`).  A batch that is drawn together has
-# only inclusion probabilities.  Source: the weighted sampling of Shekhar, Xu, Lipton, Liang & Ramdas 2023,
-# "Risk-limiting financial audits via weighted sampling without replacement".
-#
-# The estimate of such a round is the mean of n unbiased ones, one a draw: known labels + what the model
-# says of the items left + (y − m)/q.  Draw s appears in the known labels of the n − s draws after it, so in
-# all
-#
-#     known labels and model before the round + Σ_s ω_s (y_s − m_s),   ω_s = (1/q_s + n − s)/n,  s = 1 … n
-#
-# (the weights of Farquhar, Gal & Rainforth 2021, "On statistical bias in active learning").  Which cells
-# come up does not depend on labels, and the items of a cell are exchangeable, so ω may be averaged over the
-# draws of a cell: the estimate stays unbiased, varies no more, and needs no order.
-#
-#     R   repeats;  C   cells;  T   draws, in order; shorter rows end in cell −1
-
 _MOST = 0.95   # inclusion probabilities above this have the weight of this one: no item is nearly certain
 
 
@@ -295,6 +272,29 @@ def with_cautious_share(design: CountedDesign, prediction: Ints) -> Floats:
 
     design.unlabelled: as planned, 0 where an item is not to be drawn; prediction (C,).  Where no item has a
     pull they stay as they are.
+
+    Drawing the items of a round one after the other, without replacement.
+
+    Every draw takes an unlabelled item with probability proportional to its weight:
+
+        q = w / W,   W the sum of the weights of the items that are left
+
+    and the item is out.  So each draw has a known probability given the draws before it, which is what a
+    monitor needs to bet on single draws (`evalcore.monitoring.betting`).  A batch that is drawn together has
+    only inclusion probabilities.  Source: the weighted sampling of Shekhar, Xu, Lipton, Liang & Ramdas 2023,
+    "Risk-limiting financial audits via weighted sampling without replacement".
+
+    The estimate of such a round is the mean of n unbiased ones, one a draw: known labels + what the model
+    says of the items left + (y − m)/q.  Draw s appears in the known labels of the n − s draws after it, so in
+    all
+
+        known labels and model before the round + Σ_s ω_s (y_s − m_s),   ω_s = (1/q_s + n − s)/n,  s = 1 … n
+
+    (the weights of Farquhar, Gal & Rainforth 2021, "On statistical bias in active learning").  Which cells
+    come up does not depend on labels, and the items of a cell are exchangeable, so ω may be averaged over the
+    draws of a cell: the estimate stays unbiased, varies no more, and needs no order.
+
+        R   repeats;  C   cells;  T   draws, in order; shorter rows end in cell −1
     """
     inclusion, open_items = design.unlabelled, design.left
     rate = design.model.copy()
@@ -361,28 +361,6 @@ def expansion_weight(open_items: Ints, weight: Floats, cell: Ints) -> Floats:
     return np.divide(total, drawn, out=np.zeros(open_items.shape), where=drawn > 0)
 
 
-# Inclusion probabilities of draws without replacement: the best ones, and two ways to draw by them.
-#
-#     waterfill            the probabilities of least variance
-#     systematic           draws at given probabilities, in batches of exactly the size asked for
-#     coins                a coin for every item; the size of the batch is random
-#     bernoulli_error      the error, and that of draws with replacement (Yilmaz et al. 2021, appendix C)
-
-# Inclusion probabilities that minimise the variance of a Horvitz-Thompson total.
-#
-# Yilmaz et al. (2021), section 3.  Of u_c unlabelled items in cell c, each with root mean squared influence
-# h_c, b labels are to be drawn without replacement; the error (eq. 28) is proportional to Σ u_c h_c² (1/π_c -
-# 1). Its minimum under Σ u_c π_c = b and π_c ≤ 1 is found by water-filling:
-#
-#     π_c = min(1, λ h_c)
-#
-# Items with the largest h are certain to be drawn ("saturated"), and the rest share what is left in
-# proportion to h.  Algorithm 3 sorts by h and saturates j - 1 items for the smallest j that keeps all
-# others at or below 1 (eq. 88).  Its printed line 13 is wrong in two places; the weights of the others are
-#
-#     π_r = h_r (b - (j - 1)) / (H - S_{j-1})   for r ≥ j,   and π_N = 1 when j = N and H = S_{j-1}
-#
-# with H the sum of all h and S_{j-1} that of the saturated ones: only then is Σ π = b.
 
 def waterfill(influence: Floats, items: Ints, labels: Ints) -> Floats:
     """π (R, C) of one item of each cell: min(1, λ h), with Σ_c items_c π_c = labels.
@@ -390,6 +368,29 @@ def waterfill(influence: Floats, items: Ints, labels: Ints) -> Floats:
     influence h, items u (R, C), not negative; labels b (R,).  Items without influence get π = 0, so the
     expected number is below `labels` where the others are too few.  A cell without items gets the π that an
     item of its influence would have.
+
+    Inclusion probabilities of draws without replacement: the best ones, and two ways to draw by them.
+
+        waterfill            the probabilities of least variance
+        systematic           draws at given probabilities, in batches of exactly the size asked for
+        coins                a coin for every item; the size of the batch is random
+        bernoulli_error      the error, and that of draws with replacement (Yilmaz et al. 2021, appendix C)
+
+    Inclusion probabilities that minimise the variance of a Horvitz-Thompson total.
+
+    Yilmaz et al. (2021), section 3.  Of u_c unlabelled items in cell c, each with root mean squared influence
+    h_c, b labels are to be drawn without replacement; the error (eq. 28) is proportional to Σ u_c h_c² (1/π_c
+    - 1). Its minimum under Σ u_c π_c = b and π_c ≤ 1 is found by water-filling:
+
+        π_c = min(1, λ h_c)
+
+    Items with the largest h are certain to be drawn ("saturated"), and the rest share what is left in
+    proportion to h.  Algorithm 3 sorts by h and saturates j - 1 items for the smallest j that keeps all
+    others at or below 1 (eq. 88).  Its printed line 13 is wrong in two places; the weights of the others are
+
+        π_r = h_r (b - (j - 1)) / (H - S_{j-1})   for r ≥ j,   and π_N = 1 when j = N and H = S_{j-1}
+
+    with H the sum of all h and S_{j-1} that of the saturated ones: only then is Σ π = b.
     """
     # descending; the scale is free, and dividing by the largest keeps tiny influences away from 0
     largest = influence.max(axis=1, keepdims=True)
@@ -433,22 +434,22 @@ def predicted_error(influence: Floats, items: Ints, inclusion: Floats) -> Floats
     return np.asarray((items * error_of_item).sum(axis=1))
 
 
-# Drawing without replacement at given inclusion probabilities, in batches of exactly the size asked for.
-#
-# Independent (Poisson, Bernoulli) draws make batches of random size, which may overrun a budget.  A
-# systematic draw over cells keeps every inclusion probability and fixes the size:
-#
-#     count_c = ⌊cum_c + U⌋ - ⌊cum_{c-1} + U⌋,   cum the running sum of u_c π_c,  U uniform on [0, 1)
-#
-# Inside a cell the count falls on a simple random sample.  The cells come in random order: in a fixed order
-# two neighbours of small probability could never both be drawn, and every other cell could be missed
-# together.
-
 def systematic(open_items: Ints, inclusion: Floats, rng: np.random.Generator) -> Ints:
     """Items drawn of each cell, (R, C): u π rounded up or down, Σ rounded to the nearest whole number.
 
     open_items (R, C) unlabelled items; inclusion (R, C) their π.  The mean of every count is exactly u π when
     Σ u π is whole.
+
+    Drawing without replacement at given inclusion probabilities, in batches of exactly the size asked for.
+
+    Independent (Poisson, Bernoulli) draws make batches of random size, which may overrun a budget.  A
+    systematic draw over cells keeps every inclusion probability and fixes the size:
+
+        count_c = ⌊cum_c + U⌋ - ⌊cum_{c-1} + U⌋,   cum the running sum of u_c π_c,  U uniform on [0, 1)
+
+    Inside a cell the count falls on a simple random sample.  The cells come in random order: in a fixed order
+    two neighbours of small probability could never both be drawn, and every other cell could be missed
+    together.
     """
     expected = open_items * inclusion
     certain = np.floor(expected + 1e-9)
@@ -463,21 +464,22 @@ def systematic(open_items: Ints, inclusion: Floats, rng: np.random.Generator) ->
     return np.minimum(counts.astype(np.int64), open_items)
 
 
-# Drawing without replacement with a coin for every item: Poisson sampling, which Yilmaz et al. (2021) call
-# Bernoulli sampling (section 3).
-#
-# The size of a batch is random, with mean Σ b and variance Σ b (1 - b).  `systematic` has the
-# same chances and exact sizes.
-#
-# A round must ask somebody, so where no coin shows heads all are thrown again.  An item's chance is then
-#
-#     π = b / (1 - P₀),   P₀ = Π (1 - b) the chance of no head at all
-#
-# which is the chance that designs record and estimates use, so nothing is biased.  P₀ is below e^(-Σ b): 4e-5
-# for a batch of 10 on average, and 1e-11 for one of 25.
-
 def inclusion(open_items: Ints, heads: Floats) -> Floats:
-    """π (R, C) of one item; open_items (R, C) unlabelled items, heads (R, C) b of each one's coin."""
+    """π (R, C) of one item; open_items (R, C) unlabelled items, heads (R, C) b of each one's coin.
+
+    Drawing without replacement with a coin for every item: Poisson sampling, which Yilmaz et al. (2021) call
+    Bernoulli sampling (section 3).
+
+    The size of a batch is random, with mean Σ b and variance Σ b (1 - b).  `systematic` has the
+    same chances and exact sizes.
+
+    A round must ask somebody, so where no coin shows heads all are thrown again.  An item's chance is then
+
+        π = b / (1 - P₀),   P₀ = Π (1 - b) the chance of no head at all
+
+    which is the chance that designs record and estimates use, so nothing is biased.  P₀ is below e^(-Σ b):
+    4e-5 for a batch of 10 on average, and 1e-11 for one of 25.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         none = np.exp(np.where(open_items > 0, open_items * np.log1p(-heads), 0.0).sum(axis=1, keepdims=True))
         return np.where(heads > 0, np.minimum(heads / (1 - none), 1.0), 0.0)
@@ -497,16 +499,18 @@ def coins(open_items: Ints, heads: Floats, rng: np.random.Generator) -> Ints:
         counts[empty_draws] = rng.binomial(open_items[empty_draws], heads[empty_draws])
 
 
-# Draws with and without replacement compared: how many distinct items, and which has the smaller error.
-#
-# Yilmaz et al. (2021), appendix C.  M_IS draws with replacement from q touch fewer distinct items than M_IS,
-# and only distinct items cost labels.  So they are compared with Bernoulli draws of as many items, M_BS.
-#
-#     q (N,)   chance of each item per draw, Σ q = 1
-#     h (N,)   |f - F′ g|, how far each item moves the measure; known, as labels do not vary
-
 def inclusion_in_draws(q: Floats, draws: int) -> Floats:
-    """π (N,) of eq. 81: the chance that an item comes up in so many draws, 1 - (1 - q)^M."""
+    """π (N,) of eq. 81: the chance that an item comes up in so many draws, 1 - (1 - q)^M.
+
+    Draws with and without replacement compared: how many distinct items, and which has the smaller error.
+
+    Yilmaz et al. (2021), appendix C.  M_IS draws with replacement from q touch fewer distinct items than
+    M_IS, and only distinct items cost labels.  So they are compared with Bernoulli draws of as many items,
+    M_BS.
+
+        q (N,)   chance of each item per draw, Σ q = 1
+        h (N,)   |f - F′ g|, how far each item moves the measure; known, as labels do not vary
+    """
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(draws * np.log1p(-np.minimum(q, 1.0))))
 

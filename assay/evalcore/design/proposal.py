@@ -11,23 +11,25 @@ from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.pool.strata import Cells, OrderedScores, csf_edges, relevant_cells
 from assay.evalcore.types import Floats, Ints
 
-# The proposal that minimises the asymptotic variance of the importance-weighted estimate.
-#
-# Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the influence of an item on the
-# measures, the q of least total variance (the trace of the covariance of their estimates) is
-#
-#     deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
-#     stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
-#
-# J at the risk the label model expects.  The norm is Euclidean: φ² is the sum of the squared influences on
-# all measures that drive the sampling, each in units of its target.  The measures of two classes share one
-# target: their squares are added as they are, and their order makes no difference.  The label of a labelled
-# item is known, so its p is a point mass.  The threshold ε_t keeps the support right: an item with a loss
-# is never ruled out.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledCells:
-    """The cells of a pool, what is labelled of them, and the measures that are asked for."""
+    """The cells of a pool, what is labelled of them, and the measures that are asked for.
+
+    The proposal that minimises the asymptotic variance of the importance-weighted estimate.
+
+    Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the influence of an item on
+    the measures, the q of least total variance (the trace of the covariance of their estimates) is
+
+        deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
+        stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
+
+    J at the risk the label model expects.  The norm is Euclidean: φ² is the sum of the squared influences on
+    all measures that drive the sampling, each in units of its target.  The measures of two classes share one
+    target: their squares are added as they are, and their order makes no difference.  The label of a labelled
+    item is known, so its p is a point mass.  The threshold ε_t keeps the support right: an item with a loss
+    is never ruled out.
+    """
 
     measures: Sequence[Measure]
     cells: Cells
@@ -225,21 +227,21 @@ def keep_rounds_finite(
     return chosen * mass[:, None], labelled_share * scale[:, None, None]
 
 
-# Designs from the supplied probabilities alone.
-#
-# Methods without a label model take the mean supplied probability p_c of each cell for the truth, and never
-# change it.  Their cells are fine, so that p hardly varies inside one.
-#
-#     p (C,)   p(y = 1 | cell),  softened: λ p + (1 - λ)/2  (Yilmaz et al. 2021, section 2: against
-#              probabilities that are over-confident)
-#     R (d,)   the risk expected under p;  φ(f, y) = J(R)·(ℓ(f, y) - R)
-#     h (C,)   √ Σ_y p(y|c) φ²     the root mean squared influence of an item of the cell
-
 FINE_STRATA = 512
 
 
 def fine_edges(scores: OrderedScores) -> tuple[Floats, int]:
     """Edges and number of FINE_STRATA strata of equal √frequency, for methods that need p item by item.
+
+    Designs from the supplied probabilities alone.
+
+    Methods without a label model take the mean supplied probability p_c of each cell for the truth, and never
+    change it.  Their cells are fine, so that p hardly varies inside one.
+
+        p (C,)   p(y = 1 | cell),  softened: λ p + (1 - λ)/2  (Yilmaz et al. 2021, section 2: against
+                 probabilities that are over-confident)
+        R (d,)   the risk expected under p;  φ(f, y) = J(R)·(ℓ(f, y) - R)
+        h (C,)   √ Σ_y p(y|c) φ²     the root mean squared influence of an item of the cell
     """
     return csf_edges(scores, FINE_STRATA, n_bins=4 * FINE_STRATA), FINE_STRATA
 

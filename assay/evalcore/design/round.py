@@ -194,12 +194,13 @@ class EstimateArrays:
     ends: Callable[[Floats], tuple[Floats, Floats]] | None = None
 
 
-# The answers of a live round, counted by cell and label: what a method of two classes learns from.
-#
-# C   cells;  T   draws of the round, repeats of an item included
-
 def class_numbers(codes: Floats) -> Ints:
-    """The number of each class (T,); -1 where a code is no outcome."""
+    """The number of each class (T,); -1 where a code is no outcome.
+
+    The answers of a live round, counted by cell and label: what a method of two classes learns from.
+
+    C   cells;  T   draws of the round, repeats of an item included
+    """
     return np.where(is_outcome(codes), codes, -1).astype(np.int64)
 
 

@@ -117,8 +117,6 @@ def area_scale(direct: DirectEstimates, bounds: tuple[float, float]) -> AreaScal
     return _logarithms(direct, bounds) if finite.any() else _as_it_is(direct)
 
 
-# Two bounds.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Binomial:
     """θ^(n* p) (1 - θ)^(n* (1 - p)), of shares p (S,)."""
@@ -169,8 +167,6 @@ def _offset(predicted: Floats) -> Floats:
     return predicted - predicted.mean() if np.isfinite(predicted).all() else np.zeros(len(predicted))
 
 
-# One bound.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gamma:
     """Of distances d (S,) from a bound: log-likelihood -k (g + d e^-g) of the gamma distribution of shape
@@ -218,8 +214,6 @@ def _logarithms(direct: DirectEstimates, bounds: tuple[float, float]) -> AreaSca
         spread=SPREAD_OF_LOGITS / 2, bounds=bounds,
     )
 
-
-# No bounds.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Student:

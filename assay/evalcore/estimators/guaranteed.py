@@ -39,29 +39,6 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Floats, Ints
 
-# Any outcome, by bets.
-#
-# Nothing here is normal, smoothed or "for large samples".  A bet is made before each label against a value of
-# the measure; while the value is the true one no bet gains on average, and the chance that the capital ever
-# grows to 1/α is α at most (Ville 1939).  The interval is what no capital has ruled out.  It holds for items
-# that are drawn at random inside a cell, whatever decides how many of each cell: even draws, strata, and an
-# allocation that follows the labels so far.  Items without an answer are taken to be like those with one.
-#
-# Let y ≥ 0 be what an item adds beyond the least it can, N the items of its
-# cell, j those labelled before it, and u what the unlabelled ones add up to.  The mean of y for the next draw
-# is then μ = (u + what the labels from this one on add up to)/(N - j), and
-#
-#     E = Π (1 - a + a y/μ)
-#
-# is a martingale at the true u for any share 0 ≤ a < 1 that is chosen before the label (Waudby-Smith & Ramdas
-# 2024, section 5; Stark 2023 writes bets so).  Cells multiply: a hypothesis on the sum over all cells leaves
-# open how it is shared among them, and is ruled out once every way is (Spertus, Sridhar & Stark 2024).  As a
-# does not depend on u, log E is convex in u, so the best way is found by one multiplier for all cells.
-# Several sizes of a are mixed.  Of mixtures log Σ w E ≥ Σ p (log w E - log p) for any p, which is a sum over
-# cells again; the p that makes this largest is approached in a few steps, and each is on the safe side.
-#
-#     R   repeats;  C   cells;  n   labels in the order in which they were drawn;  H   sizes of bets
-
 # labels after which each size of bets pays best, and its part of what is staked
 HORIZONS: Floats = np.array([16.0, 64.0, 256.0, 1024.0, 4096.0])
 _OF_HORIZONS: Floats = np.array([0.15, 0.25, 0.25, 0.2, 0.15])
@@ -75,7 +52,33 @@ _CALM = 10.0       # labels after which the allocation so far is taken for the a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bets:
-    """Bets on labels y in cells: what was staked, and what the bets can come to."""
+    """Bets on labels y in cells: what was staked, and what the bets can come to.
+
+    Any outcome, by bets.
+
+    Nothing here is normal, smoothed or "for large samples".  A bet is made before each label against a value
+    of the measure; while the value is the true one no bet gains on average, and the chance that the capital
+    ever grows to 1/α is α at most (Ville 1939).  The interval is what no capital has ruled out.  It holds for
+    items that are drawn at random inside a cell, whatever decides how many of each cell: even draws, strata,
+    and an allocation that follows the labels so far.  Items without an answer are taken to be like those with
+    one.
+
+    Let y ≥ 0 be what an item adds beyond the least it can, N the items of its cell, j those labelled before
+    it, and u what the unlabelled ones add up to.  The mean of y for the next draw is then μ = (u + what the
+    labels from this one on add up to)/(N - j), and
+
+        E = Π (1 - a + a y/μ)
+
+    is a martingale at the true u for any share 0 ≤ a < 1 that is chosen before the label (Waudby-Smith &
+    Ramdas 2024, section 5; Stark 2023 writes bets so).  Cells multiply: a hypothesis on the sum over all
+    cells leaves open how it is shared among them, and is ruled out once every way is (Spertus, Sridhar &
+    Stark 2024).  As a does not depend on u, log E is convex in u, so the best way is found by one multiplier
+    for all cells. Several sizes of a are mixed.  Of mixtures log Σ w E ≥ Σ p (log w E - log p) for any p,
+    which is a sum over cells again; the p that makes this largest is approached in a few steps, and each is
+    on the safe side.
+
+        R   repeats;  C   cells;  n   labels in the order in which they were drawn;  H   sizes of bets
+    """
 
     share: Floats     # (R, n, H) a
     gain: Floats      # (R, n) y (N - j)

@@ -15,27 +15,29 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
-# Totals from draws without replacement, by their inclusion probabilities.
-#
-# An item drawn with probability π stands for 1/π items.  The unknown is the pool's confusion table N_fy,
-# and a measure is taken of the estimated table.  With m_y what a model expects of the label of an undrawn
-# item (m = 0: Horvitz & Thompson 1952; m = (1 - p, p): the difference estimator of Särndal et al. 1992,
-# model-assisted and unbiased whatever the model is worth), a round with known items K, unlabelled items U
-# and batch B gives
-#
-#     N̂_fy = Σ_K 1[y_i = y] + Σ_U m_y + Σ_B (1[y_i = y] - m_y) / π
-#     V̂(Σ φ N̂) = Σ_B (1 - π)/π² (φ·(1[y_i] - m))²         as for independent draws
-#
-# which is unbiased given everything before the round.  Systematic draws have a variance below it, as a rule.
-# A measure g gets V̂ with φ = J (ℓ - R̂) / N̂, R̂ the means over the estimated table, N̂ its total.
-#
-#     table    (R, 2, 2)      Σ ω N̂            ω the weight of a round
-#     moments  (R, 2, 2, 2)   Σ ω² (1 - π)/π² e eᵀ  by prediction, e_y = 1[y_i = y] - m_y
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Totals:
     """Weighted sums over rounds of unbiased estimates of the confusion table, (R, 2, 2), with the moments
-    that its variance is made of, and the sum of the weights, (R,)."""
+    that its variance is made of, and the sum of the weights, (R,).
+
+    Totals from draws without replacement, by their inclusion probabilities.
+
+    An item drawn with probability π stands for 1/π items.  The unknown is the pool's confusion table N_fy,
+    and a measure is taken of the estimated table.  With m_y what a model expects of the label of an undrawn
+    item (m = 0: Horvitz & Thompson 1952; m = (1 - p, p): the difference estimator of Särndal et al. 1992,
+    model-assisted and unbiased whatever the model is worth), a round with known items K, unlabelled items U
+    and batch B gives
+
+        N̂_fy = Σ_K 1[y_i = y] + Σ_U m_y + Σ_B (1[y_i = y] - m_y) / π
+        V̂(Σ φ N̂) = Σ_B (1 - π)/π² (φ·(1[y_i] - m))²         as for independent draws
+
+    which is unbiased given everything before the round.  Systematic draws have a variance below it, as a
+    rule. A measure g gets V̂ with φ = J (ℓ - R̂) / N̂, R̂ the means over the estimated table, N̂ its total.
+
+        table    (R, 2, 2)      Σ ω N̂            ω the weight of a round
+        moments  (R, 2, 2, 2)   Σ ω² (1 - π)/π² e eᵀ  by prediction, e_y = 1[y_i = y] - m_y
+    """
 
     table: Floats     # (R, 2, 2)
     moments: Floats   # (R, 2, 2, 2)
@@ -125,30 +127,32 @@ def estimate_of_totals(
     )
 
 
-# Estimates from pooled inclusion probabilities: how labels of several proposals are reused together.
-#
-# Round t makes n_t draws with replacement under q_t.  The chance that an item was drawn in any round is
-#
-#     π = 1 - Π_t (1 - q_t)^{n_t},
-#
-# and its label counts 1/π, however often and in whatever round it was drawn.  So labels of earlier rounds
-# stay useful under later proposals, and when all items are labelled π is 1 and the estimate exact.  (q_t of
-# later rounds depends on earlier labels, so the estimate is consistent, not unbiased.)
-#
-# Within predicted positives and predicted negatives the weights are normalised to the known number of items:
-#
-#     P_f = N_f Σ_{labelled 1} 1/π / Σ_{labelled} 1/π,   clipped to what the labels leave possible
-#
-# The variance is predicted by the label model, since the labels are too few for their scatter to tell it (the
-# single-trial variance of Poms et al. 2021, eq. 6, in this notation).  With φ the influence of an item on the
-# measure, centred in its group,
-#
-#     Var ≈ (1/N²) Σ_c N_c (1/π_c - 1) [p_c φ_{f1}² + (1 - p_c) φ_{f0}²]
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reused:
     """Everything that the estimate from reused labels needs, for R repeats and C cells: labels, sizes, the
-    log chance that an item was never drawn, the label model's rate, and the domain that is sampled."""
+    log chance that an item was never drawn, the label model's rate, and the domain that is sampled.
+
+    Estimates from pooled inclusion probabilities: how labels of several proposals are reused together.
+
+    Round t makes n_t draws with replacement under q_t.  The chance that an item was drawn in any round is
+
+        π = 1 - Π_t (1 - q_t)^{n_t},
+
+    and its label counts 1/π, however often and in whatever round it was drawn.  So labels of earlier rounds
+    stay useful under later proposals, and when all items are labelled π is 1 and the estimate exact.  (q_t of
+    later rounds depends on earlier labels, so the estimate is consistent, not unbiased.)
+
+    Within predicted positives and predicted negatives the weights are normalised to the known number of
+    items:
+
+        P_f = N_f Σ_{labelled 1} 1/π / Σ_{labelled} 1/π,   clipped to what the labels leave possible
+
+    The variance is predicted by the label model, since the labels are too few for their scatter to tell it
+    (the single-trial variance of Poms et al. 2021, eq. 6, in this notation).  With φ the influence of an item
+    on the measure, centred in its group,
+
+        Var ≈ (1/N²) Σ_c N_c (1/π_c - 1) [p_c φ_{f1}² + (1 - p_c) φ_{f0}²]
+    """
 
     labelled: Ints     # (R, C, 2)
     size: Ints         # (R, C) items of the cell without those that people could not decide

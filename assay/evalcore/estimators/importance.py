@@ -220,20 +220,23 @@ def influence_moments(
     return mean_square, centre, sums.say
 
 
-# The estimate of Poms et al. (2021) from one weighted sample, and the variance that the sample itself tells.
-#
-#   w_j   p(x_j) / q(x_j), the importance weight of draw j;  v   the item's part of the measure's denominator:
-#         α ŷ + (1 - α) y of F_α, and 1 of a measure that is no ratio of means
-#   Ĝ     Σ w v ℓ / Σ w v                                                                       (eq. 2)
-#   Var   C⁻¹ Σ (w v)² (ℓ - Ĝ)² / (Σ w v)²,    C = 1 - Σ (w v)² / (Σ w v)²                     (eq. 6)
-#
-# Equation 6 prints n times this variance, that of √n Ĝ.  C is Bessel's correction: (n - 1)/n where all w v
-# are equal.  All sums go over items by prediction and label, so sums of w and w² by [ŷ, y] are all that is
-# needed. Measures other than F_α use g(R̂), R̂ = Σ w ℓ / Σ w, and the influence J·(ℓ - R̂) in place of v (ℓ
-# - Ĝ); for F_α that is the same number.
-
 def denominator(measure: Measure) -> Floats:
-    """v (2, 2), indexed [prediction, label]: the measure is a ratio of means with v below, or v is 1."""
+    """v (2, 2), indexed [prediction, label]: the measure is a ratio of means with v below, or v is 1.
+
+    The estimate of Poms et al. (2021) from one weighted sample, and the variance that the sample itself
+    tells.
+
+      w_j   p(x_j) / q(x_j), the importance weight of draw j;  v   the item's part of the measure's
+            denominator:
+            α ŷ + (1 - α) y of F_α, and 1 of a measure that is no ratio of means
+      Ĝ     Σ w v ℓ / Σ w v                                                                       (eq. 2)
+      Var   C⁻¹ Σ (w v)² (ℓ - Ĝ)² / (Σ w v)²,    C = 1 - Σ (w v)² / (Σ w v)²                     (eq. 6)
+
+    Equation 6 prints n times this variance, that of √n Ĝ.  C is Bessel's correction: (n - 1)/n where all w v
+    are equal.  All sums go over items by prediction and label, so sums of w and w² by [ŷ, y] are all that is
+    needed. Measures other than F_α use g(R̂), R̂ = Σ w ℓ / Σ w, and the influence J·(ℓ - R̂) in place of v (ℓ
+    - Ĝ); for F_α that is the same number.
+    """
     at_0, at_1 = measure.margin(0.0), measure.margin(1.0)
     if at_0 is None or at_1 is None:
         return np.ones((2, 2))
@@ -258,17 +261,6 @@ def single_trial(measure: Measure, weight: Floats, squared: Floats) -> tuple[Flo
     return value, np.where(correction > 1e-12, variance, np.nan)
 
 
-# How the rounds of an adaptive method weigh against each other.
-#
-# Round t gives an estimate that is unbiased given everything before it, so any weights fixed before its
-# labels are seen keep the combination unbiased.  With n_t draws in round t and V_t the variance that the
-# design predicts for its estimate:
-#
-#     plain              weight n_t: every draw counts alike
-#     square-root        weight √t: near the best for variances falling like any power of t (Owen & Zhou 2019)
-#     inverse-variance   weight 1 / V_t: best where the label model is right, and poor where it is wrong
-#     equal              weight 1: Yilmaz et al. (2021), eq. 128
-
 CombinationRule: TypeAlias = Literal["plain", "square-root", "inverse-variance", "equal"]
 
 
@@ -279,6 +271,18 @@ def round_weight(
 
     round: its number, from 1; size (R,): its draws, or as many as were expected where chance decides;
     predicted_variance (R,): of the round's estimate, from what was known before its labels.
+
+    How the rounds of an adaptive method weigh against each other.
+
+    Round t gives an estimate that is unbiased given everything before it, so any weights fixed before its
+    labels are seen keep the combination unbiased.  With n_t draws in round t and V_t the variance that the
+    design predicts for its estimate:
+
+        plain              weight n_t: every draw counts alike
+        square-root        weight √t: near the best for variances falling like any power of t (Owen & Zhou
+                           2019)
+        inverse-variance   weight 1 / V_t: best where the label model is right, and poor where it is wrong
+        equal              weight 1: Yilmaz et al. (2021), eq. 128
     """
     match rule:
         case "plain":

@@ -90,16 +90,6 @@ def beta_fit(
     )
 
 
-# An interval for a proportion-like measure from its effective number of labels.
-#
-# Korn & Graubard (1998, "Confidence intervals for proportions with small expected number of positive counts
-# estimated from survey data"): an estimate p with variance V is as good as n* = p (1 - p) / V labels of a
-# simple random sample would be, times (z / t)² for the degrees of freedom that V has.  The interval is the
-# exact one of Clopper & Pearson at n* labels, of which n* p are successes; n* need not be whole.
-# Unlike p ± z √V it does not close where all labels agree, and it is as skewed as it should be near 0 and 1.
-#
-#     R   estimates
-
 TOO_FEW = "too few labels"   # the kind of an interval that is the whole range for want of labels
 KIND = "effective-number"    # the kind of the others
 FEWEST = 10             # labels that matter; with fewer no interval is given
@@ -113,6 +103,16 @@ def effective_number(
 
     value (R,) between 0 and 1, kept off both by half a label; variance (R,) of it, above 0; labels (R,) that
     V rests on; confidence: one for all, or (R,).
+
+    An interval for a proportion-like measure from its effective number of labels.
+
+    Korn & Graubard (1998, "Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data"): an estimate p with variance V is as good as n* = p (1 - p) / V labels of a
+    simple random sample would be, times (z / t)² for the degrees of freedom that V has.  The interval is the
+    exact one of Clopper & Pearson at n* labels, of which n* p are successes; n* need not be whole. Unlike p ±
+    z √V it does not close where all labels agree, and it is as skewed as it should be near 0 and 1.
+
+        R   estimates
     """
     half = 0.5 / np.maximum(labels, 1.0)
     p = np.clip(value, half, 1 - half)
@@ -173,38 +173,6 @@ def clopper_pearson(value: Floats, number: Floats, confidence: float | Floats) -
     )
 
 
-# Intervals where errors are rare: what no label has shown, bounded by the chances of the draws.
-#
-# A variance made of labels is blind to errors that none of them shows: of 200 random labels all right, it
-# is 0, and 1.8% of the pool may be wrong.  Two exact answers:
-#
-# *A share, from a simple random sample.*  k of n labels drawn from N items are hits; the interval holds every
-# number of hits K under which neither k or fewer, nor k or more, is rarer than half of α:
-#
-#     P(X ≤ k | N, K, n) > α/2  and  P(X ≥ k | N, K, n) > α/2,      X hypergeometric
-#
-# (Clopper & Pearson 1934; for finite populations Buonaccorsi 1987, Wendell & Schmee 1996; Cochran 1977, sec.
-# 3.6).  All right: K is at least N times about 1 - 3.7/n, at 95%.
-#
-# *Anything else.*  Suppose B_c unlabelled items of cell c differ from what the labels made one expect, each
-# by as much as the measure's losses allow: they take the measure g_c further each.  The draws missed them
-# all with a chance of at most
-#
-#     e^(-t),    t = Σ_c B_c h_c,    h_c = -log(1 - π_c)
-#
-# π_c the chance of an item of cell c to have been drawn so far (for negatively associated draws, as here;
-# of a simple random sample it is a little less).  The most that t can hide, G(t) = max Σ B_c g_c, fills the
-# cells in the order of g_c/h_c, none beyond its unlabelled items.  The rest of the error is that of the
-# labels, with standard error s.  Both happen together with a chance of at most e^(-t) Φ(-x/s), so an end at
-#
-#     max over t of  G(t) + s z(1 - (α/2) e^t),    0 ≤ t ≤ log(2/α)
-#
-# from the estimate leaves no more than α/2 to any B: what could hide with chance e^(-t) needs only the rest
-# of the confidence.  Without spread among the labels it is G(log 2/α), the exact bound; where nothing can
-# hide, or errors are common, it is the normal end.
-#
-#     R   repeats;  C   cells
-
 STEPS = 24        # values of t
 FURTHEST = 40.0   # standard errors
 
@@ -214,6 +182,38 @@ def widened_kind(kind: str) -> str:
 
     >>> widened_kind("beta")
     'beta, and what no label has shown'
+
+    Intervals where errors are rare: what no label has shown, bounded by the chances of the draws.
+
+    A variance made of labels is blind to errors that none of them shows: of 200 random labels all right, it
+    is 0, and 1.8% of the pool may be wrong.  Two exact answers:
+
+    *A share, from a simple random sample.*  k of n labels drawn from N items are hits; the interval holds
+    every number of hits K under which neither k or fewer, nor k or more, is rarer than half of α:
+
+        P(X ≤ k | N, K, n) > α/2  and  P(X ≥ k | N, K, n) > α/2,      X hypergeometric
+
+    (Clopper & Pearson 1934; for finite populations Buonaccorsi 1987, Wendell & Schmee 1996; Cochran 1977,
+    sec. 3.6).  All right: K is at least N times about 1 - 3.7/n, at 95%.
+
+    *Anything else.*  Suppose B_c unlabelled items of cell c differ from what the labels made one expect, each
+    by as much as the measure's losses allow: they take the measure g_c further each.  The draws missed them
+    all with a chance of at most
+
+        e^(-t),    t = Σ_c B_c h_c,    h_c = -log(1 - π_c)
+
+    π_c the chance of an item of cell c to have been drawn so far (for negatively associated draws, as here;
+    of a simple random sample it is a little less).  The most that t can hide, G(t) = max Σ B_c g_c, fills the
+    cells in the order of g_c/h_c, none beyond its unlabelled items.  The rest of the error is that of the
+    labels, with standard error s.  Both happen together with a chance of at most e^(-t) Φ(-x/s), so an end at
+
+        max over t of  G(t) + s z(1 - (α/2) e^t),    0 ≤ t ≤ log(2/α)
+
+    from the estimate leaves no more than α/2 to any B: what could hide with chance e^(-t) needs only the rest
+    of the confidence.  Without spread among the labels it is G(log 2/α), the exact bound; where nothing can
+    hide, or errors are common, it is the normal end.
+
+        R   repeats;  C   cells
     """
     return f"{kind}, and what no label has shown"
 

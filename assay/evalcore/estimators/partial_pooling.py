@@ -219,8 +219,6 @@ def _in_units(scale: AreaScale, spread: float, value: float) -> float:
     return float(spread * abs(value - bound)) if np.isfinite(bound) else spread
 
 
-# The items of a part, of which some are labelled.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Items:
     chance: Floats        # (S,) the posterior mean of θ

@@ -209,8 +209,6 @@ def _medians(z: Floats, items: Floats) -> Floats:
     return np.asarray(np.take_along_axis(np.take_along_axis(z, order, axis=0), at[None], axis=0)[0])
 
 
-# From the interval of the pool to that of the population.
-
 Bounds: TypeAlias = tuple[float, float]
 Reach: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
 """Of confidences (Q,), how far the sampling of the pool may take each number down and up (Q,)."""

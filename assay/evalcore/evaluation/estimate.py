@@ -239,18 +239,19 @@ def why_undefined(undefined_when: str, *, exact: bool) -> str:
     return undefined_when if exact else f"among the labels so far, {undefined_when}"
 
 
-# No positive found yet: reported as such, and not as an estimate of 0 or 1.
-#
-# Before the first positive a sample's F1 is 0 and its accuracy may be 1, whatever the system is worth: on a
-# rare class the first hundred labels are negative.  What is known then is the interval, and the bound for
-# positives unseen (`evalcore.evaluation.price_tag`).  The value that the method computed stays in the ledger.
-
 def withheld(estimate: MeasureEstimate, positives: int) -> MeasureEstimate:
     """The estimate as it is reported: without its value if only negatives were found and it is an end of the
     range.
 
     positives: labelled items of the positive class so far.  An exact value is reported. So is a posterior's,
     which is inside the range and says that it rests on the prior.
+
+    No positive found yet: reported as such, and not as an estimate of 0 or 1.
+
+    Before the first positive a sample's F1 is 0 and its accuracy may be 1, whatever the system is worth: on a
+    rare class the first hundred labels are negative.  What is known then is the interval, and the bound for
+    positives unseen (`evalcore.evaluation.price_tag`).  The value that the method computed stays in the
+    ledger.
     """
     if positives or estimate.value is None or estimate.segment is not None:
         return estimate

@@ -229,18 +229,6 @@ def first_entry(by_repeat: Array) -> Diagnostic:
     return value if not isinstance(value, float) or np.isfinite(value) else None
 
 
-# Which of several systems is better, by the differences of their measures from the baseline's.
-#
-# *Simultaneous intervals.*  The m differences of one measure are given the method's interval at confidence
-# 1 - α/m (Bonferroni; Miller 1981, ch. 1), so they all hold together with 1 - α, however they depend on each
-# other.  Each keeps its own degrees of freedom and its correction for skew.  Intervals from the maximum of a
-# joint normal distribution (max-t) would be narrower, and need errors that are normal together.
-#
-# *The chance of being better* is read off the same intervals: where the one-sided interval at confidence c
-# would just end at 0, the difference is on its side of 0 with the chance c.  Under a flat prior and
-# Student's distribution about the estimate that is the chance of a positive difference; here with the
-# corrections above. It is of one comparison, and not corrected for their number.
-
 _RANGE = (1e-9, 6.1)   # of z: confidences from 0 to 1 - 1e-9
 _OF_OTHERS = 0.5       # the confidence of differences that nobody looks at meanwhile
 _BEYOND = 1e-300       # how far beyond 0 an end at 0 counts as
@@ -249,7 +237,21 @@ _SETTLED = 1e-9   # an interval narrower than this is one of rounding alone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatedDifference:
-    """One estimated difference of two systems; NaN where nothing is known."""
+    """One estimated difference of two systems; NaN where nothing is known.
+
+    Which of several systems is better, by the differences of their measures from the baseline's.
+
+    *Simultaneous intervals.*  The m differences of one measure are given the method's interval at confidence
+    1 - α/m (Bonferroni; Miller 1981, ch. 1), so they all hold together with 1 - α, however they depend on
+    each other.  Each keeps its own degrees of freedom and its correction for skew.  Intervals from the
+    maximum of a joint normal distribution (max-t) would be narrower, and need errors that are normal
+    together.
+
+    *The chance of being better* is read off the same intervals: where the one-sided interval at confidence c
+    would just end at 0, the difference is on its side of 0 with the chance c.  Under a flat prior and
+    Student's distribution about the estimate that is the chance of a positive difference; here with the
+    corrections above. It is of one comparison, and not corrected for their number.
+    """
 
     measure: OutcomeMeasure
     value: float = nan
@@ -380,20 +382,20 @@ def _chance_better(d: EstimatedDifference) -> float | None:
     return 1 - above if d.measure.is_error else above
 
 
-# Other questions to the same labels.
-#
-# Labels were drawn for some measures; the weights that make the sample speak for the pool make it speak for
-# any measure, provided every item that can change the new measure had a chance to be drawn (Marchant &
-# Rubinstein 2021, section 3).  That holds when the new measure looks where the old ones did, or when every
-# proposal held a share δ of the pool's own distribution (the `reuse` setting of the Dirichlet methods).
-# Without such a share the answer is unbiased but may rest on a few enormous weights: look at its
-# `effective_draws`.
-
 def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[MeasureEstimate]:
     """Estimates of other measures from the labels of an evaluation, in order.
 
     Raises BadInput for a method whose labels cannot be used so, or for a measure that depends on items that
     were never at risk of being drawn.
+
+    Other questions to the same labels.
+
+    Labels were drawn for some measures; the weights that make the sample speak for the pool make it speak for
+    any measure, provided every item that can change the new measure had a chance to be drawn (Marchant &
+    Rubinstein 2021, section 3).  That holds when the new measure looks where the old ones did, or when every
+    proposal held a share δ of the pool's own distribution (the `reuse` setting of the Dirichlet methods).
+    Without such a share the answer is unbiased but may rest on a few enormous weights: look at its
+    `effective_draws`.
     """
     method = question.method
     if not method.capabilities.reuses_labels:

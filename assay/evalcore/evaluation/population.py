@@ -103,8 +103,6 @@ def _never_closed(
     ]
 
 
-# Estimates of segments, and of other samples whose pulls are known.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalsAbout:
     """What intervals are to be about, and whether the other is told beside it."""
@@ -199,8 +197,6 @@ def _segment_tables(
     ]
 
 
-# Two classes.
-
 def _of_two_classes(
     estimate: EstimateArrays, measure: Measure, question: Question, state: State
 ) -> EstimateArrays:
@@ -273,8 +269,6 @@ def pulls_of_table(
         most_up=np.maximum(z[has_items], 0.0).max(axis=0, initial=0.0),
     )
 
-
-# Any outcome.
 
 def pulls_by_class(
     stack: Stack, known_sizes: list[int], rows: Floats, risk: Floats, slopes: Floats, items: Floats

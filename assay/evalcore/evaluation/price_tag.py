@@ -246,27 +246,29 @@ def _said(diagnostics: Mapping[str, Diagnostic], name: str, kind: type[T]) -> T 
     return value if isinstance(value, kind) else None
 
 
-# What the labels cannot exclude: a bound for positives nobody has seen that needs no model of the labels.
-#
-# Suppose B positives sit among the unlabelled items.  Whatever a round drew, it missed all of them with a
-# probability that its design alone tells, and the rounds multiply:
-#
-#     P(all missed so far) ≤ exp(−B H),    H = min over their cells of Σ_t h_tc
-#
-#   with replacement, b_t new items       h = b_t q_c / Σ left q       each of them hits B with q(B)/Σ or more
-#   without, negatively associated        h = −log(1 − π_c)            simple random and pivotal draws
-#   without, any other draw               h = −log(1 − m_c / u_c)      m_c of u_c drawn: simple random there
-#
-# so with confidence 1 − α there are at most −log(α)/H of them (3.00/H at 95%), and H is at least the
-# smallest cumulative inclusion probability.  Σ_t may be the realised one: exp(B Σ h) 1[all missed] is a
-# supermartingale. A systematic draw lets positives in alternate cells hide together; its counts are used
-# and not its π.  The bound speaks only while no positive was found where it looks, and says nothing (is
-# vacuous) when it is not below the number of items there: usual on a rare class, where 50,000 items share a
-# handful of labels.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnseenBound:
-    """An upper confidence bound for positives among unlabelled items, or why there is none."""
+    """An upper confidence bound for positives among unlabelled items, or why there is none.
+
+    What the labels cannot exclude: a bound for positives nobody has seen that needs no model of the labels.
+
+    Suppose B positives sit among the unlabelled items.  Whatever a round drew, it missed all of them with a
+    probability that its design alone tells, and the rounds multiply:
+
+        P(all missed so far) ≤ exp(−B H),    H = min over their cells of Σ_t h_tc
+
+      with replacement, b_t new items       h = b_t q_c / Σ left q       each of them hits B with q(B)/Σ or
+                                            more
+      without, negatively associated        h = −log(1 − π_c)            simple random and pivotal draws
+      without, any other draw               h = −log(1 − m_c / u_c)      m_c of u_c drawn: simple random there
+
+    so with confidence 1 − α there are at most −log(α)/H of them (3.00/H at 95%), and H is at least the
+    smallest cumulative inclusion probability.  Σ_t may be the realised one: exp(B Σ h) 1[all missed] is a
+    supermartingale. A systematic draw lets positives in alternate cells hide together; its counts are used
+    and not its π.  The bound speaks only while no positive was found where it looks, and says nothing (is
+    vacuous) when it is not below the number of items there: usual on a rare class, where 50,000 items share a
+    handful of labels.
+    """
 
     positives: int | None      # at most so many; None when nothing can be said
     items: int                 # unlabelled items the bound is about

@@ -166,8 +166,6 @@ def leading_numbers(question: Question) -> int:
     return sum(len(m.parts) for m, leads in zip(measures, leading(measures), strict=True) if leads)
 
 
-# A history: one entry for every round, the early ones read only when they are asked for.
-
 RUN = 64      # entries of a run: what is read at once
 LATEST = 2    # entries at the end that never need reading: what stopping goes by
 
@@ -225,8 +223,6 @@ def in_brief(entries: Sequence[T], shorten: Callable[[T], T]) -> Sequence[T]:
         return History(entries.runs, tuple(map(shorten, entries.rest)))
     return tuple(map(shorten, entries))
 
-
-# The rounds.
 
 def plan(question: Question, state: State, size: int) -> RoundPlan:
     """The next round, of at most `size` newly asked items.
@@ -407,25 +403,29 @@ def _with_answers(asked_items: Mapping[int, Asked], plan: RoundPlan, codes: Floa
     return after
 
 
-# Estimates from labels that changed after their rounds were closed.
-#
-# Plans are history: every round was drawn with the probabilities it was drawn with, from what was known then.
-# So a revised state is folded from the stored designs, with the labels of now:
-#
-# - a round's own items carry the labels of now, and answers that came late shrink its non-response;
-# - a draw of an item labelled earlier weighs by the chance it had under the label the plan *saw*, and brings
-#   the label of now;
-# - where a method counts items by cell, those counted as known before a round are those that were labelled or
-#   set aside then, whatever is known of others since: what the design calls unlabelled and what is counted as
-#   known add up to the pool.
-#
-# After the last round everything known now is counted, and the label model is fitted to it.
-#
-# An item may have been asked in several rounds, where the first ones went unanswered; then only the last of
-# them may bring its label.
-
 def revised_state(question: Question, rounds: Sequence[ClosedDraws]) -> State:
-    """The state after these rounds: `code` is of now, `seen` as the plan and the closing had it."""
+    """The state after these rounds: `code` is of now, `seen` as the plan and the closing had it.
+
+    Estimates from labels that changed after their rounds were closed.
+
+    Plans are history: every round was drawn with the probabilities it was drawn with, from what was known
+    then. So a revised state is folded from the stored designs, with the labels of now:
+
+    - a round's own items carry the labels of now, and answers that came late shrink its non-response;
+    - a draw of an item labelled earlier weighs by the chance it had under the label the plan *saw*, and
+        brings
+      the label of now;
+    - where a method counts items by cell, those counted as known before a round are those that were labelled
+        or
+      set aside then, whatever is known of others since: what the design calls unlabelled and what is counted
+          as
+      known add up to the pool.
+
+    After the last round everything known now is counted, and the label model is fitted to it.
+
+    An item may have been asked in several rounds, where the first ones went unanswered; then only the last of
+    them may bring its label.
+    """
     state, method = before_any_label(question), question.method
     earlier_codes: dict[tuple[int, int], float] = {}   # items out of the later plans' reach -> code of now
     late: dict[tuple[int, int], float] = {}    # items that had no answer then
@@ -453,19 +453,6 @@ def has_undecided(answered: ClosedDraws) -> bool:
     return bool((answered.code == UNDECIDED).any())
 
 
-# A closed round: its draws, and the labels their items came to.
-#
-# Estimates by segment and the evidence of a monitor are both made of single draws, so both ask how likely
-# each draw was:
-#
-#     weighted   draws with replacement, each with its own probability q: a draw weighs 1/(N q)
-#     equal      every item had the same chance to be in the sample: all labels count alike
-#     neither    items had different inclusion probabilities; single draws then do not say what they stand for
-#
-# A census (all that is left is asked) fits in with the first two.
-#
-#     T   draws of the round, repeats of an item included
-
 Chances = Literal["weighted", "equal"]
 Segments = Mapping[str, Mapping[str, int]]   # column -> its values in the pool, in order -> items
 _SAME = 1e-12   # inclusion probabilities that differ by no more are equal
@@ -474,7 +461,22 @@ _SAME = 1e-12   # inclusion probabilities that differ by no more are equal
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledRound:
     """The T draws of a closed round, one row each: the plan, the outcomes, what the pool says of the items,
-    whether each item was new, and its segments."""
+    whether each item was new, and its segments.
+
+    A closed round: its draws, and the labels their items came to.
+
+    Estimates by segment and the evidence of a monitor are both made of single draws, so both ask how likely
+    each draw was:
+
+        weighted   draws with replacement, each with its own probability q: a draw weighs 1/(N q)
+        equal      every item had the same chance to be in the sample: all labels count alike
+        neither    items had different inclusion probabilities; single draws then do not say what they stand
+                   for
+
+    A census (all that is left is asked) fits in with the first two.
+
+        T   draws of the round, repeats of an item included
+    """
 
     plan: RoundPlan
     code: Floats       # (T,) an outcome, UNDECIDED or UNANSWERED

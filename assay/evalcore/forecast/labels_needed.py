@@ -22,19 +22,6 @@ from assay.evalcore.methods.any_outcome.state import spent_on_fit
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
-# In each world (`evalcore.forecast.play`) every label is known.  The method goes on from the labels there
-# are, drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds
-# took: their median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and
-# what lies between two is interpolated, so a forecast costs seconds; the batch size moves it little.
-#
-# Worlds are played AT_ONCE at a time, until the forecast would hardly change with more of them
-# (`simulation_error`) or as many were played as the method allows.  What is left of that error is part of
-# the forecast.
-#
-# A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more than
-# the budget".  The forecast is as good as the worlds are plausible.  docs/measured/forecasts.md has it beside
-# what really happened.
-
 MOST = 3_000            # labels beyond which no forecast goes
 RANGE = 0.8             # share of the worlds that [low, high] holds
 AT_ONCE = 24            # worlds played side by side
@@ -57,6 +44,19 @@ def forecast(
     horizon: labels in all, such as the budget; cut at MOST, and at the pool unless items are
     asked anew.  worlds: exactly so many; unless given, as many as it takes, and at most what the method
     allows.
+
+    In each world (`evalcore.forecast.play`) every label is known.  The method goes on from the labels there
+    are, drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds
+    took: their median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and
+    what lies between two is interpolated, so a forecast costs seconds; the batch size moves it little.
+
+    Worlds are played AT_ONCE at a time, until the forecast would hardly change with more of them
+    (`simulation_error`) or as many were played as the method allows.  What is left of that error is part of
+    the forecast.
+
+    A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more
+    than the budget".  The forecast is as good as the worlds are plausible.  docs/measured/forecasts.md has it
+    beside what really happened.
     """
     at_most = worlds or question.method.capabilities.forecast_worlds
     items = MOST if question.method.asks_anew else question.cells.n_items
@@ -148,20 +148,21 @@ def _first(labels: Floats, off: Floats, goal: Goal, batch_size: int) -> float:
     return float(max(at, goal.least_labels) + batch_size * (goal.looks - 1) * (goal.threshold is None))
 
 
-# How far a forecast may be off because only so many worlds were played: its Monte Carlo error.
-#
-# It says nothing of how plausible the worlds are.  Both statements hold with 95%, for worlds drawn one by
-# one.
-#
-#     K   worlds
-
 CONFIDENCE = 0.95
 NARROW = 0.10    # error at which enough worlds were played: of the labels, or of the share of worlds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationError:
-    """Where the forecast from endlessly many worlds may lie, given that of K."""
+    """Where the forecast from endlessly many worlds may lie, given that of K.
+
+    How far a forecast may be off because only so many worlds were played: its Monte Carlo error.
+
+    It says nothing of how plausible the worlds are.  Both statements hold with 95%, for worlds drawn one by
+    one.
+
+        K   worlds
+    """
 
     lower: float         # the median of the labels they take; infinite: more than the horizon
     upper: float
@@ -192,23 +193,6 @@ def simulation_error(ordered: Floats) -> SimulationError:
     )
 
 
-# How many labels an evaluation of any kind of outcome is likely to take.
-#
-# The variance of an estimate falls with the labels as that of a stratified mean does,
-#
-#     V(n) ∝ Σ_c U_c (U_c/a_c + 1) s_c²
-#
-# with a_c the labels that the method means for cell c when n are there, U_c the items of it then left, and
-# s_c² the guessed spread of a pull.  What it is today is known from the labels so far, and its shape says
-# the rest: the half-width after n labels is today's, times √(V(n)/V(today)).  Before any label the guesses
-# alone say.
-#
-# Nobody knows V exactly, so it is varied: in each of WORLDS worlds it is divided by χ²/df, with as many
-# degrees of freedom as the labels so far, and the guesses, are worth.  A world's value lies as far from the
-# estimate as its interval says.  docs/measured/forecasts.md has forecasts beside what replays took.
-#
-#     C   cells;  Q   numbers asked for;  W   worlds;  L   numbers of labels that are tried
-
 WORLDS = 41
 _LOOKS = 60
 _OWN = 0.5    # degrees of freedom that a label brings: labels of one group are alike
@@ -221,6 +205,23 @@ def forecasts_by_shape(
 
     None before the first label for a verdict, and for any goal of numbers, whose spread nobody guesses.  Of
     several questions a target is met when the last one meets it; a verdict is on the first.
+
+    How many labels an evaluation of any kind of outcome is likely to take.
+
+    The variance of an estimate falls with the labels as that of a stratified mean does,
+
+        V(n) ∝ Σ_c U_c (U_c/a_c + 1) s_c²
+
+    with a_c the labels that the method means for cell c when n are there, U_c the items of it then left, and
+    s_c² the guessed spread of a pull.  What it is today is known from the labels so far, and its shape says
+    the rest: the half-width after n labels is today's, times √(V(n)/V(today)).  Before any label the guesses
+    alone say.
+
+    Nobody knows V exactly, so it is varied: in each of WORLDS worlds it is divided by χ²/df, with as many
+    degrees of freedom as the labels so far, and the guesses, are worth.  A world's value lies as far from the
+    estimate as its interval says.  docs/measured/forecasts.md has forecasts beside what replays took.
+
+        C   cells;  Q   numbers asked for;  W   worlds;  L   numbers of labels that are tried
     """
     if asks_several(question):
         by_question = [
@@ -331,8 +332,6 @@ def _first_name(question: Question) -> str:
     """The first measure, with the class or setting that it is of."""
     return str(next(iter(question.measures)).full_name)
 
-
-# What an evaluation waits for, how many labels that is likely to take, and the price of an audit.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:

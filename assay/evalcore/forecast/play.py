@@ -87,13 +87,6 @@ class Forecast:
         return None if self.labels is None else max(self.labels - self.labels_now, 0)
 
 
-# Plausible worlds: what the unlabelled items of a pool may turn out to be, given the labels so far.
-#
-# A world is one draw of the recalibrated label model (`evalcore.recalibration`), positive rates of every
-# cell, and then of the labels themselves.  That model is used for every method: which worlds are plausible
-# is a question about the pool and not about how it is sampled, and the models of the published methods take
-# the supplied probabilities at their word, which on a rare class expects forty times too many positives.
-
 DRAWS = 600         # of the posterior, from which the worlds are picked by weight
 MOST_CELLS = 256    # beyond which neighbouring cells share their rates
 
@@ -110,6 +103,13 @@ def plausible_worlds(
 
     labelled (C, 2); open_items (C,) unlabelled items that can be asked; evidence (C, 2): the pseudo-labels of
     an earlier window, where the evaluation starts from them.
+
+    Plausible worlds: what the unlabelled items of a pool may turn out to be, given the labels so far.
+
+    A world is one draw of the recalibrated label model (`evalcore.recalibration`), positive rates of every
+    cell, and then of the labels themselves.  That model is used for every method: which worlds are plausible
+    is a question about the pool and not about how it is sampled, and the models of the published methods take
+    the supplied probabilities at their word, which on a rare class expects forty times too many positives.
     """
     group = _groups(cells)
     model = label_model(pool_shape(_merged(cells, group)), CONFIGURATIONS)
@@ -169,8 +169,6 @@ def _by_weight(weight: Floats, count: int, rng: np.random.Generator) -> Ints:
     places = (np.arange(count) + rng.random()) / count * reach[-1]
     return np.asarray(np.minimum(np.searchsorted(reach, places), len(weight) - 1), dtype=np.int64)
 
-
-# An evaluation played on in several worlds at once.
 
 GROWTH = 0.4            # labels between two looks, as a share of those there are
 

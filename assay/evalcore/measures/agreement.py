@@ -194,8 +194,6 @@ _AGREEMENT = (
 )
 
 
-# The confusion matrix: the share of items by predicted class and label, K² numbers.
-
 MOST_CLASSES = 40   # classes
 
 

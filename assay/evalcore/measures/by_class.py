@@ -215,8 +215,6 @@ def present(y: Floats, f: Floats, pool_size: float) -> Bools:
     return np.asarray((f > 0) | (y * pool_size >= 0.5 - OFF_TIES))
 
 
-# Measures of each class or tag on its own: one number a class, or that of the class asked for.
-
 @dataclass(frozen=True, slots=True)
 class _Family:
     """The declaration of a rate as a measure."""

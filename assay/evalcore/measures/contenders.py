@@ -160,20 +160,21 @@ def of_contender(measure: OutcomeMeasure, number: int) -> OutcomeMeasure:
     )
 
 
-# How strong each system is, in one number: a summary beside the win rates, never instead of them.
-#
-# Bradley & Terry (1952): the chance that i beats j is a_i/(a_i + a_j).  Ties count half to both.  The
-# strengths maximise the likelihood of weighted comparisons, by the steps of Hunter (2004); every system has,
-# besides, a win and a loss of half a comparison against a system of average strength, so that one that never
-# won has a strength too.  Real comparisons need not follow such a model: where A beats B, B beats C and C
-# beats A, no strengths say so, and the win rates do.
-
 _ROUNDS = 500
 
 
 def bradley_terry(items: Items, kind: OutcomeKind, label: Floats, weight: Floats) -> list[float]:
     """The log strength of each system, with a mean of 0, from comparisons of these labels (n,); weight (n,):
-    rows that each stands for; none of labels that are no preferences."""
+    rows that each stands for; none of labels that are no preferences.
+
+    How strong each system is, in one number: a summary beside the win rates, never instead of them.
+
+    Bradley & Terry (1952): the chance that i beats j is a_i/(a_i + a_j).  Ties count half to both.  The
+    strengths maximise the likelihood of weighted comparisons, by the steps of Hunter (2004); every system
+    has, besides, a win and a loss of half a comparison against a system of average strength, so that one that
+    never won has a strength too.  Real comparisons need not follow such a model: where A beats B, B beats C
+    and C beats A, no strengths say so, and the win rates do.
+    """
     if kind.grades is None or items.contender is None:
         return []
     worth = np.array(kind.grades)[label.astype(np.int64)]

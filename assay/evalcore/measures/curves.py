@@ -97,21 +97,21 @@ _POINTS = (
 )
 
 
-# The loss behind curves: which items are of a class, by bands of their score.
-#
-#     t_h   share of items that are of the class and in band h     (d = H: depends on labels)
-#     n_h   share of items in band h                                (known from the pool)
-#
-# Bands rise with the score.  An item is at or above a threshold where its probability is at least as high, or
-# where its score is higher: the rules by which `pool.threshold` makes predictions.  Probabilities are
-# compared as 32-bit floats, as a ledger keeps them.
-
 @dataclass(frozen=True, slots=True)
 class Bands(Loss):
     """Whether an item is of class `part`, in the band of its score.
 
     edges     (H - 1,) rising; None: those of no pool yet
     of_grid   edges are scores of a pool's grid, and the lowest of their band; else they are thresholds
+
+    The loss behind curves: which items are of a class, by bands of their score.
+
+        t_h   share of items that are of the class and in band h     (d = H: depends on labels)
+        n_h   share of items in band h                                (known from the pool)
+
+    Bands rise with the score.  An item is at or above a threshold where its probability is at least as high,
+    or where its score is higher: the rules by which `pool.threshold` makes predictions.  Probabilities are
+    compared as 32-bit floats, as a ledger keeps them.
     """
 
     of_prediction: ClassVar[bool] = True
@@ -194,25 +194,6 @@ def upward(values: Floats) -> Floats:
     or above each threshold."""
     return np.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
 
-
-# Areas under the curves of a score, for one class against the rest.
-#
-#     roc_auc             chance that an item of the class scores higher than one of another, ties half
-#     average_precision   mean over the items of the class of the precision at their own score: the step
-#                         function, not the trapezoid, as scikit-learn has it
-#
-# They are taken over the pool's own scores, in bands (`outcomes.score_grid.Grid`).  A pool with up to
-# score_grid.EXACT different scores has a band for each, and the areas are exact functions of t.  Otherwise
-# items of the class are taken to be spread at random over the items of their band.  `slack` bounds what that
-# can be wrong by:
-#
-#     roc_auc             at most ½ Σ t_h (n_h - t_h)/(P (1 - P)), over bands of several scores
-#     average_precision   by the sums if all items of the class came first in their band, or last
-#
-# Once all items are labelled there is no slack: both are taken of the items themselves (`AreaOfItems`).
-#
-# Until LEAST items of the class are labelled, the interval of an area is the whole range: few of them say
-# little of their order (intervals covered in 14 of 20 runs with about 5).
 
 Function: TypeAlias = Callable[[Floats], Floats]   # of the risk
 
@@ -324,7 +305,27 @@ _AREAS = {
 
 @dataclass(frozen=True, slots=True)
 class AreaOfItems(OfLabelledItems):
-    """An area under a curve, of items whose labels are all known."""
+    """An area under a curve, of items whose labels are all known.
+
+    Areas under the curves of a score, for one class against the rest.
+
+        roc_auc             chance that an item of the class scores higher than one of another, ties half
+        average_precision   mean over the items of the class of the precision at their own score: the step
+                            function, not the trapezoid, as scikit-learn has it
+
+    They are taken over the pool's own scores, in bands (`outcomes.score_grid.Grid`).  A pool with up to
+    score_grid.EXACT different scores has a band for each, and the areas are exact functions of t.  Otherwise
+    items of the class are taken to be spread at random over the items of their band.  `slack` bounds what
+    that can be wrong by:
+
+        roc_auc             at most ½ Σ t_h (n_h - t_h)/(P (1 - P)), over bands of several scores
+        average_precision   by the sums if all items of the class came first in their band, or last
+
+    Once all items are labelled there is no slack: both are taken of the items themselves (`AreaOfItems`).
+
+    Until LEAST items of the class are labelled, the interval of an area is the whole range: few of them say
+    little of their order (intervals covered in 14 of 20 runs with about 5).
+    """
 
     width: ClassVar[int] = 2
 

@@ -325,14 +325,15 @@ def _slope(value: Callable[[Floats], Floats], risk: Floats, j: int) -> Floats:
     return np.asarray((value(risk + h * step) - value(risk - h * step)) / (2 * h))
 
 
-# Several systems side by side: each measure of every system, and the differences between systems.
-#
-# System 0 is the baseline, from which the others differ; where all pairs are asked for, each differs from
-# those before it.  A measure of the outcomes alone is the same for all systems, and is taken once.  The
-# differences of the first measure come first, because they are what is asked: they drive the sampling.
-
 def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeasure:
-    """measure minus baseline, part by part; both have the same parts."""
+    """measure minus baseline, part by part; both have the same parts.
+
+    Several systems side by side: each measure of every system, and the differences between systems.
+
+    System 0 is the baseline, from which the others differ; where all pairs are asked for, each differs from
+    those before it.  A measure of the outcomes alone is the same for all systems, and is taken once.  The
+    differences of the first measure come first, because they are what is asked: they drive the sampling.
+    """
     d1, d2 = (sum(loss.size for loss in m.losses) for m in (measure, baseline))
 
     def value(risk: Floats) -> Floats:

@@ -118,8 +118,6 @@ def named(name: str) -> Measure:
         raise UnknownName(f"unknown measure {name!r}; {number!r} is not a number") from None
 
 
-# The measures of all kinds of outcome by name.  A new measure is one line of its chapter's FAMILIES.
-
 _CHAPTERS = (
     agreement, averages, by_class, curves, numeric, probability, retrieval, shares, tag_sets,
 )

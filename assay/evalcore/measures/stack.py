@@ -444,9 +444,6 @@ class Stack:
         return self._found[key]
 
 
-# The measures of several questions about one item: each question has a stack of its own.
-
-
 def number_of_contenders(measures: object) -> int:
     """Systems whose rows the pool has, by the measures of a question; 0 where a row is of none, or of all."""
     return measures.contenders if isinstance(measures, Stack) else 0

@@ -96,15 +96,15 @@ class Family:
     member: Callable[[float], Measure]      # raises BadInput for a number that makes no measure
 
 
-# Measures as functions of two totals.
-#
-# How many items are predicted positive is known, so with two classes a measure is a function of TP, the
-# positives among the predicted positives, and FN, the positives among the rest.
-
 def of_totals(measure: Measure, hits: Floats, missed: Floats, by_prediction: Floats) -> Floats:
     """The measure of TP = hits and FN = missed, shapes (R, ...); by_prediction (R, 2): items by prediction.
 
     NaN where it is undefined.
+
+    Measures as functions of two totals.
+
+    How many items are predicted positive is known, so with two classes a measure is a function of TP, the
+    positives among the predicted positives, and FN, the positives among the rest.
     """
     return measure.of_confusion(_confusion(hits, missed, by_prediction))
 
@@ -176,8 +176,6 @@ def _confusion(hits: Floats, missed: Floats, by_prediction: Floats) -> Floats:
     return np.stack([not_chosen, chosen], axis=-2)
 
 
-# What is known of a measure, without a label, where every item is predicted the same.
-
 _SHARES = 101     # shares of positives among the labels, from none to all, at which the measure is tried
 _SAME = 1e-12     # values closer than this are one value
 
@@ -205,17 +203,6 @@ def where_alike(measure: Measure, predicted: int) -> WhereAlike:
     return WhereAlike(exists=True, value=float(values[0]) if np.ptp(values) <= _SAME else None)
 
 
-# A measure of a pool some of whose labels are known beforehand, as a measure of the other items alone.
-#
-# Outcomes that arrive by themselves (chargebacks, churn) are no random sample: what comes early differs from
-# what comes late.  So the items they belong to are taken out of what is sampled, and their losses are added
-# exactly.  With R' the mean loss of the other N' items and K that of the N - N' known ones,
-#
-#     g(R) = g((N'/N) R' + (1 - N'/N) K),        the gradient by R' is (N'/N) J at that R
-#
-# Whoever samples the other items and estimates this measure of them estimates the measure of the whole pool;
-# no label that came by itself is ever taken for a draw.
-
 LinearForm = Callable[[float], tuple[float, Floats]]
 
 
@@ -224,6 +211,17 @@ def with_known_items(measure: Measure, labelled_items: Ints, n_others: int) -> M
 
     labelled_items (2, 2): items of known label by [prediction, label]; n_others: the number of other items,
     at least 1.
+
+    A measure of a pool some of whose labels are known beforehand, as a measure of the other items alone.
+
+    Outcomes that arrive by themselves (chargebacks, churn) are no random sample: what comes early differs
+    from what comes late.  So the items they belong to are taken out of what is sampled, and their losses are
+    added exactly.  With R' the mean loss of the other N' items and K that of the N - N' known ones,
+
+        g(R) = g((N'/N) R' + (1 - N'/N) K),        the gradient by R' is (N'/N) J at that R
+
+    Whoever samples the other items and estimates this measure of them estimates the measure of the whole
+    pool; no label that came by itself is ever taken for a draw.
     """
     items = int(labelled_items.sum()) + n_others
     share = n_others / items

@@ -19,31 +19,6 @@ from assay.evalcore.pool.partition import FeatureTree, PartitionKind, feature_tr
 from assay.evalcore.reproducible import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
-# Marchant & Rubinstein (2021), section 4 and appendix F.  Strata are the leaves of a complete tree; a class
-# deals its items to the leaves by walking down, with a Dirichlet prior on the branches of every node:
-#
-#     theta ~ Dir(alpha),          alpha_y = 1 + Σ_k s(y|k)
-#     psi_yv ~ Dir(beta_yv),       beta_yv = depth(v)² + Σ_k s(y|k) [k below v]
-#     y_i ~ theta,  k_i | y_i ~ leaf reached under psi_y
-#
-# s(y|k) is the mean supplied probability of class y in stratum k, worth `strength` items a stratum.  Labels
-# of unlabelled items are latent; EM fills them in.  The prior of the branches uses the depth of the child.
-#
-# The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  With the
-# prior above that is negative near the root before any label, so eq. 11 has no solution there; the branch
-# posterior means used here stay positive, which Proposition 2 needs, and equal the modes of the prior with
-# one more count a leaf, which is how the authors' experiments set it.  With `modes` the modes of eq. 11 are
-# taken where they are probabilities; a branch whose mode is none gets next to nothing, which is not printed
-# anywhere (docs/measured/papers/errata.md).
-# Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
-# beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
-# (`tree_posterior`) has it.
-#
-#     R repeats, C cells, L leaf slots (a power of the branching factor), depth D
-#     K classes, of which the tree tells K' apart: those that no measure tells apart are one to it (`lump`)
-#     joint  (R, K', L)   p(y, k) under the model
-# Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
-
 TOLERANCE, MOST_STEPS = 1e-6, 1000   # of EM for two classes: the change of the log posterior that ends it
 # for more of them, and with `printed`: the largest change of the chance of a class in a leaf that ends it
 CLOSE, SETTLED, MOST_LEAPS = 1e-8, 1e-11, 20_000
@@ -53,7 +28,33 @@ _LEAST_MODE = 1e-9  # counts of a branch whose mode is no probability
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DirichletTree:
-    """The shape of the tree and its prior: what does not change while labels come in."""
+    """The shape of the tree and its prior: what does not change while labels come in.
+
+    Marchant & Rubinstein (2021), section 4 and appendix F.  Strata are the leaves of a complete tree; a class
+    deals its items to the leaves by walking down, with a Dirichlet prior on the branches of every node:
+
+        theta ~ Dir(alpha),          alpha_y = 1 + Σ_k s(y|k)
+        psi_yv ~ Dir(beta_yv),       beta_yv = depth(v)² + Σ_k s(y|k) [k below v]
+        y_i ~ theta,  k_i | y_i ~ leaf reached under psi_y
+
+    s(y|k) is the mean supplied probability of class y in stratum k, worth `strength` items a stratum.  Labels
+    of unlabelled items are latent; EM fills them in.  The prior of the branches uses the depth of the child.
+
+    The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  With the
+    prior above that is negative near the root before any label, so eq. 11 has no solution there; the branch
+    posterior means used here stay positive, which Proposition 2 needs, and equal the modes of the prior with
+    one more count a leaf, which is how the authors' experiments set it.  With `modes` the modes of eq. 11 are
+    taken where they are probabilities; a branch whose mode is none gets next to nothing, which is not printed
+    anywhere (docs/measured/papers/errata.md).
+    Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
+    beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
+    (`tree_posterior`) has it.
+
+        R repeats, C cells, L leaf slots (a power of the branching factor), depth D
+        K classes, of which the tree tells K' apart: those that no measure tells apart are one to it (`lump`)
+        joint  (R, K', L)   p(y, k) under the model
+    Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
+    """
 
     branching: int
     depth: int

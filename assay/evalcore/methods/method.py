@@ -82,8 +82,6 @@ class LabelledSample(ABC):
         return self
 
 
-# What a method can do, and where its limits are: declared by its class, asked by everybody else.
-
 Weighting: TypeAlias = Literal["draws", "rounds", "pooled", "cells", "method", "none"]
 """How labelled items get weights; `evalcore.weighted.sample` says what each word means."""
 
@@ -298,13 +296,14 @@ class Method(ABC):
         """The estimate of each number that is asked for, in order; exact where no label can change it."""
 
 
-# One sentence for what an interval was measured to cover, the same for every method.
-#
-# The runs are replays of F1 at a nominal 95% on two rare pools of record; a run without an estimate is a
-# miss.
-
 def covered(matching: tuple[int, ...], deduplication: tuple[int, ...], runs: int = 300) -> str:
-    """Percent of runs whose interval held the truth, at 50, 100, 300 and 1,000 labels on each pool."""
+    """Percent of runs whose interval held the truth, at 50, 100, 300 and 1,000 labels on each pool.
+
+    One sentence for what an interval was measured to cover, the same for every method.
+
+    The runs are replays of F1 at a nominal 95% on two rare pools of record; a run without an estimate is a
+    miss.
+    """
     return (
         f"At a nominal 95% it covered the true F1 in {_list(matching)} of {runs:,} runs at 50, 100, 300 and "
         "1,000 labels on a product-matching pool with 50 positives among 53,753 items, and in "
@@ -323,11 +322,6 @@ def _list(percent: tuple[int, ...]) -> str:
     return f"{', '.join(earlier)} and {final}"
 
 
-# Settings of a method in its name: `dirichlet-tree:combination=square-root:depth=6`.
-#
-# A method's fields are its settings.  A name with settings is a name like any other: it goes into specs,
-# ledgers and tables as it is written, and gives the same method again.
-
 Share: TypeAlias = Annotated[float, "a number between 0 and 1"]
 _MOST = 65_536  # of other numbers: no setting has a use beyond this
 
@@ -336,6 +330,11 @@ def settings_of(chosen: Any, written: str) -> dict[str, Any]:
     """The settings of a method, a dataclass, that are written behind its name.
 
     Raises UnknownName for a setting the method does not have, BadInput for a value of the wrong kind.
+
+    Settings of a method in its name: `dirichlet-tree:combination=square-root:depth=6`.
+
+    A method's fields are its settings.  A name with settings is a name like any other: it goes into specs,
+    ledgers and tables as it is written, and gives the same method again.
     """
     kinds = _settings(chosen)
     values: dict[str, Any] = {}

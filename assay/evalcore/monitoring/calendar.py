@@ -176,22 +176,23 @@ def ended(window: Window, settle: timedelta, moment: datetime) -> bool:
     return window.end.astimezone(UTC) + settle <= moment
 
 
-# Windows that a stream does not have: weekends and holidays.
-#
-#     saturday, sunday           every such day
-#     2026-12-25                 one day
-#     2026-12-24..2027-01-01     these days, both ends included
-#     2026-W52                   one window of another kind, by its name
-#
-# Days of the week and dates are for windows of a day or an hour.  A date is one of the windows' time zone.
-
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaysOff:
     """The windows in which no data are expected: days of the week, spans of days, or windows by name. A
-    monitor does not miss them."""
+    monitor does not miss them.
+
+    Windows that a stream does not have: weekends and holidays.
+
+        saturday, sunday           every such day
+        2026-12-25                 one day
+        2026-12-24..2027-01-01     these days, both ends included
+        2026-W52                   one window of another kind, by its name
+
+    Days of the week and dates are for windows of a day or an hour.  A date is one of the windows' time zone.
+    """
 
     weekdays: frozenset[int] = frozenset()       # 0 is Monday
     spans: tuple[tuple[date, date], ...] = ()    # first and last day

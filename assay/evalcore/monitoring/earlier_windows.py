@@ -15,31 +15,33 @@ from assay.evalcore.printed import HIDDEN, key_as
 from assay.evalcore.types import Floats, Ints
 from assay.evalcore.weighted.judges import JudgeFigure
 
-# The mean of a measure over the last windows: less sharp about any of them, surer about all of them.
-#
-# The estimates are weighted by their numbers of labels, which are decided before the labels are seen (a
-# follow-up apart).  So the mean stands for the average of the windows' values under these weights, not for
-# the newest window: after a change it lags behind.
-#
-#   independent   windows whose errors are uncorrelated: of the distance to either end of the interval, the
-#                 squares are added (Zou & Donner 2008, "Construction of confidence limits about effect
-#                 measures", for ends that are not symmetric)
-#   dependent     an estimate that rests on a label model which took labels of an earlier window shares that
-#                 window's error.  By how much is not known, so the distances themselves are added: a standard
-#                 deviation of a sum is at most the sum of theirs, however the windows depend on each other
-#   draws         what the draws of each window say alone (`tracking.OwnDraws`), where that is known of all:
-#                 the mean is of those, and their errors are uncorrelated whatever label models took over
-#
-# A warm start alone does not make windows dependent: an estimate made of its own draws, each weighted by its
-# chance, is conditionally unbiased whatever the label model had learned.
-
 Joined = Literal["independent", "dependent", "draws"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentMean:
     """The mean of a measure over the last windows that have an estimate, with its interval and the labels of
-    all of them, for the pool or one segment."""
+    all of them, for the pool or one segment.
+
+    The mean of a measure over the last windows: less sharp about any of them, surer about all of them.
+
+    The estimates are weighted by their numbers of labels, which are decided before the labels are seen (a
+    follow-up apart).  So the mean stands for the average of the windows' values under these weights, not for
+    the newest window: after a change it lags behind.
+
+      independent   windows whose errors are uncorrelated: of the distance to either end of the interval, the
+                    squares are added (Zou & Donner 2008, "Construction of confidence limits about effect
+                    measures", for ends that are not symmetric)
+      dependent     an estimate that rests on a label model which took labels of an earlier window shares that
+                    window's error.  By how much is not known, so the distances themselves are added: a
+                                     standard
+                    deviation of a sum is at most the sum of theirs, however the windows depend on each other
+      draws         what the draws of each window say alone (`tracking.OwnDraws`), where that is known of all:
+                    the mean is of those, and their errors are uncorrelated whatever label models took over
+
+    A warm start alone does not make windows dependent: an estimate made of its own draws, each weighted by
+    its chance, is conditionally unbiased whatever the label model had learned.
+    """
 
     segment: str | None = field(metadata=HIDDEN)   # "column=value"; None: the whole pool
     windows: tuple[str, ...]     # those that have an estimate, in order of time
@@ -98,17 +100,18 @@ def _together(share: Sequence[float], distance: Sequence[float], joined: Joined)
     return fsum(parts) if joined == "dependent" else sqrt(fsum(part**2 for part in parts))
 
 
-# Whether a judge changed: its figures in a window beside those of the windows before it.
-#
-# A figure of a window rests on the labels that were drawn in that window, so windows' errors are
-# independent given the windows.  The change is the figure less the mean of the windows before, each
-# weighing by its labels (`recent`); of the distances to the ends, the squares are added (Zou & Donner
-# 2008).  Each interval is of one change alone: nothing is corrected for how many are looked at, and nothing
-# is an alarm.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChange:
-    """One figure of a judge in a window, and how it differs from the windows before."""
+    """One figure of a judge in a window, and how it differs from the windows before.
+
+    Whether a judge changed: its figures in a window beside those of the windows before it.
+
+    A figure of a window rests on the labels that were drawn in that window, so windows' errors are
+    independent given the windows.  The change is the figure less the mean of the windows before, each
+    weighing by its labels (`recent`); of the distances to the ends, the squares are added (Zou & Donner
+    2008).  Each interval is of one change alone: nothing is corrected for how many are looked at, and nothing
+    is an alarm.
+    """
 
     judge: str
     figure: str              # agreement, kappa, ...
@@ -194,27 +197,28 @@ def _mean(earlier: Mapping[str, Measured]) -> tuple[float, float, float] | None:
     return None if mean is None else (mean.value, mean.lower, mean.upper)
 
 
-# Warm start: what the labels of an earlier window are worth to the label model of the next.
-#
-# A power prior (Ibrahim & Chen 2000): the likelihood of the earlier labels, raised to a discount a in (0,
-# 1], is the prior of the next window.  For counts that means a pseudo-labels for every label; and since the
-# earlier window did the same, a label that is k windows old is worth a^k, until it is worth less than
-# WORTHLESS.
-#
-# Only the label model inherits.  An estimate made of the new window's own draws, each weighted by the
-# chance it really had (the Dirichlet trees), stays conditionally unbiased whatever the prior says: a wrong
-# prior costs precision alone.  An estimate that uses the label model (`recalibrated`) takes over its errors
-# in part, so its errors in successive windows are correlated (`recent_mean`).
-#
-#     M   inherited labels;  C cells of the new window
-
 WORTHLESS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inherited:
     """M labelled items of earlier windows, handed down to a new one: score, prediction, label, and what each
-    is worth as evidence, above 0 and at most 1."""
+    is worth as evidence, above 0 and at most 1.
+
+    Warm start: what the labels of an earlier window are worth to the label model of the next.
+
+    A power prior (Ibrahim & Chen 2000): the likelihood of the earlier labels, raised to a discount a in (0,
+    1], is the prior of the next window.  For counts that means a pseudo-labels for every label; and since the
+    earlier window did the same, a label that is k windows old is worth a^k, until it is worth less than
+    WORTHLESS.
+
+    Only the label model inherits.  An estimate made of the new window's own draws, each weighted by the
+    chance it really had (the Dirichlet trees), stays conditionally unbiased whatever the prior says: a wrong
+    prior costs precision alone.  An estimate that uses the label model (`recalibrated`) takes over its errors
+    in part, so its errors in successive windows are correlated (`recent_mean`).
+
+        M   inherited labels;  C cells of the new window
+    """
 
     score: Floats        # (M,)
     prediction: Ints     # (M,) 0 or 1

@@ -28,40 +28,42 @@ from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
-# What an item says about a limit: the numbers v that the bets of a window's draws are on.
-#
-# "The measure is at or above its limit" says that the mean over the window of a number v(x, y) of an item
-# is 0 or more.  `evalcore.monitoring.betting` bets on v, and needs to know what v is of a labelled item,
-# what it is expected to be of an unlabelled one, and what it may be at most.
-#
-# *A positive and a negative class* (`WatchedMeasure`): v is a table by cell and label (`Measure.margin`), and
-# the label model of the round says what is expected.
-#
-# *Any outcome* (`WatchedStack`): a linear function of the mean losses is 0 or more (`OutcomeMeasure.margin`);
-#
-#     v = constant + slope·ℓ(x, y) + told·known(x).
-#
-# What v may be at most is known by cell: from what is predicted of its items and from all outcomes there
-# are (`Loss.most`).  Losses of two systems, whose difference is watched, are bounded together: of items
-# that both call the same it is known what v is.  What v is expected to be comes from the guesses, weighed
-# by the labels of earlier rounds; it decides how much a bet gains, and never whether it is fair.  Its
-# variance is the largest that a number between the least and the largest v with that mean can have.  Shares
-# of predictions that a margin takes for known (Cohen's kappa, macro precision) are those of the whole
-# window.
-#
-# *A measure that no mean decides about* (macro F1, a difference of two F1s) is bet on
-# by its tangent, g(R°) + J(R°)·(R − R°): a mean again.  R° is what the labels of the rounds before make one
-# expect of the window, so it is known before a round is drawn, and each round has its own.  What the tangent
-# leaves out is of the square of how far R° is off: the bound on false breaches is measured here, not proven.
-#
-#     T   items asked in a round;  C cells;  D components of the losses;  K   values of a measure
-
 _SHARES = ("accuracy", "rate", "subset_accuracy", "win_rate", "within")
 
 
 class WatchedNumber(ABC):
     """The measure of a window that a monitor watches, for two classes or any other outcome: it says of each
-    item a number v whose mean over the window tells whether a limit is kept."""
+    item a number v whose mean over the window tells whether a limit is kept.
+
+    What an item says about a limit: the numbers v that the bets of a window's draws are on.
+
+    "The measure is at or above its limit" says that the mean over the window of a number v(x, y) of an item
+    is 0 or more.  `evalcore.monitoring.betting` bets on v, and needs to know what v is of a labelled item,
+    what it is expected to be of an unlabelled one, and what it may be at most.
+
+    *A positive and a negative class* (`WatchedMeasure`): v is a table by cell and label (`Measure.margin`),
+    and the label model of the round says what is expected.
+
+    *Any outcome* (`WatchedStack`): a linear function of the mean losses is 0 or more
+    (`OutcomeMeasure.margin`);
+
+        v = constant + slope·ℓ(x, y) + told·known(x).
+
+    What v may be at most is known by cell: from what is predicted of its items and from all outcomes there
+    are (`Loss.most`).  Losses of two systems, whose difference is watched, are bounded together: of items
+    that both call the same it is known what v is.  What v is expected to be comes from the guesses, weighed
+    by the labels of earlier rounds; it decides how much a bet gains, and never whether it is fair.  Its
+    variance is the largest that a number between the least and the largest v with that mean can have.  Shares
+    of predictions that a margin takes for known (Cohen's kappa, macro precision) are those of the whole
+    window.
+
+    *A measure that no mean decides about* (macro F1, a difference of two F1s) is bet on by its tangent, g(R°)
+    + J(R°)·(R − R°): a mean again.  R° is what the labels of the rounds before make one expect of the window,
+    so it is known before a round is drawn, and each round has its own.  What the tangent leaves out is of the
+    square of how far R° is off: the bound on false breaches is measured here, not proven.
+
+        T   items asked in a round;  C cells;  D components of the losses;  K   values of a measure
+    """
 
     @property
     @abstractmethod
@@ -344,26 +346,6 @@ def watched_by(question: Question) -> WatchedNumber:
     )
 
 
-# The evidence is made of the draws, one after the other (`evalcore.monitoring.betting`), and of nothing else:
-# it is right whatever the estimate and its interval are worth.  It rests on this alone: the label of an item
-# does not depend on which items were drawn.  So
-#
-#   follow-ups     the evaluation goes on, with rounds that were bought because of what the first ones said:
-#                  given those, each further draw has the mean it should
-#   warm starts    earlier labels say what the label model expects, and decide nothing about X's mean
-#   revisions      count with the labels of now
-#   rounds that were not drawn one at a time give no evidence, and neither does a census that was not finished
-#
-# A complete census, or anything else that leaves the value exact, decides by itself.
-#
-# *Clusters* (`pool.cluster`) and `about: population` change nothing of this.  The evidence is about the
-# window as it is, whatever its items have to do with each other.  It cannot be about the population that they
-# stand for: for that they would have to be shown one after the other, and the chance of every draw depends on
-# all items of the window.  The interval is about that population, and stays open when everything is labelled;
-# the window's own value is then exact all the same (`settled`).
-#
-#     T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
-
 _STEPS = 400       # values of a measure that are tried when an end is looked for
 _NEAR = 1e-3       # of a value: how far to each side its bets are looked at
 _SECANTS = 2       # steps to the value of a window's draws; the first is there where the margin is linear
@@ -374,7 +356,29 @@ _FEWEST_DRAWS = 5  # draws without which their spread is not known
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WindowSample:
     """A finished evaluation of a window, as evidence for a monitor: the watched measure, the estimates of
-    pool and segments, and the rounds draw by draw."""
+    pool and segments, and the rounds draw by draw.
+
+    The evidence is made of the draws, one after the other (`evalcore.monitoring.betting`), and of nothing
+    else: it is right whatever the estimate and its interval are worth.  It rests on this alone: the label of
+    an item does not depend on which items were drawn.  So
+
+      follow-ups     the evaluation goes on, with rounds that were bought because of what the first ones said:
+                     given those, each further draw has the mean it should
+      warm starts    earlier labels say what the label model expects, and decide nothing about X's mean
+      revisions      count with the labels of now
+      rounds that were not drawn one at a time give no evidence, and neither does a census that was not
+          finished
+
+    A complete census, or anything else that leaves the value exact, decides by itself.
+
+    *Clusters* (`pool.cluster`) and `about: population` change nothing of this.  The evidence is about the
+    window as it is, whatever its items have to do with each other.  It cannot be about the population that
+    they stand for: for that they would have to be shown one after the other, and the chance of every draw
+    depends on all items of the window.  The interval is about that population, and stays open when everything
+    is labelled; the window's own value is then exact all the same (`settled`).
+
+        T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
+    """
 
     measured_by: WatchedNumber
     confidence: float                # of the intervals

@@ -23,25 +23,26 @@ from assay.evalcore.monitoring.verdicts import (
 )
 from assay.evalcore.types import Floats
 
-# What a window is held against, and how much of the error rate is spent on each limit.
-#
-#     floor, ceiling   fixed values
-#     reference        worse than one chosen window by more than `by`
-#     previous         worse than the mean of the last few windows by more than `by`
-#
-# The limits of one place share its error rate evenly.  Other windows are known from labels only, so half of
-# such a limit's share pays for how well they are known: the limit starts at what their measure is at least
-# (or at most), by their own draws (`evalcore.monitoring.evidence.sure_end`).  That half is spent once for a
-# reference. Windows before come again and again: there it is shared by all windows of the horizon, and by
-# the windows that make the mean.  The other half pays for the windows themselves.
-
 NewestVerdicts = Mapping[str, Mapping[str | None, PlaceVerdict]]   # by window and place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropRule:
     """What counts as worse than another window: a drop by more than `by` from the reference window, or from
-    the mean of windows before."""
+    the mean of windows before.
+
+    What a window is held against, and how much of the error rate is spent on each limit.
+
+        floor, ceiling   fixed values
+        reference        worse than one chosen window by more than `by`
+        previous         worse than the mean of the last few windows by more than `by`
+
+    The limits of one place share its error rate evenly.  Other windows are known from labels only, so half of
+    such a limit's share pays for how well they are known: the limit starts at what their measure is at least
+    (or at most), by their own draws (`evalcore.monitoring.evidence.sure_end`).  That half is spent once for a
+    reference. Windows before come again and again: there it is shared by all windows of the horizon, and by
+    the windows that make the mean.  The other half pays for the windows themselves.
+    """
 
     by: float
     than: Literal["reference", "previous"]
@@ -139,19 +140,6 @@ def _sure_of(windows: Sequence[str], segment: str | None, standing: NewestVerdic
     return float(np.mean(sure_values)) if sure_values else None
 
 
-# From the sample of a window to the verdict on each of its places: the whole pool, and every segment.
-#
-# The evidence of a place is a fold over windows (`evalcore.monitoring.verdicts`), in the order in which
-# they were first judged, each with its newest log factors.  So the verdict does not depend on who judges
-# first, a window whose people are slow holds up no other, and a window judged again takes the place of its
-# old verdict.
-#
-# The error rate is spent once.  Without segments it is the pool's, and its limits share it.  With segments,
-# half is the pool's; the other half is for the segments of all columns together, which are one family
-# (`evalcore.monitoring.verdicts`).
-#
-#     G   effects of the betting grid
-
 # Of several questions each has a share of the error rate, and is judged as if it were asked alone: the chance
 # that any of them is wrongly in breach is at most the sum of the shares.
 #
@@ -161,7 +149,21 @@ _Member = tuple[str | None, str]   # a place and the name of one of its limits
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedRules:
     """What one of several questions of a monitor is held against: its measure, and rules with its share of
-    the error rate."""
+    the error rate.
+
+    From the sample of a window to the verdict on each of its places: the whole pool, and every segment.
+
+    The evidence of a place is a fold over windows (`evalcore.monitoring.verdicts`), in the order in which
+    they were first judged, each with its newest log factors.  So the verdict does not depend on who judges
+    first, a window whose people are slow holds up no other, and a window judged again takes the place of its
+    old verdict.
+
+    The error rate is spent once.  Without segments it is the pool's, and its limits share it.  With segments,
+    half is the pool's; the other half is for the segments of all columns together, which are one family
+    (`evalcore.monitoring.verdicts`).
+
+        G   effects of the betting grid
+    """
 
     question: str
     measure: str      # with the question
@@ -375,25 +377,27 @@ def _sure(
     return sure_end(sample, segment, rules.worse, rate)
 
 
-# What becomes of the evidence of a monitor when its rules are amended.
-#
-# The factor of a window is evidence against "the measure is within this limit", given everything before the
-# window.  So it stays valid whatever else about the monitor is changed between two windows, and by whom,
-# after whatever look at the data: the next window is only ever judged by rules that were fixed before it
-# was due. What the factors of one limit cannot do is speak about another limit.  Hence:
-#
-#   a limit with another value          its evidence begins anew; that of the other limits goes on
-#   a limit added or removed; another   the share of each limit, or the rule, is another: all evidence begins
-#   error rate, test or correction      anew
-#   anything else                       the evidence goes on
-#
-# A beginning is an optional restart, and it is not free.  The bound on false breaches holds for each
-# stretch between two beginnings (or real breaches) by itself, so k beginnings allow k times the error rate
-# in all.  And evidence that had gathered against a limit is given up with it: whoever moves a limit
-# whenever the evidence rises delays every breach.
-
 def begins_anew(before: Rules, after: Rules) -> tuple[str, ...]:
-    """The names of the limits of `after` whose evidence begins anew, in order."""
+    """The names of the limits of `after` whose evidence begins anew, in order.
+
+    What becomes of the evidence of a monitor when its rules are amended.
+
+    The factor of a window is evidence against "the measure is within this limit", given everything before the
+    window.  So it stays valid whatever else about the monitor is changed between two windows, and by whom,
+    after whatever look at the data: the next window is only ever judged by rules that were fixed before it
+    was due. What the factors of one limit cannot do is speak about another limit.  Hence:
+
+      a limit with another value          its evidence begins anew; that of the other limits goes on
+      a limit added or removed; another   the share of each limit, or the rule, is another: all evidence
+                                          begins
+      error rate, test or correction      anew
+      anything else                       the evidence goes on
+
+    A beginning is an optional restart, and it is not free.  The bound on false breaches holds for each
+    stretch between two beginnings (or real breaches) by itself, so k beginnings allow k times the error rate
+    in all.  And evidence that had gathered against a limit is given up with it: whoever moves a limit
+    whenever the evidence rises delays every breach.
+    """
     limits_now = _limits(after)
     with_old_limits = replace(
         after, floor=before.floor, ceiling=before.ceiling, drop=before.drop, reference=before.reference

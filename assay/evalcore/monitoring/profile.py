@@ -174,20 +174,21 @@ def _most_common(values: Mapping[str, int]) -> dict[str, int]:
     return commonest | ({OTHER: count_of_rest} if count_of_rest else {})
 
 
-# What shards of a large window come to, so that its profile is made without all rows in one place.
-#
-# Counts add up exactly, and sums are added in the order of the shards: the same bits on any number of
-# workers. Edges of bins are order statistics of the first window; of several shards they are found among
-# some of the order statistics of each, so a bin may hold 1 / `POINTS` of the rows more or less than its
-# share.  That is as good: edges only have to stay, and what lies between them is counted exactly.
-
 POINTS = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SomeValues:
     """A summary of the values of a shard: up to POINTS evenly spaced order statistics, each for as many
-    rows."""
+    rows.
+
+    What shards of a large window come to, so that its profile is made without all rows in one place.
+
+    Counts add up exactly, and sums are added in the order of the shards: the same bits on any number of
+    workers. Edges of bins are order statistics of the first window; of several shards they are found among
+    some of the order statistics of each, so a bin may hold 1 / `POINTS` of the rows more or less than its
+    share.  That is as good: edges only have to stay, and what lies between them is counted exactly.
+    """
 
     points: Floats    # (k,) rising, k at most POINTS
     weight: float     # the rows that each stands for
@@ -255,16 +256,16 @@ def expected_from(moments: Floats, measure: Measure) -> tuple[float | None, floa
     return value, float(np.sqrt(max(square - mean**2, 0.0) / total))
 
 
-# The measure that the supplied probabilities expect of a window, for any kind of outcome.
-#
-# The losses that they expect of each item are averaged over the window and put into the measure, as
-# `expected_measure` does for two classes.
-
 def expected_of(measure: OutcomeMeasure, items: Items) -> tuple[float | None, float]:
     """The expected value, and its standard deviation over samples of the window's population.
 
     By the delta method.  None, and 0, without probabilities, where it is undefined, and of a measure of
     several numbers.
+
+    The measure that the supplied probabilities expect of a window, for any kind of outcome.
+
+    The losses that they expect of each item are averaged over the window and put into the measure, as
+    `expected_measure` does for two classes.
     """
     if items.probability is None or len(measure.parts) > 1:
         return None, 0.0

@@ -403,19 +403,20 @@ def _of_expected(new_window: Profile, before: Sequence[Profile]) -> float:
     ))
 
 
-# How far apart two distributions are, from items counted in the same bins.
-#
-# psi     Σ (p_b − q_b) ln(p_b/q_b) over ten groups of bins with about equal shares of the windows before.
-#         Of two samples of one population of sizes n and m it behaves like (1/n + 1/m) χ²₉ (Yurdakul 2018)
-# ks      the largest distance between the two distribution functions, at the edges of the bins; of two
-#         samples of one population of the order of √(1/n + 1/m)
-# shares  half of Σ |p_b − q_b|: the share of items that would have to move (total variation)
-
 GROUPS = 10
 
 
 def stability(counts_now: Ints, before: Ints) -> float:
-    """PSI of items (B,) against items (B,) in the same bins.  Half an item stands for an empty group."""
+    """PSI of items (B,) against items (B,) in the same bins.  Half an item stands for an empty group.
+
+    How far apart two distributions are, from items counted in the same bins.
+
+    psi     Σ (p_b − q_b) ln(p_b/q_b) over ten groups of bins with about equal shares of the windows before.
+            Of two samples of one population of sizes n and m it behaves like (1/n + 1/m) χ²₉ (Yurdakul 2018)
+    ks      the largest distance between the two distribution functions, at the edges of the bins; of two
+            samples of one population of the order of √(1/n + 1/m)
+    shares  half of Σ |p_b − q_b|: the share of items that would have to move (total variation)
+    """
     share = before / before.sum()
     middle = np.cumsum(share) - share / 2
     group = np.minimum((middle * GROUPS).astype(np.int64), GROUPS - 1)
@@ -444,25 +445,6 @@ def _shares(counts: Floats) -> Floats:
     return np.asarray(np.maximum(counts, 0.5) / counts.sum())
 
 
-# How unusual a window is, by how unusual the windows before it were.
-#
-# Every earlier window is compared with the windows before it, as the new one is.  These past comparisons say
-# what ordinary windows do, sampling, drift and all, so no law of the traffic is assumed:
-#
-#   level      a number x of each window.  u_k = (x_k − mean of the windows before k) / √(1 + 1/n_k), n_k
-#              their number.  For independent normal windows these are recursive residuals (Brown, Durbin
-#              & Evans 1975): independent with one variance.  So |u| is held against Student's t times their
-#              root mean square
-#   distance   a number that is never negative, such as PSI, in multiples of what chance alone explains.  Its
-#              logarithm is held against the mean and the standard deviation of the past ones
-#              (a prediction interval; one-sided)
-#
-# Both are exact for independent normal windows, at any number of them, and approximate otherwise.  A window
-# that belongs to a season (a day of the week, an hour of the day) is compared with windows of the same season
-# once SAME_SEASON of them are there.
-#
-#     K   past comparisons
-
 MEMORY = 8         # a window is compared with so many windows before it
 MOST = 60          # past comparisons that count
 SAME_SEASON = 4    # windows of the same season, from which on only they are compared
@@ -475,6 +457,26 @@ def earlier_windows(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
 
     seasons   of every window in order of time, from the finest to the coarsest; the last window is the new
               one, and decides how fine the seasons are
+
+    How unusual a window is, by how unusual the windows before it were.
+
+    Every earlier window is compared with the windows before it, as the new one is.  These past comparisons
+    say what ordinary windows do, sampling, drift and all, so no law of the traffic is assumed:
+
+      level      a number x of each window.  u_k = (x_k − mean of the windows before k) / √(1 + 1/n_k), n_k
+                 their number.  For independent normal windows these are recursive residuals (Brown, Durbin
+                 & Evans 1975): independent with one variance.  So |u| is held against Student's t times their
+                 root mean square
+      distance   a number that is never negative, such as PSI, in multiples of what chance alone explains.
+                 Its
+                 logarithm is held against the mean and the standard deviation of the past ones
+                 (a prediction interval; one-sided)
+
+    Both are exact for independent normal windows, at any number of them, and approximate otherwise.  A window
+    that belongs to a season (a day of the week, an hour of the day) is compared with windows of the same
+    season once SAME_SEASON of them are there.
+
+        K   past comparisons
     """
     new = seasons[-1]
     finest = next(
@@ -514,25 +516,26 @@ def distance_bound(past: Sequence[float], rate: float) -> float:
     return float(np.exp(logs.mean() + float(scipy.special.stdtrit(len(logs) - 1, 1 - rate)) * scale))
 
 
-# What the model itself expects of a window, and how right that was in the windows before.
-#
-# The probabilities of a window's predictions say what the measure would be if they were true (`profile`).
-# That costs no label, and is worth what its record says: in every window before, what was expected beside
-# what the draws say alone, whose error is known and uncorrelated with that of other windows.
-#
-#     lean    how far too high it was on average; a window's expectation is corrected by it
-#     off     the standard deviation of what is left beyond the draws' own error, that of `lean` included
-#
-# Where the record is good a window whose corrected expectation lies beyond its limit gets more labels.  It is
-# no evidence, and never a verdict: a change that the probabilities do not follow cannot be seen in them.
-
 FEWEST_BEFORE = 3    # windows, without which nothing is said of the record
 _SURE = 1.645        # standard deviations beyond a limit, one in 20 by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The measure of a window as its probabilities have it, beside their record."""
+    """The measure of a window as its probabilities have it, beside their record.
+
+    What the model itself expects of a window, and how right that was in the windows before.
+
+    The probabilities of a window's predictions say what the measure would be if they were true (`profile`).
+    That costs no label, and is worth what its record says: in every window before, what was expected beside
+    what the draws say alone, whose error is known and uncorrelated with that of other windows.
+
+        lean    how far too high it was on average; a window's expectation is corrected by it
+        off     the standard deviation of what is left beyond the draws' own error, that of `lean` included
+
+    Where the record is good a window whose corrected expectation lies beyond its limit gets more labels.  It
+    is no evidence, and never a verdict: a change that the probabilities do not follow cannot be seen in them.
+    """
 
     value: float
     windows: int              # before it, that the record is of

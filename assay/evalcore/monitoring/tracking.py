@@ -172,17 +172,18 @@ def _quantile(confidence: float, draws: int) -> float:
     return float(scipy.special.stdtrit(max(draws - 1, 3), 0.5 + confidence / 2))
 
 
-# What carries a change of a measure: which of its parts, or which segment, from the labels at hand.
-#
-# A part is another measure of the same draws: precision and recall beside F1, or what else the spec asks for.
-# What the draws of a window say of it alone (`tracking.OwnDraws`) is held beside the mean of the windows
-# before.  All changes that are looked at share one confidence (Bonferroni): with 95% none of the intervals
-# leaves its true change out.  So the part that is named fell, whatever was looked at beside it.  Segments are
-# told alike.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnPart:
-    """What the draws of a window say of one more measure."""
+    """What the draws of a window say of one more measure.
+
+    What carries a change of a measure: which of its parts, or which segment, from the labels at hand.
+
+    A part is another measure of the same draws: precision and recall beside F1, or what else the spec asks
+    for. What the draws of a window say of it alone (`tracking.OwnDraws`) is held beside the mean of the
+    windows before.  All changes that are looked at share one confidence (Bonferroni): with 95% none of the
+    intervals leaves its true change out.  So the part that is named fell, whatever was looked at beside it.
+    Segments are told alike.
+    """
 
     name: str
     drawn: OwnDraws

@@ -19,17 +19,6 @@ from assay.evalcore.monitoring.betting import EFFECTS, Side, mixed
 from assay.evalcore.monitoring.tracking import OwnDraws, Tracked, narrows
 from assay.evalcore.types import Bools, Floats
 
-# Many segments, one error rate: which of several alarms to believe.
-#
-# Segments are looked at all at once, window after window, and their evidence depends on one another.
-# e-values need no assumption about that:
-#
-#   e-BH         the k segments of the largest evidence, k the largest with e_(k) ≥ S/(k α).  Of the segments
-#                that are called out at one look, at most a share α is expected to be fine (Wang & Ramdas
-#                2022, "False discovery rate control with e-values")
-#   Bonferroni   every segment is held against S/α: the chance that any of them is called out wrongly, in as
-#                many windows as the promise is about, is ≤ α
-
 Correction = Literal["e-bh", "bonferroni"]
 
 
@@ -39,6 +28,18 @@ def called_out(
     """Which of S segments (S,) are in breach, from the logarithms of their evidence.
 
     members: how many share the error rate, where some are not looked at now; S unless given.
+
+    Many segments, one error rate: which of several alarms to believe.
+
+    Segments are looked at all at once, window after window, and their evidence depends on one another.
+    e-values need no assumption about that:
+
+      e-BH         the k segments of the largest evidence, k the largest with e_(k) ≥ S/(k α).  Of the
+                   segments
+                   that are called out at one look, at most a share α is expected to be fine (Wang & Ramdas
+                   2022, "False discovery rate control with e-values")
+      Bonferroni   every segment is held against S/α: the chance that any of them is called out wrongly, in as
+                   many windows as the promise is about, is ≤ α
     """
     logs = np.asarray(log_evidence, dtype=np.float64)
     if not len(logs):
@@ -54,49 +55,6 @@ def called_out(
     return chosen
 
 
-# Many windows, one error rate: from the evidence of each window to an alarm or none.
-#
-# A window leaves log factors f (G,), one for each effect of the betting grid; given the windows before it,
-# E exp(f) ≤ 1 while its measure is within the limit.  Four rules turn a sequence of them into alarms.
-#
-# **e-detector** (the default).  Trouble may begin at any window.  At each window the bets of those who began
-# before it are carried on, a share ρ of them begins anew, and all are mixed over the grid:
-#
-#     M_w = Σ_g π_g M_w,g        M_w,g = exp(f_w,g) ((1 − ρ) M_{w−1,g} + ρ)        M_0 = 1
-#
-# While all is well E M_w ≤ 1 at every w, and M_w + ρ (s + H − w) is a non-negative supermartingale from any
-# window s on.  By Ville's inequality the chance that M reaches c in the H windows after s is at most
-# (E M_s + ρ H)/c ≤ (1 + ρ H)/c.  So with c = (1 + ρ H)/α: **in any H windows of a life, however long and
-# whenever they begin, the chance of a false alarm is at most α**.  The past costs nothing: after a thousand
-# quiet windows M is distributed as after twenty.  ρ = 4/H is about best for delays of 2 to 40 windows.  (A
-# Shiryaev-Roberts e-detector with forgetting: Shin, Ramdas & Rinaldo 2023, "E-detectors: a nonparametric
-# framework for sequential change detection".)
-#
-# **e-process**.  The same for a whole life of any length: a beginning at window k has the prior weight
-# ω_k = 1/(k (k + 1)), and these sum to 1:
-#
-#     S_w = exp(f_w) (S_{w−1} + ω_w)        M_w = mean over the grid of S_w  +  1/(w + 1)
-#
-# M_0 = 1 and M is a non-negative supermartingale while all is well, so the chance that it *ever* reaches
-# 1/α is at most α.  The price is log k² in the way of a change at window k: the longer all was well, the
-# later.
-#
-# **alpha-spending**.  Each window is tested by itself, at α/H.  The promise of the e-detector, by the union
-# bound; nothing adds up over windows.
-#
-# **cusum**.  C_w = max(C_{w−1}, 1) · mean exp(f_w), alarm at 1/α.  It promises less: at least 1/α windows
-# between false alarms on average, so at most α of them a window.
-#
-# **A window alone.**  Of the error rate of the e-detector and of alpha-spending a share s is spent on windows
-# by themselves: one whose draws have a chance of at most s α/H while the limit is kept
-# (`evalcore.monitoring.single_window`) is an alarm, whatever the windows before said.  By the union bound
-# that takes s α of the promise in H windows; the bets have (1 − s) α, log evidence less by log(1/(1 − s)).
-# It is the last of a window's factors, −log(s α/H) or −CERTAIN; those judged by version 1.0.0 have none.
-# Nobody can spend more than α/H on a window: whoever keeps the promise calls a fall in its first window no
-# more often, on average over H windows that it may begin in, than the most powerful test at that level.
-#
-# After an alarm every rule begins anew.  All four need factors with E exp(f) ≤ 1: intervals have none.
-
 Test = Literal["e-detector", "e-process", "alpha-spending", "cusum"]
 Member = TypeVar("Member", bound=Hashable)
 
@@ -110,7 +68,51 @@ ALONE: Mapping[Alone, float] = {"strata": 1 / 2, "pooled": 1 / 3, "none": 0.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """The chance of a false alarm, and in how many windows."""
+    """The chance of a false alarm, and in how many windows.
+
+    Many windows, one error rate: from the evidence of each window to an alarm or none.
+
+    A window leaves log factors f (G,), one for each effect of the betting grid; given the windows before it,
+    E exp(f) ≤ 1 while its measure is within the limit.  Four rules turn a sequence of them into alarms.
+
+    **e-detector** (the default).  Trouble may begin at any window.  At each window the bets of those who
+    began before it are carried on, a share ρ of them begins anew, and all are mixed over the grid:
+
+        M_w = Σ_g π_g M_w,g        M_w,g = exp(f_w,g) ((1 − ρ) M_{w−1,g} + ρ)        M_0 = 1
+
+    While all is well E M_w ≤ 1 at every w, and M_w + ρ (s + H − w) is a non-negative supermartingale from any
+    window s on.  By Ville's inequality the chance that M reaches c in the H windows after s is at most
+    (E M_s + ρ H)/c ≤ (1 + ρ H)/c.  So with c = (1 + ρ H)/α: **in any H windows of a life, however long and
+    whenever they begin, the chance of a false alarm is at most α**.  The past costs nothing: after a thousand
+    quiet windows M is distributed as after twenty.  ρ = 4/H is about best for delays of 2 to 40 windows.  (A
+    Shiryaev-Roberts e-detector with forgetting: Shin, Ramdas & Rinaldo 2023, "E-detectors: a nonparametric
+    framework for sequential change detection".)
+
+    **e-process**.  The same for a whole life of any length: a beginning at window k has the prior weight
+    ω_k = 1/(k (k + 1)), and these sum to 1:
+
+        S_w = exp(f_w) (S_{w−1} + ω_w)        M_w = mean over the grid of S_w  +  1/(w + 1)
+
+    M_0 = 1 and M is a non-negative supermartingale while all is well, so the chance that it *ever* reaches
+    1/α is at most α.  The price is log k² in the way of a change at window k: the longer all was well, the
+    later.
+
+    **alpha-spending**.  Each window is tested by itself, at α/H.  The promise of the e-detector, by the union
+    bound; nothing adds up over windows.
+
+    **cusum**.  C_w = max(C_{w−1}, 1) · mean exp(f_w), alarm at 1/α.  It promises less: at least 1/α windows
+    between false alarms on average, so at most α of them a window.
+
+    **A window alone.**  Of the error rate of the e-detector and of alpha-spending a share s is spent on
+    windows by themselves: one whose draws have a chance of at most s α/H while the limit is kept
+    (`evalcore.monitoring.single_window`) is an alarm, whatever the windows before said.  By the union bound
+    that takes s α of the promise in H windows; the bets have (1 − s) α, log evidence less by log(1/(1 − s)).
+    It is the last of a window's factors, −log(s α/H) or −CERTAIN; those judged by version 1.0.0 have none.
+    Nobody can spend more than α/H on a window: whoever keeps the promise calls a fall in its first window no
+    more often, on average over H windows that it may begin in, than the most powerful test at that level.
+
+    After an alarm every rule begins anew.  All four need factors with E exp(f) ≤ 1: intervals have none.
+    """
 
     error_rate: float
     test: Test = "e-detector"
@@ -256,24 +258,6 @@ def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[Evid
     return [by_member[""] for by_member in family_evidence(promise, [{"": f} for f in windows])]
 
 
-# What is said of a window: ok, breach or inconclusive.
-#
-#     breach          the evidence since the last breach is enough (see above).  In any
-#                     `horizon` windows, the chance of one or more false breaches is at most error_rate.
-#                     After a breach, a window whose own interval lies beyond the limit confirms it
-#     ok              this window's interval lies within the limits.  This speaks of one window, at the
-#                     confidence of its interval; it is not controlled over the life of a monitor.  Of methods
-#                     whose intervals end too near on few labels, the window's draws must show it too: bets
-#                     that the measure keeps its limit, at half of what the interval may miss.
-#                     Or the interval with the windows before lies within them (`tracking`), and the window's
-#                     own labels show it at twice the risk
-#     inconclusive    neither
-#
-# A window beyond its limit by either interval confirms a breach that stands; with the windows before none is
-# called.
-#
-# An exact value decides by itself.
-
 # what the evidence of a window is made of; tangent: of draws, by a line that stands for the measure
 Source = Literal["draws", "tangent", "exact", "none"]
 
@@ -281,7 +265,28 @@ Source = Literal["draws", "tangent", "exact", "none"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedLimit:
     """A limit that the measure must not be below, or above: a number, its side, and its name (floor,
-    ceiling, reference or previous)."""
+    ceiling, reference or previous).
+
+    What is said of a window: ok, breach or inconclusive.
+
+        breach          the evidence since the last breach is enough (see above).  In any
+                        `horizon` windows, the chance of one or more false breaches is at most error_rate.
+                        After a breach, a window whose own interval lies beyond the limit confirms it
+        ok              this window's interval lies within the limits.  This speaks of one window, at the
+                        confidence of its interval; it is not controlled over the life of a monitor.  Of
+                                                                                                      methods
+                        whose intervals end too near on few labels, the window's draws must show it too: bets
+                        that the measure keeps its limit, at half of what the interval may miss.
+                        Or the interval with the windows before lies within them (`tracking`), and the
+                            window's
+                        own labels show it at twice the risk
+        inconclusive    neither
+
+    A window beyond its limit by either interval confirms a breach that stands; with the windows before none
+    is called.
+
+    An exact value decides by itself.
+    """
 
     side: Side
     value: float

@@ -21,44 +21,46 @@ from assay.evalcore.outcomes.items import ItemPool, Items, Places
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Floats
 
-# Outcomes as numbers in memory, and the two codes that stand for no outcome.
-#
-#     classes   the number of the class, 0 .. K - 1
-#     numbers   the number itself
-#     tags      a bit mask: bit k is set where tag k is
-#
-# Codes are float64 throughout, so that one column holds any kind; whole numbers up to 2^53 are exact.  No
-# outcome is as low as the two constants, and a column of codes holds no NaN.
-
 UNDECIDED: Final = -1e300    # people could not decide
 UNANSWERED: Final = -2e300   # the item was asked and nobody answered
 LARGEST: Final = 1e30        # a number that is an outcome: squares of squared errors stay finite
 
 
 def is_outcome(codes: Floats) -> Bools:
-    """Whether each code (...) is an outcome, neither UNDECIDED nor UNANSWERED."""
+    """Whether each code (...) is an outcome, neither UNDECIDED nor UNANSWERED.
+
+    Outcomes as numbers in memory, and the two codes that stand for no outcome.
+
+        classes   the number of the class, 0 .. K - 1
+        numbers   the number itself
+        tags      a bit mask: bit k is set where tag k is
+
+    Codes are float64 throughout, so that one column holds any kind; whole numbers up to 2^53 are exact.  No
+    outcome is as low as the two constants, and a column of codes holds no NaN.
+    """
     return np.asarray(codes > UNDECIDED)
 
-
-# Label models that weigh guesses: what is expected of an unlabelled item, learned from the labelled ones.
-#
-# A guess b says E_bi (d,) of the loss of item i, from the pool's columns alone.  A label model is linear,
-#
-#     m_ij = Σ_b W_bj E_bij
-#
-# so the mean over any set of items follows from the set's sums of E, and a round costs nothing per item of
-# the pool.  The labels choose W; before any label it is `first`.  They enter as sums over labelled items,
-# weighted by the number of items each stands for (weights ω, with a mean of 1):
-#
-#     gram (R, d', B, B)   Σ ω E_b E_b'      cross (R, d', B)   Σ ω E_b ℓ      square (R, d')   Σ ω ℓ²
-#
-#     R   repeats;  B   guesses;  n   labelled items
-#     d'  1 where all components share their weights (the sums then run over the components of φ), else d
 
 class GuessModel(ABC):
     """How labels weigh guesses: a linear label model whose weights W are fitted to sums over labelled items.
     A subclass says whether a guess has one weight for all components of the loss, and by which rule it is
-    fitted."""
+    fitted.
+
+    Label models that weigh guesses: what is expected of an unlabelled item, learned from the labelled ones.
+
+    A guess b says E_bi (d,) of the loss of item i, from the pool's columns alone.  A label model is linear,
+
+        m_ij = Σ_b W_bj E_bij
+
+    so the mean over any set of items follows from the set's sums of E, and a round costs nothing per item of
+    the pool.  The labels choose W; before any label it is `first`.  They enter as sums over labelled items,
+    weighted by the number of items each stands for (weights ω, with a mean of 1):
+
+        gram (R, d', B, B)   Σ ω E_b E_b'      cross (R, d', B)   Σ ω E_b ℓ      square (R, d')   Σ ω ℓ²
+
+        R   repeats;  B   guesses;  n   labelled items
+        d'  1 where all components share their weights (the sums then run over the components of φ), else d
+    """
 
     shared: ClassVar[bool]   # one weight per guess, the same for all components of the loss
 

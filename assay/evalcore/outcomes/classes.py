@@ -228,20 +228,21 @@ def preferences(first_answer: str, second_answer: str, tie: str | None) -> Prefe
     return Preferences(names=names, values=_WORTH[: len(names)])
 
 
-# K classes seen as one of them against all others.
-#
-# Where every measure is of one class, nothing else about an item matters: it is of the class, or it is not.
-# Guesses are then made and weighed as those of two classes, and items are grouped by whether the class is
-# predicted.  Weighed by how well they tell the other classes apart, guesses that know the class well would
-# lose to some that do not.  Codes of outcomes stay those of K classes.
-
 B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
 class OneClass:
     """One class of a kind of K ≥ 2 classes as a question of two classes, this one and all others. It maps
-    kinds, items, probabilities and slopes of K classes to those of two."""
+    kinds, items, probabilities and slopes of K classes to those of two.
+
+    K classes seen as one of them against all others.
+
+    Where every measure is of one class, nothing else about an item matters: it is of the class, or it is not.
+    Guesses are then made and weighed as those of two classes, and items are grouped by whether the class is
+    predicted.  Weighed by how well they tell the other classes apart, guesses that know the class well would
+    lose to some that do not.  Codes of outcomes stay those of K classes.
+    """
 
     kind: OutcomeKind
     part: int

@@ -121,19 +121,20 @@ def joined(pieces: Sequence[Items]) -> Items:
     return replace(joined_items(pieces), score=None, cluster=None)
 
 
-# The items of a pool, as far as a cut asks for them: in shards, one after the other or on several workers.
-#
-# A cut needs little of all items together: sums, and scores in rank order.  `ItemPool` is that much and no
-# more, so that a cut can be made of items that nobody holds together.  Work on a shard is a function that can
-# be pickled, such as a dataclass that can be called.  What it returns comes in the order of the shards, so
-# sums have the same bits whoever does which shard, and whoever ends first.
-
 B = TypeVar("B")
 
 
 class ItemPool(Protocol):
     """N items in shards, as far as a cut of the pool into cells asks for them: how many there are, which
-    columns they have, and work over every shard. Nobody need hold all items together."""
+    columns they have, and work over every shard. Nobody need hold all items together.
+
+    The items of a pool, as far as a cut asks for them: in shards, one after the other or on several workers.
+
+    A cut needs little of all items together: sums, and scores in rank order.  `ItemPool` is that much and no
+    more, so that a cut can be made of items that nobody holds together.  Work on a shard is a function that
+    can be pickled, such as a dataclass that can be called.  What it returns comes in the order of the shards,
+    so sums have the same bits whoever does which shard, and whoever ends first.
+    """
 
     def __len__(self) -> int:
         """N."""
@@ -204,13 +205,14 @@ class _Viewed(Generic[B]):
         return self.work(self.view(items))
 
 
-# What items count for, where they do not all count alike: a share of the traffic, money.
-#
-# Every measure is then of the weighted pool: R = Σ w ℓ / Σ w.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolWeights:
-    """What has to be known of all the weights of a pool before any is used: one weight is w/mean."""
+    """What has to be known of all the weights of a pool before any is used: one weight is w/mean.
+
+    What items count for, where they do not all count alike: a share of the traffic, money.
+
+    Every measure is then of the weighted pool: R = Σ w ℓ / Σ w.
+    """
 
     items: int
     mean: float     # above 0
@@ -250,12 +252,6 @@ def _weigh(items: Items) -> tuple[float, float]:
     return float(weight.sum()), float(weight[weight > 0].min(initial=np.inf))
 
 
-# Items grouped by what several systems predict of them together.
-#
-# Items that all systems call the same pull at a difference alike.  The most frequent joint predictions are
-# a group each; all others, which may be as many as there are items, are one group together.  Groups are
-# numbered by the mean spread of their items, so neighbours matter about as much.
-
 MOST_GROUPS = 30
 RACING_GROUPS = 120   # where the best of several systems is asked for: which of them differ is what counts
 TOLD = 1 << 16     # joint predictions of a shard that it tells at once
@@ -265,7 +261,14 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)   # odd, so that multiplying loses nothi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """The frequent joint predictions of a pool: their marks (M,), the most frequent first."""
+    """The frequent joint predictions of a pool: their marks (M,), the most frequent first.
+
+    Items grouped by what several systems predict of them together.
+
+    Items that all systems call the same pull at a difference alike.  The most frequent joint predictions are
+    a group each; all others, which may be as many as there are items, are one group together.  Groups are
+    numbered by the mean spread of their items, so neighbours matter about as much.
+    """
 
     marks: Ints
 
@@ -364,8 +367,6 @@ def _marks(prediction: Floats) -> Ints:
         marks ^= marks >> np.uint64(29)
     return marks.view(np.int64)
 
-
-# Where the items of a pool belong: a group, and a score inside it, by which it is cut into cells.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:

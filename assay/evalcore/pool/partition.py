@@ -28,14 +28,6 @@ from assay.evalcore.pool.strata import (
 )
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 
-# How a pool is cut, by name: the `partition` setting of the stratified methods.
-#
-#     csf  geometric  equal-size  rank-geometric     by score, see `evalcore.pool.strata`
-#     kd-tree  clusters                              by features, see `evalcore.pool.feature_strata`
-#
-# A cut by score has as many strata as the method asks for.  A cut by features has the leaves of a complete
-# tree, branching ** depth of them; a method that only counts strata gets a binary tree of at least as many.
-
 FeatureKind: TypeAlias = Literal["kd-tree", "clusters"]
 PartitionKind: TypeAlias = Literal[
     "csf", "geometric", "equal-size", "rank-geometric", "kd-tree", "clusters"
@@ -47,7 +39,16 @@ _BY_FEATURES: dict[str, FeatureKind] = {kind: kind for kind in get_args(FeatureK
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureTree:
     """A cut by features before it sees any item: the kind of cut, and the branching factor and depth of the
-    complete tree."""
+    complete tree.
+
+    How a pool is cut, by name: the `partition` setting of the stratified methods.
+
+        csf  geometric  equal-size  rank-geometric     by score, see `evalcore.pool.strata`
+        kd-tree  clusters                              by features, see `evalcore.pool.feature_strata`
+
+    A cut by score has as many strata as the method asks for.  A cut by features has the leaves of a complete
+    tree, branching ** depth of them; a method that only counts strata gets a binary tree of at least as many.
+    """
 
     kind: FeatureKind
     branching: int
@@ -259,19 +260,6 @@ def pattern_of(predictions: Array) -> tuple[Ints, int]:
     return np.asarray(predictions, np.int64) @ bits, 1 << n_systems
 
 
-# The top of the ranking: where rare positives are looked for, by methods that look nowhere else.
-#
-# Poms et al. (2021) sample among the K highest scores only and take every item below for negative.  Their
-# method takes a K that grows (`iteration_of`); the other methods built on it take
-#
-#     K = max(N/100, 4 PP, 200),   PP the number of predicted positives,
-#
-# at most N.  The methods built on it share a weakness: a positive below the cut is never found, and their
-# intervals leave it out.  When all K items are labelled the cut moves down with the labels, item by item in
-# rank order, so that a pool that is labelled to the end is measured exactly.
-#
-# `acis` takes the paper's own cut instead: 3 (i + 1) PP in iteration i.
-
 _SHARE = 0.01            # K at least this share of the pool,
 _PREDICTED_POSITIVES = 4  # this many times PP, lest a common class be cut off,
 _LEAST = 200             # and this many items
@@ -280,7 +268,21 @@ _ITERATIONS = 12         # whose domains end at an edge: beyond it they have 40,
 
 def cut_rank(n_items: int, predicted_positives: int) -> int:
     """The number K of items above the cut in rank: a share of the pool, a multiple of the predicted
-    positives, or a least number, whichever is largest, and at most all items."""
+    positives, or a least number, whichever is largest, and at most all items.
+
+    The top of the ranking: where rare positives are looked for, by methods that look nowhere else.
+
+    Poms et al. (2021) sample among the K highest scores only and take every item below for negative.  Their
+    method takes a K that grows (`iteration_of`); the other methods built on it take
+
+        K = max(N/100, 4 PP, 200),   PP the number of predicted positives,
+
+    at most N.  The methods built on it share a weakness: a positive below the cut is never found, and their
+    intervals leave it out.  When all K items are labelled the cut moves down with the labels, item by item in
+    rank order, so that a pool that is labelled to the end is measured exactly.
+
+    `acis` takes the paper's own cut instead: 3 (i + 1) PP in iteration i.
+    """
     rank = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
     return min(rank, n_items)
 

@@ -13,12 +13,6 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 
-# The scores of a pool in rank order, as far as a cut asks for them.
-#
-# A cut needs few numbers of many scores: the score at some ranks, how many lie below some values, and a
-# histogram.  `OrderedScores` is that much and no more, so that a cut can be made of scores that nobody holds
-# together; `ScoresInMemory` holds them all.  Ranks begin with 0, the lowest score.  -0.0 is 0.0 here.
-
 # `np.histogram` computes the bin of a score and corrects it by one where the edges say otherwise.  Where bins
 # are wider than a few steps of rounding that is the bin between whose edges the score lies.
 _SAFE_WIDTH = 16
@@ -27,7 +21,14 @@ _LEAST_CHANCE = 1e-12    # log odds are cut off here: 0 and 1 are finite scores
 
 class OrderedScores(Protocol):
     """N scores, at least one, in rank order, as far as a cut asks: values at ranks, how many lie below a
-    value, and histograms. Nobody need hold them all."""
+    value, and histograms. Nobody need hold them all.
+
+    The scores of a pool in rank order, as far as a cut asks for them.
+
+    A cut needs few numbers of many scores: the score at some ranks, how many lie below some values, and a
+    histogram.  `OrderedScores` is that much and no more, so that a cut can be made of scores that nobody
+    holds together; `ScoresInMemory` holds them all.  Ranks begin with 0, the lowest score.  -0.0 is 0.0 here.
+    """
 
     def __len__(self) -> int:
         """N."""
@@ -173,11 +174,6 @@ class StratumFinder:
         return np.asarray(place.astype(np.int32))
 
 
-# Where to cut a pool by score.
-#
-# Every function returns the interior edges, strictly increasing; stratum k holds the items with
-# `edges[k-1] <= score < edges[k]`.  Ties never straddle an edge, so fewer strata than asked for can come out.
-
 def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -> Floats:
     """Cumulative square-root-frequency edges (Dalenius & Hodges 1959): equal steps of Σ √frequency.
 
@@ -187,6 +183,11 @@ def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -
     252 bins, 1,024 bins tripled the Dirichlet tree's squared error at 1,000 labels.
 
     Returns (n_strata - 1,) edges or fewer.  Raises BadInput for n_strata < 1 or no scores.
+
+    Where to cut a pool by score.
+
+    Every function returns the interior edges, strictly increasing; stratum k holds the items with `edges[k-1]
+    <= score < edges[k]`.  Ties never straddle an edge, so fewer strata than asked for can come out.
     """
     if n_strata < 1 or len(scores) == 0:
         raise BadInput(f"cannot cut {plural(len(scores), 'score')} into {n_strata} strata")
@@ -264,16 +265,6 @@ def rank_edges(scores: OrderedScores, first_block: float, ratio: float = 1.18) -
     return np.asarray(edges[edges > scores.low], dtype=np.float64)
 
 
-# Other ways to cut a pool by score, and all of them by name.
-#
-#   csf             equal steps of cumulative √frequency (Dalenius & Hodges 1959): fine where scores are many
-#   geometric       widths growing from the top by a constant factor (Gunning & Horgan 2004, turned round)
-#   equal-size      as many items in each stratum
-#   rank-geometric  sizes growing from the top by a constant factor: fine where rare positives rank
-#
-# All return interior edges as above; ties never straddle an edge, so fewer
-# strata than asked for can come out.
-
 StrataKind: TypeAlias = Literal["csf", "geometric", "equal-size", "rank-geometric"]
 _SPAN = 1000.0   # the widest geometric stratum, in widths of the narrowest, is a little below this
 
@@ -284,6 +275,17 @@ def geometric_edges(scores: OrderedScores, n_strata: int) -> Floats:
     Gunning & Horgan put edges at a r^k for a population skewed to the right from a; here that is the
     population of distances from the highest score, plus a thousandth of the range to keep them above 0.
     Returns (n_strata - 1,) edges or fewer.  Raises BadInput for n_strata < 1 or no scores.
+
+    Other ways to cut a pool by score, and all of them by name.
+
+      csf             equal steps of cumulative √frequency (Dalenius & Hodges 1959): fine where scores are
+                      many
+      geometric       widths growing from the top by a constant factor (Gunning & Horgan 2004, turned round)
+      equal-size      as many items in each stratum
+      rank-geometric  sizes growing from the top by a constant factor: fine where rare positives rank
+
+    All return interior edges as above; ties never straddle an edge, so fewer
+    strata than asked for can come out.
     """
     _check(scores, n_strata)
     low, high = scores.low, scores.high
@@ -338,19 +340,19 @@ def score_edges(kind: StrataKind, scores: OrderedScores, n_strata: int) -> Float
     return _CUTS[kind](scores, n_strata)
 
 
-# Cells: the items of one stratum and one prediction, which no method tells apart.
-#
-# Everything a round computes is an array over cells, so a round costs the same for ten thousand items and for
-# ten million.
-#
-#     C   number of occupied cells, ordered by (stratum, prediction)
-#     N   number of items, the sum of the cells' sizes
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells:
     """The occupied cells of one partition of a pool with one system and two classes.
 
     Raises BadInput when the arrays cannot describe a partition.
+
+    Cells: the items of one stratum and one prediction, which no method tells apart.
+
+    Everything a round computes is an array over cells, so a round costs the same for ten thousand items and
+    for ten million.
+
+        C   number of occupied cells, ordered by (stratum, prediction)
+        N   number of items, the sum of the cells' sizes
     """
 
     stratum: Ints            # (C,) slot of the stratum among the tree's leaves; slots rise with the score
@@ -408,13 +410,14 @@ def _plain(value: object) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-# Items counted and added up by stratum and prediction: all that cells are made of.
-#
-# A key is 2 · stratum + prediction.  Cells are the keys that occur, in order, so rows ordered by key are
-# ordered by cell.
-
 def keys_of(stratum: Ints, predictions: Array) -> Ints:
-    """The key (n,) of each item; stratum (n,); predictions (n,) 0 or 1."""
+    """The key (n,) of each item; stratum (n,); predictions (n,) 0 or 1.
+
+    Items counted and added up by stratum and prediction: all that cells are made of.
+
+    A key is 2 · stratum + prediction.  Cells are the keys that occur, in order, so rows ordered by key are
+    ordered by cell.
+    """
     return np.asarray(stratum * 2 + predictions.astype(np.int64))
 
 

@@ -124,22 +124,6 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
     return np.clip(lower, *bounds), np.clip(upper, *bounds)
 
 
-# One value from two: the posterior's and the design's.
-#
-#     posterior   median and variance of the measure over draws of the finite pool
-#     design      the difference estimate by region, right whatever the model of the labels (`sequential`)
-#     combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
-#
-# V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
-# model's error, measured.  Both saw the same labels, so they err together, and
-#
-#     Var M̂ = ((1 − λ) √(V_post + excess) + λ √V)²
-#
-# κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
-# posterior has used them better.
-#
-#     R repeats   S draws   G groups of cells
-
 LEAST_VARIANCE = 1e-10
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model
 CORRELATED = 4.0         # κ on sparse pools
@@ -149,7 +133,24 @@ NO_TRUST = 1e6           # variance of a design that has no estimate
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupCounts:
     """The items of the pool by group of cells, (R, G) each: all, labelled, positives found, unlabelled, and
-    the positives that the posterior expects in total."""
+    the positives that the posterior expects in total.
+
+    One value from two: the posterior's and the design's.
+
+        posterior   median and variance of the measure over draws of the finite pool
+        design      the difference estimate by region, right whatever the model of the labels (`sequential`)
+        combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
+
+    V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
+    model's error, measured.  Both saw the same labels, so they err together, and
+
+        Var M̂ = ((1 − λ) √(V_post + excess) + λ √V)²
+
+    κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few
+    the posterior has used them better.
+
+        R repeats   S draws   G groups of cells
+    """
 
     items: Floats        # all that can be decided
     labelled: Floats     # labelled, of either label
@@ -267,8 +268,6 @@ def _delta(slope: Floats, variance: Floats) -> Floats:
     return np.asarray((slope**2 * matters).sum(axis=1))
 
 
-# The intervals: the usual one, how much of it is earned, a guard, one for any time.
-
 Ends: TypeAlias = tuple[Floats, Floats]
 
 FEW_LABELS = 100.0
@@ -370,18 +369,19 @@ def reported_value(
     return np.clip(np.where(counts.none_found & at_an_end, posterior.mean, value), *certain)
 
 
-# How far the interval may be narrowed: by what the labels have shown of both sides of a measure.
-#
-# Every kind of labelled item (group, label) pulls the measure up or down: F1 is raised by true positives and
-# lowered by false positives and false negatives alike.  A posterior that has seen several of both knows its
-# measure; one that has seen one side only leans on its prior for the other, and is wrong where the prior is:
-# it stops short of 1 on a pool without errors, and of 0 where no hit was found.
-
 ENOUGH = 20.0    # labelled items that raise the measure, and as many that lower it
 
 
 def earned_share(estimand: Estimand, counts: GroupCounts) -> Floats:
-    """The share (R,) of the way from the widest interval to the narrowest: 0 to 1, at ENOUGH both ways."""
+    """The share (R,) of the way from the widest interval to the narrowest: 0 to 1, at ENOUGH both ways.
+
+    How far the interval may be narrowed: by what the labels have shown of both sides of a measure.
+
+    Every kind of labelled item (group, label) pulls the measure up or down: F1 is raised by true positives
+    and lowered by false positives and false negatives alike.  A posterior that has seen several of both knows
+    its measure; one that has seen one side only leans on its prior for the other, and is wrong where the
+    prior is: it stops short of 1 on a pool without errors, and of 0 where no hit was found.
+    """
     return np.minimum(shown_both_ways(estimand, counts) / ENOUGH, 1.0)
 
 
@@ -413,25 +413,27 @@ def _weighed(labels: Floats, pull: Floats) -> Floats:
     return np.where(strongest > 0, total / np.where(strongest > 0, strongest, 1.0), 0.0)
 
 
-# A guard against positives below the threshold that are found late (`recalibrated:guard=false`: none).
-#
-# How many positives the items predicted negative hold rests on how steeply the model takes the rates to fall,
-# until some were found there.  Where they do not fall so steeply, the first labels show none, and the
-# interval is sure of too few: the value of F1 is too high, and the lower end with it.  So until FEW of them
-# were found the interval reaches as far as the wide one, and from then on as much less of the way as a count
-# is known better: √(FEW / found), its relative error.  Let go at once, it was wrong most often just then.
-#
-# It does so on dense pools only: where a label among the predicted negatives stands for fewer items than were
-# predicted positive.  There some positives should have turned up.  On a rare class none does in any number of
-# labels that people pay for, and the wide interval stands beside the main one.
-#
-# docs/measured/ideas.md has what it does.
-
 FEW = 3     # positives found among the predicted negatives, up to which the guard is whole
 
 
 def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> Ends:
-    """The interval (R,), drawn towards the wide one as far as the guard reaches."""
+    """The interval (R,), drawn towards the wide one as far as the guard reaches.
+
+    A guard against positives below the threshold that are found late (`recalibrated:guard=false`: none).
+
+    How many positives the items predicted negative hold rests on how steeply the model takes the rates to
+    fall, until some were found there.  Where they do not fall so steeply, the first labels show none, and the
+    interval is sure of too few: the value of F1 is too high, and the lower end with it.  So until FEW of them
+    were found the interval reaches as far as the wide one, and from then on as much less of the way as a
+    count is known better: √(FEW / found), its relative error.  Let go at once, it was wrong most often just
+    then.
+
+    It does so on dense pools only: where a label among the predicted negatives stands for fewer items than
+    were predicted positive.  There some positives should have turned up.  On a rare class none does in any
+    number of labels that people pay for, and the wide interval stands beside the main one.
+
+    docs/measured/ideas.md has what it does.
+    """
     share = guard_share(estimand.quantity.label_matters, counts.items, counts.labelled, counts.known)
     return (
         ends[0] - share * np.fmax(ends[0] - wide[0], 0.0),
@@ -452,31 +454,6 @@ def guard_share(matters: Bools, items: Floats, labelled: Floats, labelled_positi
     return np.where(dense, np.sqrt(FEW / np.maximum(labelled_positives[:, 0], FEW)), 0.0)
 
 
-# The confidence sequence of `recalibrated`: an interval that may be looked at after every round.
-#
-# Three intervals are joined, n the number of labels:
-#
-#     combined    z(n) standard errors around the combined value, with the posterior's variance
-#     heavier     the posterior with a heavier tail: its quantiles at Φ(−z(n)) and Φ(z(n))
-#     design      the design's own bounds of a single look, one-sided, with its empirical variance: no model
-#
-# z(n) is such that a mean of n independent normal terms stays within z(n) standard errors at all n at once,
-# with the confidence asked for.  Up to HORIZON labels z is constant.  It covers any number of looks while n
-# grows tenfold: the chance to leave is (Miller & Siegmund 1982, for a random walk)
-#
-#     (z − 1/z) φ(z) log 10 + 4 φ(z)/z = 1 − confidence        z = 2.84 at 95%
-#
-# Beyond HORIZON it widens with the number d of doublings, z(n)² = z² + 4 log(1 + d): then the chances of all
-# further doublings add less than a hundredth.  Labels outside the tenfold are paid for by the fact that looks
-# come in rounds: with 25 labels a round, from the first round on and for ever, a mean of normal terms leaves
-# in 4.8% of runs.
-#
-# The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  The
-# design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all looks is
-# measured and not proved (docs/measured/stopping.md).
-#
-#     R repeats   S draws
-
 GROWTH = 10.0            # the labels of the last look over those of the first
 HORIZON = 1000.0         # labels up to which people mostly stop
 LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
@@ -484,7 +461,33 @@ LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
 
 def standard_errors(labels: Floats, confidence: float) -> Floats:
     """The number z(n) of standard errors of the confidence sequence at n labels, (R,): constant up to
-    HORIZON labels, by Miller and Siegmund (1982), then z² + 4 log(1 + d) with the number d of doublings."""
+    HORIZON labels, by Miller and Siegmund (1982), then z² + 4 log(1 + d) with the number d of doublings.
+
+    The confidence sequence of `recalibrated`: an interval that may be looked at after every round.
+
+    Three intervals are joined, n the number of labels:
+
+        combined    z(n) standard errors around the combined value, with the posterior's variance
+        heavier     the posterior with a heavier tail: its quantiles at Φ(−z(n)) and Φ(z(n))
+        design      the design's own bounds of a single look, one-sided, with its empirical variance: no model
+
+    z(n) is such that a mean of n independent normal terms stays within z(n) standard errors at all n at once,
+    with the confidence asked for.  Up to HORIZON labels z is constant.  It covers any number of looks while n
+    grows tenfold: the chance to leave is (Miller & Siegmund 1982, for a random walk)
+
+        (z − 1/z) φ(z) log 10 + 4 φ(z)/z = 1 − confidence        z = 2.84 at 95%
+
+    Beyond HORIZON it widens with the number d of doublings, z(n)² = z² + 4 log(1 + d): then the chances of
+    all further doublings add less than a hundredth.  Labels outside the tenfold are paid for by the fact that
+    looks come in rounds: with 25 labels a round, from the first round on and for ever, a mean of normal terms
+    leaves in 4.8% of runs.
+
+    The estimates are normal only nearly, and the posterior is right only if one of its configurations is.
+    The design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all
+    looks is measured and not proved (docs/measured/stopping.md).
+
+        R repeats   S draws
+    """
 
     def excess(z: float) -> float:
         return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)

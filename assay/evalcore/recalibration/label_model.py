@@ -13,7 +13,6 @@ from assay.evalcore.pool.strata import Cells
 from assay.evalcore.reproducible import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
-# What is believed before any label: the shape of the cells, and several configurations.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolShape:
@@ -64,34 +63,6 @@ def _scale(cells: Cells, probability: Floats, rank: Floats, order: Ints) -> tupl
     return positives, float(np.interp(-positives, -rank[order], cells.mean_score[order]))
 
 
-# What the label model believes of a pool before any label: several configurations, weighted by the labels.
-#
-# Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
-#
-#     K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + sf² wwᵀ + su² exp(−|t_c − t_c'| / ℓ) + sn² I,   ℓ = 0.15
-#
-# level, slope, density correction, floor, a rough remainder, and cells that are like none of their neighbours
-# (where scores are tied a handful of cells hold the pool, and next to each other means little); l and t as in
-# `PoolShape`. The floor φ is a rate that no cell falls below, μ_c = logit(p_c + φ): a few positives that look
-# like any negative, as matches do of which the compared fields are damaged. w_c = φ / (p_c + φ), so that
-# its height is unknown by a factor of about exp(± 2 sf); where densities are corrected the column is
-# theirs, and the floor keeps its height. On rare classes it is lower: no number of labels that people pay
-# for would refute it there, and the wide interval, which is announced beside, is for what may hide. That
-# there is none is among the beliefs too: half of the draws have (almost) no positives beyond some rank
-# (`posterior`).
-#
-# The anchored ones put μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of
-# predicted positives: the system is taken to be roughly right about how many positives there are, and not
-# about which scores they have. Two more stand for a system that is broken: scores that say nothing, μ_c the
-# same everywhere, and scores that point the wrong way, μ_c = a − b z_c with the b of a working score and a
-# such that the number of positives stays.  A dozen labels at the top decide between these and the others.
-# One configuration takes the supplied probabilities nearly as they are: where they are calibrated a few
-# dozen labels give it all the weight, and where they are not, none.  Smaller variances would gain more on
-# calibrated pools, and do great harm on balanced ones, where it takes hundreds of labels to refute
-# probabilities that are slightly off.
-#
-# All roots are found by bisection to the last bit.
-
 SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
 SAYS_NOTHING, OPPOSITE = -3.5, -2.0   # prior log weights of a score that says nothing, or the opposite
@@ -104,7 +75,36 @@ RARE = 0.02              # part of the pool that is predicted positive, at which
 class Configuration:
     """One set of prior beliefs of the label model, with its prior log weight: what rates follow
     (predictions, probabilities, nothing, or the inverted score), and how far and how roughly they may
-    depart from it."""
+    depart from it.
+
+    What the label model believes of a pool before any label: several configurations, weighted by the labels.
+
+    Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
+
+        K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + sf² wwᵀ + su² exp(−|t_c − t_c'| / ℓ) + sn² I,   ℓ = 0.15
+
+    level, slope, density correction, floor, a rough remainder, and cells that are like none of their
+    neighbours (where scores are tied a handful of cells hold the pool, and next to each other means little);
+    l and t as in `PoolShape`. The floor φ is a rate that no cell falls below, μ_c = logit(p_c + φ): a few
+    positives that look like any negative, as matches do of which the compared fields are damaged. w_c = φ /
+    (p_c + φ), so that its height is unknown by a factor of about exp(± 2 sf); where densities are corrected
+    the column is theirs, and the floor keeps its height. On rare classes it is lower: no number of labels
+    that people pay for would refute it there, and the wide interval, which is announced beside, is for what
+    may hide. That there is none is among the beliefs too: half of the draws have (almost) no positives beyond
+    some rank (`posterior`).
+
+    The anchored ones put μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of
+    predicted positives: the system is taken to be roughly right about how many positives there are, and not
+    about which scores they have. Two more stand for a system that is broken: scores that say nothing, μ_c the
+    same everywhere, and scores that point the wrong way, μ_c = a − b z_c with the b of a working score and a
+    such that the number of positives stays.  A dozen labels at the top decide between these and the others.
+    One configuration takes the supplied probabilities nearly as they are: where they are calibrated a few
+    dozen labels give it all the weight, and where they are not, none.  Smaller variances would gain more on
+    calibrated pools, and do great harm on balanced ones, where it takes hundreds of labels to refute
+    probabilities that are slightly off.
+
+    All roots are found by bisection to the last bit.
+    """
 
     name: str
     anchor: Literal["prediction", "probability", "flat", "inverted"]
@@ -277,8 +277,6 @@ def anchored_slope(shape: PoolShape, offset: Floats) -> float:
     return b
 
 
-# The mixture, its fits, and a warm start.
-
 MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
 VOTES_SD = 2.0           # log odds between all of the other systems and judges, and none of them
 CONVERGED = 1e-7         # largest entry of the last Newton step: quadratic, so the error is about its square
@@ -441,28 +439,29 @@ def _through(beta: Floats, basis: Floats) -> Floats:
     return np.ascontiguousarray(np.matmul(by_configuration, basis.transpose(0, 2, 1)).transpose(1, 0, 2))
 
 
-# A warm start: the label model after earlier labels, beside one that ignores them.
-#
-# Labels of an earlier window, discounted, update each configuration as labels of this pool would: a power
-# prior (Ibrahim & Chen 2000).  The Laplace fit β ~ N(β̂, (L Lᵀ)⁻¹) becomes the new prior by a change of
-# variables, β = β̂ + L⁻ᵀβ', β' ~ N(0, I):
-#
-#     f = (μ + Φ β̂) + Φ L⁻ᵀ β'
-#
-# so a warm model has the form of a cold one.  Since a monitored system may break between two windows, a share
-# of the prior stays with configurations that ignore the earlier labels (robust mixture, Schmidli et al.
-# 2014). A dozen labels that contradict the past shift the weight to those.
-#
-# The design's estimate uses the model for its variance only: it is unbiased whatever was inherited.
-#
-#     H  configurations   C  cells   m  basis functions
-
 COLD_SHARE = 0.2         # prior weight of what ignores the past
 COLD = ("prediction", "loose", "probability", "flat", "inverted")
 
 
 def warmed(model: LabelModel, evidence: Floats) -> LabelModel:
-    """The model after pseudo-labels, evidence (C, 2) by cell and label; unchanged if there are none."""
+    """The model after pseudo-labels, evidence (C, 2) by cell and label; unchanged if there are none.
+
+    A warm start: the label model after earlier labels, beside one that ignores them.
+
+    Labels of an earlier window, discounted, update each configuration as labels of this pool would: a power
+    prior (Ibrahim & Chen 2000).  The Laplace fit β ~ N(β̂, (L Lᵀ)⁻¹) becomes the new prior by a change of
+    variables, β = β̂ + L⁻ᵀβ', β' ~ N(0, I):
+
+        f = (μ + Φ β̂) + Φ L⁻ᵀ β'
+
+    so a warm model has the form of a cold one.  Since a monitored system may break between two windows, a
+    share of the prior stays with configurations that ignore the earlier labels (robust mixture, Schmidli et
+    al. 2014). A dozen labels that contradict the past shift the weight to those.
+
+    The design's estimate uses the model for its variance only: it is unbiased whatever was inherited.
+
+        H  configurations   C  cells   m  basis functions
+    """
     if not evidence.any():
         return model
     fitted = fit(model, evidence.sum(axis=1)[None], evidence[None, :, 1])

@@ -181,21 +181,22 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     return spread_labels(np.sum(parts, axis=0), items, step)
 
 
-# How many labels each cell gets, in expectation.
-#
-# With weighted draws M_s of the measure and p_sc of the rates, p̄ and s² = p̄ (1 − p̄), g = ∂M/∂(a positive):
-#
-#     Cov(M, y_c) = Σ_s w_s (M_s − M̄) p_sc + g_c (p̄_c − Σ_s w_s p_sc²)
-#     red_c = Cov(M, y_c)² / s²_c          the expected drop of Var(M) from one label in cell c
-#
-# Search gives labels in proportion to red⁴, Neyman allocation in proportion to |g| s; both stop at an
-# inclusion probability of 1.
-
 def spread_labels(weight: Floats, items: Floats, labels: Floats) -> Floats:
     """π (R, C) = min(1, λ weight) with Σ_c items_c π_c = labels, or 1 everywhere if labels reach the items.
 
     weight, items (R, C) not negative; labels (R,).  A cell with items and without weight gets none, unless
     the others are full.
+
+    How many labels each cell gets, in expectation.
+
+    With weighted draws M_s of the measure and p_sc of the rates, p̄ and s² = p̄ (1 − p̄), g = ∂M/∂(a
+    positive):
+
+        Cov(M, y_c) = Σ_s w_s (M_s − M̄) p_sc + g_c (p̄_c − Σ_s w_s p_sc²)
+        red_c = Cov(M, y_c)² / s²_c          the expected drop of Var(M) from one label in cell c
+
+    Search gives labels in proportion to red⁴, Neyman allocation in proportion to |g| s; both stop at an
+    inclusion probability of 1.
     """
     labels = np.minimum(labels, items.sum(axis=1))
     # weights span hundreds of orders of magnitude: scale, and let the tiniest stay positive

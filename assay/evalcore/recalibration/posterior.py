@@ -52,26 +52,6 @@ def hidden_share(
     return np.asarray(np.minimum(factor * base / shape.n_items, LARGEST_CONTAMINATION))
 
 
-# Weighted draws from the posterior of the positive rates, and of a measure of the finite pool.
-#
-# A draw of configuration h is β = β̂ + L⁻ᵀe, e ~ N(0, I), L the Cholesky factor of the Hessian.  Its weight
-# corrects everything the Laplace fit got wrong and adds what a Gaussian process cannot say:
-#
-#     log w = [log p(k | β) − |β|²/2] − [log p(k | β̂) − |β̂|²/2] + |e|²/2    exact posterior over Laplace, ≤ 6
-#           + log evidence of h
-#           + log t₄(log(P / PP))                      the system is roughly right about how many there are
-#           + the change in likelihood from the two edits below
-#
-# * Spike-and-slab tail: half of the draws have (almost) no positives below a rank r*, log-uniform between PP
-#   and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then
-#   go to nothing while its upper quantile stays honest.
-# * Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ B/N with ρ
-#   lognormal and B the model's own tail or the predicted positives (`Contamination`).
-#
-# Configurations share the draws by their evidence, so that none is spent on what the labels have ruled out.
-#
-#     R repeats   H configurations   S draws in all   C cells
-
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
 EVEN_DRAWS = 0.1         # share of the draws that configurations get alike while they are not ruled out
 RULED_OUT = 12.0         # log evidence below the best, beyond which a configuration gets no draw
@@ -82,7 +62,30 @@ TOTAL_DF, TOTAL_SCALE = 4.0, 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Noise:
-    """The random numbers behind a set of draws; shared by all repeats."""
+    """The random numbers behind a set of draws; shared by all repeats.
+
+    Weighted draws from the posterior of the positive rates, and of a measure of the finite pool.
+
+    A draw of configuration h is β = β̂ + L⁻ᵀe, e ~ N(0, I), L the Cholesky factor of the Hessian.  Its weight
+    corrects everything the Laplace fit got wrong and adds what a Gaussian process cannot say:
+
+        log w = [log p(k | β) − |β|²/2] − [log p(k | β̂) − |β̂|²/2] + |e|²/2    exact posterior over Laplace,
+                                                                                ≤ 6
+              + log evidence of h
+              + log t₄(log(P / PP))                      the system is roughly right about how many there are
+              + the change in likelihood from the two edits below
+
+    * Spike-and-slab tail: half of the draws have (almost) no positives below a rank r*, log-uniform between
+        PP
+      and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then
+      go to nothing while its upper quantile stays honest.
+    * Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ B/N with ρ
+      lognormal and B the model's own tail or the predicted positives (`Contamination`).
+
+    Configurations share the draws by their evidence, so that none is spent on what the labels have ruled out.
+
+        R repeats   H configurations   S draws in all   C cells
+    """
 
     normal: Floats       # (S, m) e; each even row is followed by its negative
     log_cut: Floats      # (S,) log r*, infinite where the tail is not cut

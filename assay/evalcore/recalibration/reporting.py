@@ -222,16 +222,6 @@ def _beside(ends: Ends, wide: Ends, always: Ends) -> DiagnosticArrays:
     }
 
 
-# What an estimate rests on, said beside it: what the labels cannot exclude, and which regime it is in.
-#
-# The bound for positives unseen needs no model.  Q_min is the smallest chance, over the unlabelled cells
-# predicted negative, that an item was in some batch so far.  Draws are negatively associated (`pivotal`), so
-# B positives there would all have been missed with probability at most (1 − Q_min)^B ≤ exp(−B Q_min), and
-#
-#     FN ≤ −log(α) / Q_min        with confidence 1 − α, while no false negative was found
-#
-# It is vacuous when it is not below the number of items it speaks of, which is usual on rare pools.
-
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks
 LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
@@ -250,6 +240,17 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
 
     gap (R,): squared difference over the sum of the variances; broken (R,): from `broken_chance`; usable
     (R,): whether the design has an estimate.
+
+    What an estimate rests on, said beside it: what the labels cannot exclude, and which regime it is in.
+
+    The bound for positives unseen needs no model.  Q_min is the smallest chance, over the unlabelled cells
+    predicted negative, that an item was in some batch so far.  Draws are negatively associated (`pivotal`),
+    so B positives there would all have been missed with probability at most (1 − Q_min)^B ≤ exp(−B Q_min),
+    and
+
+        FN ≤ −log(α) / Q_min        with confidence 1 − α, while no false negative was found
+
+    It is vacuous when it is not below the number of items it speaks of, which is usual on rare pools.
     """
     labels, positives = e.n.sum(axis=1), e.k.sum(axis=1)
     return np.select(

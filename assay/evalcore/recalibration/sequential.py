@@ -141,8 +141,6 @@ class RegionSums:
 LEAST_SPREAD = 1e-9      # of a region that a round asks in full: its weight is next to infinite
 
 
-# The sequential difference estimator, and what estimates of the whole pool are made from.
-
 REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 
 
@@ -227,8 +225,6 @@ class RoundSums:
             ))
         return RoundSums(totals=tuple(totals))
 
-
-# What estimates are made from: the label model, its fit, the counts and the sums of the rounds.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:

@@ -204,19 +204,20 @@ def pool(name: str) -> LabelledPool:
     return FAMILIES[name].draw(stream(1, f"family/{name}"))
 
 
-# Synthetic pools of any kind of outcome, drawn from stated distributions: methods are tuned on these.
-#
-# Each family draws its pool with a fixed seed of its own, so a table names the pools it was made on.  Classes
-# are drawn from a softmax of scores z_k = a_k + b · normal noise; what is supplied is that softmax at another
-# temperature, or broken.
-
 Draw = Callable[[np.random.Generator], OutcomePool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeFamily:
     """One distribution of synthetic pools of any outcome, with its name, its distribution in words, the
-    measures it is made for, and the function that draws a pool."""
+    measures it is made for, and the function that draws a pool.
+
+    Synthetic pools of any kind of outcome, drawn from stated distributions: methods are tuned on these.
+
+    Each family draws its pool with a fixed seed of its own, so a table names the pools it was made on.
+    Classes are drawn from a softmax of scores z_k = a_k + b · normal noise; what is supplied is that softmax
+    at another temperature, or broken.
+    """
 
     name: str
     says: str

@@ -172,17 +172,18 @@ def _cut(method: CountingMethod, pool: LabelledPool) -> tuple[Partition, Ints]:
     )
 
 
-# A pool in the cells of one method, every label known: what the rounds of a replay draw from.
-#
-# Of a positive and a negative class the items of a cell are counted by label, and R evaluations run as arrays
-# (R, C).  Of any other outcome the losses of all items are computed once; a method sees the rows of the items
-# that it drew.
-#
-#     R   repeats;  N   items;  C   cells
-
 class Respondents(Protocol):
     """Who answers in one block of repeats of a replay: labels that are always the same, people who differ,
-    or a new answer to every draw."""
+    or a new answer to every draw.
+
+    A pool in the cells of one method, every label known: what the rounds of a replay draw from.
+
+    Of a positive and a negative class the items of a cell are counted by label, and R evaluations run as
+    arrays (R, C).  Of any other outcome the losses of all items are computed once; a method sees the rows of
+    the items that it drew.
+
+        R   repeats;  N   items;  C   cells
+    """
 
     def answer(self, draws: Draws, state: Any, rng: np.random.Generator) -> Any:
         """The answers to a round in the form that the method learns from; state: before it."""
@@ -469,26 +470,26 @@ def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, peopl
     )
 
 
-# How far a method's proposal is from the best one, where every label is known.
-#
-# Marchant & Rubinstein (2021) plot it above their errors (Figures 2, 6, 7 and 8).  With labels that do not
-# vary, the proposal of least total variance (their Proposition 1) is
-#
-#     q*(x) ∝ ‖J(R) ℓ(x, y(x))‖        R the truth, y(x) the label of item x
-#
-# and a proposal q is at a distance of
-#
-#     KL(q* ‖ q) = Σ_x q*(x) log( q*(x) / q(x) )
-#
-# from it, in nats: 0 where they are the same, infinite where q rules out an item that q* draws.  (The other
-# direction would be infinite for every proposal that gives a chance to items of no influence.)
-#
-#     R   repeats;  C   cells
-
 def best_proposal(measures: Sequence[Measure], cells: Cells, by_label: Ints) -> Floats:
     """q* (C, 2) of an item of each cell by its label, for the measures that drive; by_label (C, 2).
 
     NaN where no item has an influence at the truth.
+
+    How far a method's proposal is from the best one, where every label is known.
+
+    Marchant & Rubinstein (2021) plot it above their errors (Figures 2, 6, 7 and 8).  With labels that do not
+    vary, the proposal of least total variance (their Proposition 1) is
+
+        q*(x) ∝ ‖J(R) ℓ(x, y(x))‖        R the truth, y(x) the label of item x
+
+    and a proposal q is at a distance of
+
+        KL(q* ‖ q) = Σ_x q*(x) log( q*(x) / q(x) )
+
+    from it, in nats: 0 where they are the same, infinite where q rules out an item that q* draws.  (The other
+    direction would be infinite for every proposal that gives a chance to items of no influence.)
+
+        R   repeats;  C   cells
     """
     nothing_left = np.zeros((1, cells.n_cells))
     phi, _ = total_pull(measures, cells, by_label[None], nothing_left.astype(np.int64), nothing_left)

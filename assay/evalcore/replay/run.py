@@ -80,18 +80,19 @@ def join(parts: Sequence[Trace]) -> Trace:
     return Trace(**joined)
 
 
-# R evaluations run side by side.  A method sees the labels of drawn items only.  Repeats come in blocks
-# with a random stream each, so the result depends on the seed and not on the number of processes.
-#
-#     R   repeats
-
 BLOCK = 50  # repeats that share a random stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
     """How every repeat of a replay goes: the budgets at which it is looked at, rising, the batch size, the
-    confidence, and the seed."""
+    confidence, and the seed.
+
+    R evaluations run side by side.  A method sees the labels of drawn items only.  Repeats come in blocks
+    with a random stream each, so the result depends on the seed and not on the number of processes.
+
+        R   repeats
+    """
 
     budgets: Sequence[int]       # rising numbers of distinct labelled items, or of answers where every draw
                                  # asks anew; a batch is cut short to meet a budget exactly
@@ -224,18 +225,19 @@ def check_budgets(budgets: Sequence[int], batch_size: int, n_items: int | None) 
         raise BadArgument("batch_size", f"must be at least 1, got {batch_size}")
 
 
-# How a method did in a replay: error, coverage and width at each budget.
-#
-# Errors are against the pool's own value.  A repeat without an estimate counts as the value 0 in the error,
-# as a miss in coverage and as width 1; it is never dropped.
-
 _ROUNDING = 1e-9   # an interval that misses the truth by less covers it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSummary:
     """How a method did at one budget over R repeats: squared error, bias, coverage and width of its
-    intervals, and the share of repeats without an estimate."""
+    intervals, and the share of repeats without an estimate.
+
+    How a method did in a replay: error, coverage and width at each budget.
+
+    Errors are against the pool's own value.  A repeat without an estimate counts as the value 0 in the error,
+    as a miss in coverage and as width 1; it is never dropped.
+    """
 
     labels: int          # the budget
     labels_mean: float   # labels bought
@@ -298,34 +300,6 @@ def _interval(lower: Floats, upper: Floats, truth: float, undefined: Bools) -> t
     return float(covers.mean()), float(np.where(undefined, 1.0, upper - lower).mean())
 
 
-# Labels to a half-width: how many a method needs until its interval is narrow enough, and an oracle.
-#
-# The half-width at a budget is half the mean width over repeats, a repeat without an estimate counting as
-# width 1 (as in `evalcore.replay.run`).  The labels to a target are those at which it has fallen to the
-# target for good: after the last budget whose half-width is above it.  Between that budget and the next it
-# follows a straight line in the logarithms of both, as c/√labels does.  The lower end of that line is taken
-# as at least a tenth of the target, because an interval that closes altogether has no logarithm.
-#
-# A narrow interval is worth nothing if it misses, so the coverage at the first budget at or beyond is told
-# too, and held against what the method is held to by a one-sided binomial test.
-
-# The row `oracle`: what a stratified sample needs whose designer knows the true rate of every cell.
-#
-# Cells are sampled separately without replacement, n_c of N_c items (Cochran 1977, chapters 5 and 5A).  The
-# measure is linearised at the truth; g_c is what one more positive in cell c adds to it (J(R) times the
-# change of the loss, over N).  With S_c² = p_c (1 - p_c) N_c / (N_c - 1) the standard error is
-#
-#     SE² = Σ N_c² g_c² S_c² (1/n_c - 1/N_c),        and the width 2 z SE: 3.92 SE at 95%.
-#
-# The n_c that minimise it, Σ n_c = b, are Neyman's, n_c ∝ N_c |g_c| S_c, none beyond N_c; what a full cell
-# cannot take goes to the others in the same proportion (`evalcore.design.draws`).  Parts of a label
-# count, so no whole n_c do better.
-#
-# It is a yardstick and no law: nobody knows the rates, and cells whose labels are all alike cost it nothing;
-# finer cells, or a label model that is right, can do with fewer labels.  Here "oracle" means a designer who
-# knows the rates; in the papers on importance sampling it means whoever gives the labels.
-#
-#     C   cells;  N   items of the pool;  b   labels
 
 # whose cells the oracle samples, whatever methods are replayed: else multiples of it could not be compared
 CELLS_OF = "recalibrated"
@@ -333,7 +307,37 @@ CELLS_OF = "recalibrated"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Oracle:
-    """The stratified design that knows the rates, for one measure of one pool."""
+    """The stratified design that knows the rates, for one measure of one pool.
+
+    Labels to a half-width: how many a method needs until its interval is narrow enough, and an oracle.
+
+    The half-width at a budget is half the mean width over repeats, a repeat without an estimate counting as
+    width 1 (as in `evalcore.replay.run`).  The labels to a target are those at which it has fallen to the
+    target for good: after the last budget whose half-width is above it.  Between that budget and the next it
+    follows a straight line in the logarithms of both, as c/√labels does.  The lower end of that line is taken
+    as at least a tenth of the target, because an interval that closes altogether has no logarithm.
+
+    A narrow interval is worth nothing if it misses, so the coverage at the first budget at or beyond is told
+    too, and held against what the method is held to by a one-sided binomial test.
+
+    The row `oracle`: what a stratified sample needs whose designer knows the true rate of every cell.
+
+    Cells are sampled separately without replacement, n_c of N_c items (Cochran 1977, chapters 5 and 5A).  The
+    measure is linearised at the truth; g_c is what one more positive in cell c adds to it (J(R) times the
+    change of the loss, over N).  With S_c² = p_c (1 - p_c) N_c / (N_c - 1) the standard error is
+
+        SE² = Σ N_c² g_c² S_c² (1/n_c - 1/N_c),        and the width 2 z SE: 3.92 SE at 95%.
+
+    The n_c that minimise it, Σ n_c = b, are Neyman's, n_c ∝ N_c |g_c| S_c, none beyond N_c; what a full cell
+    cannot take goes to the others in the same proportion (`evalcore.design.draws`).  Parts of a label
+    count, so no whole n_c do better.
+
+    It is a yardstick and no law: nobody knows the rates, and cells whose labels are all alike cost it
+    nothing; finer cells, or a label model that is right, can do with fewer labels.  Here "oracle" means a
+    designer who knows the rates; in the papers on importance sampling it means whoever gives the labels.
+
+        C   cells;  N   items of the pool;  b   labels
+    """
 
     measure: Measure
     size: Ints           # (C,) items N_c

@@ -497,8 +497,6 @@ def _lacking(
             f"{'there is none' if not counts[worst] else f'there are {int(counts[worst])}'}")
 
 
-# Whether a measure depends on items that could not be drawn: then no weight stands for them.
-
 _SOME = 1e-12
 
 

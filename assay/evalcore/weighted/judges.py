@@ -18,26 +18,28 @@ from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.estimate import NONE, Labelled, Linearised, linearised, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
-# How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
-#
-# A judge is a column of guesses, or the pool's probabilities, whose guess is the most probable class.  Its
-# figures are measures of that guess (`evalcore.weighted.estimate`), so they are about the whole pool, with
-# intervals.
-#
-# What a judge tells of a measure g is R² = Corr²(J·ℓ(x, y), J·m(x)) over the pool, m what the judge expects
-# of the loss: the share of the variance that a random sample with a difference estimator is spared (Cochran
-# 1977, ch. 7; Angelopoulos et al. 2023, power-tuned).  What the whole evaluation saved compares its
-# variance V with that of a random sample without replacement,
-#
-#     V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - min(n, MIN_LABELS)/n_r
-#
-# S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
-# With a judge that never errs there is no residual, and only the labels that a stop needs are left.  An
-# evaluation that bought fewer never came to its target: it would have bought them with that judge too.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedPool:
-    """A pool, and the labels by which its judges are judged."""
+    """A pool, and the labels by which its judges are judged.
+
+    How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
+
+    A judge is a column of guesses, or the pool's probabilities, whose guess is the most probable class.  Its
+    figures are measures of that guess (`evalcore.weighted.estimate`), so they are about the whole pool, with
+    intervals.
+
+    What a judge tells of a measure g is R² = Corr²(J·ℓ(x, y), J·m(x)) over the pool, m what the judge expects
+    of the loss: the share of the variance that a random sample with a difference estimator is spared (Cochran
+    1977, ch. 7; Angelopoulos et al. 2023, power-tuned).  What the whole evaluation saved compares its
+    variance V with that of a random sample without replacement,
+
+        V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - min(n, MIN_LABELS)/n_r
+
+    S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
+    With a judge that never errs there is no residual, and only the labels that a stop needs are left.  An
+    evaluation that bought fewer never came to its target: it would have bought them with that judge too.
+    """
 
     kind: OutcomeKind
     sample: WeightedSample   # the n labelled items
@@ -226,19 +228,20 @@ def _random_labels(pool: JudgedPool, leading: OutcomeMeasure, variance: float | 
     return min(max(round(float(scatter / (variance + scatter / pool.size))), 1), pool.size)
 
 
-# Whether the pool's probabilities hold: the share of positives among items of about one probability.
-#
-# With several classes: the share that is predicted right, by the probability of the class that is
-# predicted. The share is estimated from the labels and their weights with the interval of
-# `weighted.estimate`, bin by bin; bins without a label are left out. That of positives is the accuracy of
-# predicting all items positive.
-
 BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityBin:
-    """The items whose probability lies from `lower` to below `upper`; in the last bin 1 counts too."""
+    """The items whose probability lies from `lower` to below `upper`; in the last bin 1 counts too.
+
+    Whether the pool's probabilities hold: the share of positives among items of about one probability.
+
+    With several classes: the share that is predicted right, by the probability of the class that is
+    predicted. The share is estimated from the labels and their weights with the interval of
+    `weighted.estimate`, bin by bin; bins without a label are left out. That of positives is the accuracy of
+    predicting all items positive.
+    """
 
     lower: float
     upper: float

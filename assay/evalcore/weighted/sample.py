@@ -47,27 +47,6 @@ class WeightedSample:
         return len(self.cell)
 
 
-# Weights of the labelled items of an evaluation, by kind of design.
-#
-# The capability `weighting` says which: `method` where the method itself knows what each item stands for
-# (`OutcomeMethod.weights`), and of a positive and a negative class
-#
-#   draws     with replacement. A draw under q stands for 1/(n q) items, n the draws of all rounds; an item
-#             for the sum over its draws (Hansen & Hurwitz 1943)
-#   rounds    without replacement, by chances that follow the labels. Round t alone estimates a total by what
-#             was known before it and Σ 1/π over its new items (Horvitz & Thompson 1952; Raj 1956). Rounds
-#             are averaged by how many items they ask, ω_t, which is known before their labels. So an item of
-#             round s weighs ω_s/π + Σ_{t>s} ω_t, and the mean of a sum of weights is the truth whatever
-#             steered the draws
-#   pooled    without replacement, by chances that do not follow the labels: 1/Π, Π = 1 - Π_t (1 - π_t)
-#   cells     a simple random sample of each cell, however many: its items share its unlabelled ones; cells
-#             without a label go to the nearest with one, of the same prediction where there is one
-#
-# A round in which all was asked that is left settles everything: every item then weighs 1.  Where a round was
-# closed with items unanswered, chances are those of being asked and answered (`evaluation.nonresponse`).
-#
-#     T   draws of a round;  C   cells;  n   labelled items
-
 _Weights: TypeAlias = tuple[Floats, Floats, Ints]   # weight, factor and group, (n,) each
 _First: TypeAlias = Mapping[str, Any]   # cell, rank, round, draw and probability of each item, (n,)
 
@@ -77,6 +56,30 @@ def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledR
 
     Raises BadInput where the method's items have no known chances, and NothingToStandFor for a round with
     gaps where a prediction was asked and gave no answer.
+
+    Weights of the labelled items of an evaluation, by kind of design.
+
+    The capability `weighting` says which: `method` where the method itself knows what each item stands for
+    (`OutcomeMethod.weights`), and of a positive and a negative class
+
+      draws     with replacement. A draw under q stands for 1/(n q) items, n the draws of all rounds; an item
+                for the sum over its draws (Hansen & Hurwitz 1943)
+      rounds    without replacement, by chances that follow the labels. Round t alone estimates a total by
+                what
+                was known before it and Σ 1/π over its new items (Horvitz & Thompson 1952; Raj 1956). Rounds
+                are averaged by how many items they ask, ω_t, which is known before their labels. So an item
+                    of
+                round s weighs ω_s/π + Σ_{t>s} ω_t, and the mean of a sum of weights is the truth whatever
+                steered the draws
+      pooled    without replacement, by chances that do not follow the labels: 1/Π, Π = 1 - Π_t (1 - π_t)
+      cells     a simple random sample of each cell, however many: its items share its unlabelled ones; cells
+                without a label go to the nearest with one, of the same prediction where there is one
+
+    A round in which all was asked that is left settles everything: every item then weighs 1.  Where a round
+    was closed with items unanswered, chances are those of being asked and answered
+    (`evaluation.nonresponse`).
+
+        T   draws of a round;  C   cells;  n   labelled items
     """
     weighting: Weighting = question.method.capabilities.weighting
     if weighting == "method":
@@ -264,8 +267,6 @@ _MADE: Mapping[
 ] = {"draws": _by_draws, "rounds": _by_rounds, "pooled": _by_pooled, "cells": _by_cells}
 
 
-# Where the labels of two classes went on the axis of the score.
-
 BINS = 20
 
 
@@ -309,18 +310,19 @@ def along_the_score(
     )
 
 
-# The labelled items whose label is not what was predicted, to learn from: those that weigh most first.
-#
-# They are no picture of the pool's errors: items were drawn unevenly, and where errors were expected more
-# than elsewhere.  The weight says how many items of the pool an item stands for (`weighted.sample`).
-
 MOST_LISTED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledItem:
     """One item with a label and a prediction: when and with what chance it was drawn, how many items of the
-    pool it stands for, and its score or probability."""
+    pool it stands for, and its score or probability.
+
+    The labelled items whose label is not what was predicted, to learn from: those that weigh most first.
+
+    They are no picture of the pool's errors: items were drawn unevenly, and where errors were expected more
+    than elsewhere.  The weight says how many items of the pool an item stands for (`weighted.sample`).
+    """
 
     item_id: str
     predicted: float = field(metadata=HIDDEN)    # codes: see `evalcore.outcomes.base`

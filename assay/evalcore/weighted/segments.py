@@ -214,29 +214,31 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Estimated
     ]
 
 
-# Segments of two classes, whose labels are counted by cell (`segment_rows`): the arithmetic of weighted draws
-# (`segment_estimates`), and that of designs without replacement whose items had different chances
-# (`difference_estimates`).
-#
-# T   draws of all rounds;  S values of one segment column
-
-# A segment is a domain in the sense of survey sampling (Cochran 1977, on subpopulations): its items came into
-# the sample with the chances the whole design gave them.  n draws weigh w = 1 / (N q); of a segment with N_s
-# items
-#
-#     R̂_s = (N / N_s) Σ w ℓ / n,   the sum over its own draws, draws elsewhere counting 0
-#
-# N_s is known, so it is not estimated by Σ w: a proposal may never repeat a labelled item whose loss is 0,
-# and then Σ w falls short of N_s.  Where every item had the same chance, the segment's labels are a simple
-# random sample of it, and their plain mean is used instead.  Nothing here steers sampling: a small segment
-# may have few draws, and then its interval says so.
-#
-#     S   segments;  T draws of all closed rounds, undecided ones left out
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SegmentDraws:
     """The T labelled draws of an evaluation, one row each: segment, prediction, label and weight, with each
-    segment's share of the pool."""
+    segment's share of the pool.
+
+    Segments of two classes, whose labels are counted by cell (`segment_rows`): the arithmetic of weighted
+    draws (`segment_estimates`), and that of designs without replacement whose items had different chances
+    (`difference_estimates`).
+
+    T   draws of all rounds;  S values of one segment column
+
+    A segment is a domain in the sense of survey sampling (Cochran 1977, on subpopulations): its items came
+    into the sample with the chances the whole design gave them.  n draws weigh w = 1 / (N q); of a segment
+    with N_s items
+
+        R̂_s = (N / N_s) Σ w ℓ / n,   the sum over its own draws, draws elsewhere counting 0
+
+    N_s is known, so it is not estimated by Σ w: a proposal may never repeat a labelled item whose loss is 0,
+    and then Σ w falls short of N_s.  Where every item had the same chance, the segment's labels are a simple
+    random sample of it, and their plain mean is used instead.  Nothing here steers sampling: a small segment
+    may have few draws, and then its interval says so.
+
+        S   segments;  T draws of all closed rounds, undecided ones left out
+    """
 
     segment: Ints        # (T,) index of the item's segment, 0 .. S-1
     prediction: Ints     # (T,) 0 or 1
@@ -296,30 +298,32 @@ def _exactly(measure: Measure, label_counts: Floats) -> EstimateArrays:
     )
 
 
-# Estimates by segment under designs without replacement whose items had different chances.
-#
-# Within a cell the items of a round are a simple random part of the unlabelled ones, whatever segment they
-# are in; so for a segment with N_sc items in cell c, every item has the inclusion probability of its cell.
-# The difference estimate of a round (`evalcore.recalibration.sequential`) then holds for the segment as it
-# does for the pool: it is unbiased whatever the label model believes, also of a segment where the model is
-# wrong.
-#
-#     size of a segment in a cell, N_sc     known since the pool was frozen
-#     variance                              the larger of the scatter of its labels and the model's prediction
-#     interval                              of the effective number of labels (`evalcore.estimators`)
-#     too few labels for one                the whole range, and that is said
-#
-# Items that people could not decide are out of the segment, as they are out of the pool.
-#
-#     S   values of one segment column, the rows of all arrays;  C   cells;  T   draws of a round
-
 _NO_CHANCE = 1e-12     # of an item that could not be drawn: a round tells next to nothing of its cell
 _LEAST_RATE = 1e-3     # the model may be wrong in a segment: no rate is believed to be nearer to 0 or 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SegmentCounts:
-    """What is known of the segments, and what the rounds so far add up to."""
+    """What is known of the segments, and what the rounds so far add up to.
+
+    Estimates by segment under designs without replacement whose items had different chances.
+
+    Within a cell the items of a round are a simple random part of the unlabelled ones, whatever segment they
+    are in; so for a segment with N_sc items in cell c, every item has the inclusion probability of its cell.
+    The difference estimate of a round (`evalcore.recalibration.sequential`) then holds for the segment as it
+    does for the pool: it is unbiased whatever the label model believes, also of a segment where the model is
+    wrong.
+
+        size of a segment in a cell, N_sc     known since the pool was frozen
+        variance                              the larger of the scatter of its labels and the model's
+                                              prediction
+        interval                              of the effective number of labels (`evalcore.estimators`)
+        too few labels for one                the whole range, and that is said
+
+    Items that people could not decide are out of the segment, as they are out of the pool.
+
+        S   values of one segment column, the rows of all arrays;  C   cells;  T   draws of a round
+    """
 
     size: Ints        # (S, C) items
     labelled: Ints    # (S, C, 2) by label
@@ -473,13 +477,6 @@ def _variance(
     return largest
 
 
-# An estimate of every measure in every segment, from the draws of the closed rounds.
-#
-# The arithmetic is above; here the rounds of an evaluation are put into its arrays,
-# and what comes out becomes an `Estimate`, or the reason why there is none.
-#
-#     T   draws of all rounds;  S values of one segment column
-
 def segment_rows(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
 ) -> tuple[MeasureEstimate, ...]:
@@ -491,6 +488,13 @@ def segment_rows(
     estimates by segment, and they say so.
 
     Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
+
+    An estimate of every measure in every segment, from the draws of the closed rounds.
+
+    The arithmetic is above; here the rounds of an evaluation are put into its arrays,
+    and what comes out becomes an `Estimate`, or the reason why there is none.
+
+        T   draws of all rounds;  S values of one segment column
     """
     exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
     chances = chances_of(rounds)

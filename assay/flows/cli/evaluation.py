@@ -255,8 +255,6 @@ def _say(
     return standing.exit_code
 
 
-# `assay run FILE`.
-
 if TYPE_CHECKING:
     from assay.tasks.doctor.examination import Examination
 

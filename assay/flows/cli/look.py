@@ -311,8 +311,6 @@ def compare(name: str, where: str | None, as_json: bool) -> int:
     return 0 if decided(data.estimates) else 4
 
 
-# The command that recomputes.
-
 class _VerifyOptions(TypedDict):
     """What a ledger or a bundle has to have."""
 

@@ -280,8 +280,6 @@ def _each_once(command: click.Command, ctx: click.Context, args: list[str]) -> N
             raise click.UsageError(f"{p.opts[0]} is given {params.count(p)} times{together}", ctx)
 
 
-# Outlines: what help and Tab need to know of a command.
-
 FILE = Path(__file__).with_name("outlines.json")
 _KINDS: dict[str, click.ParamType[Any]] = {"path": click.Path(), "text": click.STRING}
 
@@ -360,8 +358,6 @@ def _parameter(entry: dict[str, Any]) -> click.Parameter:
         entry["names"], type=kind, nargs=entry["nargs"], multiple=entry["multiple"], help=entry["help"]
     )
 
-
-# The program.
 
 if TYPE_CHECKING:
     from assay.flows.cli.json_types import FailedJson

@@ -107,8 +107,6 @@ def write_new(path: Path, text: str) -> None:
         raise BadInput(f"cannot write {path}: {error.strerror}; choose another place") from None
 
 
-# What a command shows on a terminal while it works: what it does, how far it is, and how long that takes.
-
 class Tell(Protocol):
     """Says what is being done now; with a total, how much of it is done."""
 

@@ -89,8 +89,6 @@ def schema_named(name: str) -> JsonObject:
     return {"$schema": dialect, "title": name, "description": form.says} | made
 
 
-# The page of all keys.
-
 _ELSEWHERE = ("spec", "monitor-spec")     # a page of their own
 
 

@@ -185,8 +185,6 @@ def state_in_words(standing: Standing) -> str:
     )
 
 
-# Progress on standard error.
-
 class ProgressDisplay:
     """A line on standard error for every closed round, and a spinner while people are waited for."""
 

@@ -292,8 +292,6 @@ def _write_labels(
     return write_labels(ledger, number, decided, gold)
 
 
-# Which round is to be closed early, when somebody asks for it.
-
 class NoRoundToClose(BadInput):
     """A round was to be closed early, and none is open."""
 
@@ -325,11 +323,6 @@ def refuse_unless_closed(evaluation: str, ending: Ending, round_no: int | None) 
         )
 
 
-# The inline driver: advance, wait for people, again, until the evaluation stops.
-#
-# For demos and short runs with somebody watching. It holds no state: interrupt it at any time and run it
-# again, here or elsewhere, or leave the rest to the scheduled sweep.
-
 _drive_log = logging.getLogger("assay.evaluate")
 _GROWTH = 1.5
 AWAY = 600.0   # seconds of nothing but unreachable stores or desks after which waiting makes no sense
@@ -337,7 +330,13 @@ AWAY = 600.0   # seconds of nothing but unreachable stores or desks after which 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait between two looks, and in all. Seconds."""
+    """How long to wait between two looks, and in all. Seconds.
+
+    The inline driver: advance, wait for people, again, until the evaluation stops.
+
+    For demos and short runs with somebody watching. It holds no state: interrupt it at any time and run it
+    again, here or elsewhere, or leave the rest to the scheduled sweep.
+    """
 
     first: float              # after something has changed
     longest: float            # after nothing has for a while
@@ -394,8 +393,6 @@ def drive(
         wait = min(wait * _GROWTH, patience.longest)
 
 
-# One round: planned before anyone is asked, and estimated and sealed when it is closed.
-
 def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedRound:
     """The round that is open, its design beside it; planned now if there is none."""
     if folded.open_round is not None:
@@ -451,8 +448,6 @@ def _write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     write_design(ledger, winner)
     return winner
 
-
-# After a round is closed: its estimates, how the people did, and its seal.
 
 def estimate_round(opened: Opened, folded: Fold, moment: datetime, on_round: OnRound | None) -> Fold:
     """Write the estimates of the round just closed and call `on_round`; returns the fold with them."""

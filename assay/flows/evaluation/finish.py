@@ -129,8 +129,6 @@ def _write_ending(ledger: Ledger, ending: Ending, extensions: int) -> Ending:
     return write_ending(ledger, ending, extensions)
 
 
-# Extending.
-
 _extend_log = logging.getLogger("assay.extend")
 _LONGEST = 1000   # characters of a reason, and of a name
 

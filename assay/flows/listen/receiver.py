@@ -45,14 +45,6 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.standing import Standing
 from assay.tasks.telemetry import content_type, exposition
 
-# Wakes: hints that an evaluation may have something to do become calls of `advance`.
-#
-# Hints that arrive together cause one call, a moment after the first of them. An evaluation is never advanced
-# twice at the same time. A hint that arrives while it is being advanced causes another call afterwards. So
-# the last hint of a burst is always followed by a look at the desk. Between two looks is a gap of twice the
-# time that the first took, and at most `gap` seconds: a desk is read a third of the time at most, and people
-# who have given their last answer wait no longer for the next batch than that takes.
-
 GAPS = 2.0   # the gap after a look, in times that it took
 
 _log = logging.getLogger("assay.listen")
@@ -65,6 +57,14 @@ class Wakes:
     most      names that may wait at the same time
     delay     seconds between a hint and the look at the desk
     gap       seconds between two looks at the same desk, at most
+
+    Wakes: hints that an evaluation may have something to do become calls of `advance`.
+
+    Hints that arrive together cause one call, a moment after the first of them. An evaluation is never
+    advanced twice at the same time. A hint that arrives while it is being advanced causes another call
+    afterwards. So the last hint of a burst is always followed by a look at the desk. Between two looks is a
+    gap of twice the time that the first took, and at most `gap` seconds: a desk is read a third of the time
+    at most, and people who have given their last answer wait no longer for the next batch than that takes.
     """
 
     def __init__(
@@ -146,8 +146,6 @@ class Wakes:
                 self._changed.wait(min(ready)[0] - moment if ready else None)
             return None
 
-
-# The figures of all monitors for Prometheus, read from the ledger at most every few seconds.
 
 KEPT = 15.0   # seconds for which one reading of the ledger serves
 
@@ -402,17 +400,18 @@ def _look_until_ended(
     server.should_exit = True
 
 
-# Whether the receiver lives, told on a port and by a thread of its own: floods of the other do not matter.
-#
-# GET /health    200 while the receiver's loop runs; 503 once it has stood still for a minute
-
 STANDS_STILL = 60.0   # seconds without a sign of life
 _HEALTH_READ_SECONDS = 5.0
 
 
 class Pulse:
     """The heartbeat of the receiver's event loop: the moment of its last sign of life, by a clock that never
-    goes back."""
+    goes back.
+
+    Whether the receiver lives, told on a port and by a thread of its own: floods of the other do not matter.
+
+    GET /health    200 while the receiver's loop runs; 503 once it has stood still for a minute
+    """
 
     def __init__(self) -> None:
         self._last = time.monotonic()

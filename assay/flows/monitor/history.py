@@ -94,8 +94,6 @@ def history_row(
     )
 
 
-# Whether the judges of a monitor changed, read from the labels of its last windows.
-
 MOST_WINDOWS = 8   # that are looked at, the newest among them: each is an evaluation to read
 
 
@@ -125,12 +123,6 @@ def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
     return replace(history, judges=judge_changes(windows, confidence))
 
 
-# What others see of a monitor: its pages, and its figures for Prometheus and OpenTelemetry.
-#
-# Done after every look at a monitor and before its alerts are delivered, so that the page an alert links to
-# is there. A failure is logged and named, and stops neither verdicts nor alerts: the next look writes it
-# again.
-
 _log = logging.getLogger("assay.monitor")
 
 
@@ -140,6 +132,12 @@ def publish_history(
     """Write and send what the settings ask for; returns what could not be done, in words.
 
     known_history: the monitor's history, where it was read already
+
+    What others see of a monitor: its pages, and its figures for Prometheus and OpenTelemetry.
+
+    Done after every look at a monitor and before its alerts are delivered, so that the page an alert links to
+    is there. A failure is logged and named, and stops neither verdicts nor alerts: the next look writes it
+    again.
     """
     pages, textfiles = settings.pages, settings.prometheus
     if pages is None and textfiles is None and not settings.otel:

@@ -32,7 +32,6 @@ from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, is_
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.spec.monitor import MonitorSpec
 
-# Reading the evidence in the finished evaluation of a window.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowEvidence:
@@ -191,8 +190,6 @@ def _breach_stands(before: Sequence[WindowVerdict], segment: str | None) -> bool
     certain = last_certain(before, segment)
     return certain is not None and certain.verdict == "breach"
 
-
-# The last windows together: their mean, and how many labels the next window gets.
 
 def recent_means(
     versions: Versions, window: str, places: Sequence[PlaceVerdict], dependent: bool,

@@ -130,13 +130,14 @@ def _to_come(run: MonitorRun) -> Iterator[Window]:
         window = window.next()
 
 
-# Where a month's labels are too few for every window.
-#
-# With `spending: spread` labels go to some windows, as evenly over what is left of the month as they last, so
-# that a monitor never goes blind for weeks.  A window whose signals are newly raised is not passed over.
-
 def is_short(run: MonitorRun, window: Window) -> bool:
-    """Whether what is left of the month is too little for this window and all to come."""
+    """Whether what is left of the month is too little for this window and all to come.
+
+    Where a month's labels are too few for every window.
+
+    With `spending: spread` labels go to some windows, as evenly over what is left of the month as they last,
+    so that a monitor never goes blind for weeks.  A window whose signals are newly raised is not passed over.
+    """
     spec = run.spec_of(window.name)
     return spec.monitor.spending == "spread" and _windows_for_one(run, window) > 1
 

@@ -285,8 +285,6 @@ def _inherits(run: MonitorRun, window: Window) -> str | None:
     return standing[earlier[-1]].rests_on.evaluation if earlier else None
 
 
-# The predictions of a window against those of the windows before.
-
 def known_profiles(
     versions: Versions, window: Window, openings: Mapping[str, Sequence[Opening]]
 ) -> dict[str, Profile]:
@@ -361,15 +359,17 @@ def _profile(openings: Sequence[Opening]) -> Profile | None:
     return next((opening.profile for opening in reversed(openings) if opening.profile is not None), None)
 
 
-# Labels that come by themselves: which of a window are there, and when they are complete.
-#
-# A window is opened as soon as it is due, with the outcomes that have arrived by then; people are asked about
-# a sample of the other items. Once the outcomes are complete (`outcomes.complete_after_days`) it is opened
-# again: with `outcomes.otherwise` every item then has a label, nobody is asked, and the measure is exact. An
-# outcome that is not what people had said holds, because it is what happened; the opening names such items.
-
 def outcomes_due(run: MonitorRun, window: Window) -> bool:
-    """Whether the outcomes of a window are complete by now, and no opening of it has used them so."""
+    """Whether the outcomes of a window are complete by now, and no opening of it has used them so.
+
+    Labels that come by themselves: which of a window are there, and when they are complete.
+
+    A window is opened as soon as it is due, with the outcomes that have arrived by then; people are asked
+    about a sample of the other items. Once the outcomes are complete (`outcomes.complete_after_days`) it is
+    opened again: with `outcomes.otherwise` every item then has a label, nobody is asked, and the measure is
+    exact. An outcome that is not what people had said holds, because it is what happened; the opening names
+    such items.
+    """
     openings = run.openings.get(window.name, [])
     used = bool(openings) and openings[-1].outcomes == "complete"
     return run.spec_of(window.name).outcomes_complete(window, run.now) and not used

@@ -264,8 +264,6 @@ def _write_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     return create_verdict(ledger, verdict)
 
 
-# What is known without reading the windows that are settled.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownKeys:
     """The keys of a monitor, and what is known of them."""

@@ -67,14 +67,15 @@ from assay.tasks.sources.reader import is_there
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.table_address import is_table
 
-# What is due for a window, until it is settled: open it, see what changed of it since, advance its
-# evaluations, judge it, buy more labels.
 
 def open_due(run: MonitorRun, window: Window) -> bool:
     """Open a window that is new or whose predictions changed, and do what is due for it; whether it was
     opened. Raises BadInput when its predictions cannot be read.
 
     A new window without a file, or with too few predictions, is left out: `run.found` says why.
+
+    What is due for a window, until it is settled: open it, see what changed of it since, advance its
+    evaluations, judge it, buy more labels.
     """
     openings = list(run.openings.get(window.name, []))
     opening = None
@@ -164,16 +165,16 @@ def _stop_replaced(run: MonitorRun, openings: Sequence[Opening], opening: Openin
             retried(leave_index)(run.of_evaluation(name))
 
 
-# Doing what is due for a window that was opened: advance its evaluation, judge it, buy more labels.
-#
-# A window has one evaluation.  Each follow-up extends it, so all its labels make one estimate, which its
-# report shows too, and later intervals are wider (`evalcore.evaluation.stopping`).
-
 def advance_window(run: MonitorRun, window: str) -> bool:
     """Do the next thing that is due for a window; returns whether anything changed.
 
     Its evaluation is advanced. Once it is finished the window is judged, unless its verdict rests on just
     that; then an inconclusive verdict may buy a further batch.
+
+    Doing what is due for a window that was opened: advance its evaluation, judge it, buy more labels.
+
+    A window has one evaluation.  Each follow-up extends it, so all its labels make one estimate, which its
+    report shows too, and later intervals are wider (`evalcore.evaluation.stopping`).
     """
     openings = [o for o in current(run.openings.get(window, [])) if o.evaluation is not None]
     if not openings or not _advance(run, openings):
@@ -242,8 +243,6 @@ def _waits_for_reference(run: MonitorRun, window: str) -> bool:
         return False
     return reference not in run.standing
 
-
-# Which windows of a monitor are settled, and the checkpoint that says so.
 
 _FOR_GOOD = ("missing", "empty", "small", "unlabelled")   # a window stays so once it is late
 
@@ -405,16 +404,16 @@ def advance_one_window(store: Store, name: str, window: str, *, moment: datetime
     return run.done
 
 
-# A window is judged as soon as its evaluations have finished, without waiting for the monitor's schedule.
-#
-# Sweeps and the receiver of webhooks advance all evaluations. When one of a monitor's finishes, they call
-# `judge_window_of`, so people hear of a breach at once. If that call is lost, the monitor's next scheduled
-# run judges the window.
-
 def judge_window_of(store: Store, evaluation: str, clock: Callable[[], datetime] = utc_now) -> Tick | None:
     """Take the window of a finished evaluation as far as it goes; None if it belongs to no monitor.
 
     Raises whatever the store raises; a window that fails is named in the tick.
+
+    A window is judged as soon as its evaluations have finished, without waiting for the monitor's schedule.
+
+    Sweeps and the receiver of webhooks advance all evaluations. When one of a monitor's finishes, they call
+    `judge_window_of`, so people hear of a breach at once. If that call is lost, the monitor's next scheduled
+    run judges the window.
     """
     owner = retried(window_of)(store, evaluation)
     if owner is None:
@@ -443,8 +442,6 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, moment: 
         tell_states(run)
     return True
 
-
-# Windows of the past that somebody names: files that came too late for any run to look for them.
 
 def backfill(store: Store, name: str, *, from_window: str, to_window: str | None, moment: datetime) -> Tick:
     """Look at all windows of a monitor from one to another, however late it is; newest first for labels.

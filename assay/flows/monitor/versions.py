@@ -205,8 +205,6 @@ def rules_by_question(spec: MonitorSpec, alone: Alone = "strata") -> dict[str | 
     }
 
 
-# Monitors by name: put into the ledger once, and found there with every version of their spec.
-
 class MonitorNameTaken(BadInput):
     """Raised where another monitor is registered under this name. The message says in what the two specs
     differ."""
@@ -271,8 +269,6 @@ def open_monitor(store: Store, name: str) -> Versions:
     with understood(ledger.name):
         return read_versions(ledger, recorded)
 
-
-# Amending a monitor: a further version of its spec, from a window on that is not due yet.
 
 _log = logging.getLogger("assay.monitor")
 

@@ -172,15 +172,16 @@ class Annotating:
         return self._read(self._ledger, number, names)
 
 
-# How the people who label do, and what their errors do to the numbers: `rounds/<n>/annotators.json`.
-#
-# Written with each closed round where there is something to say: several people answer each item, gold is
-# mixed in, or more than one person has answered. It rests on the answers that the labels of the closed rounds
-# name, so it can be computed again at any time and comes out the same. People appear under the desk's names
-# of them, which are numbers and digests; reports use names of their own.
-
 def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> AnnotatorQuality | None:
-    """What is to be written after the last closed round; None if there is nothing to say."""
+    """What is to be written after the last closed round; None if there is nothing to say.
+
+    How the people who label do, and what their errors do to the numbers: `rounds/<n>/annotators.json`.
+
+    Written with each closed round where there is something to say: several people answer each item, gold is
+    mixed in, or more than one person has answered. It rests on the answers that the labels of the closed
+    rounds name, so it can be computed again at any time and comes out the same. People appear under the
+    desk's names of them, which are numbers and digests; reports use names of their own.
+    """
     answers = {round_.number: round_.answers for round_ in annotating.answered(folded)}
     desk = opened.spec.desk
     rule = annotating.rule(folded.closed[-1].planned, folded)

@@ -119,29 +119,30 @@ def _items(planned: PlannedRound) -> list[Item]:
     return [Item(item_id=planned.item_id[t], shown=planned.shown[t] or {}) for t in planned.to_people()]
 
 
-# Post: put a round's items on the desk, once.
-#
-# A post can succeed although its reply is lost, and may even take effect minutes later, so posting every
-# item exactly once cannot be promised. What is promised is one label per item, and few copies:
-#
-# 1. An attempt to post is recorded under a key of its own, `posts/0001.json`, before it is made. Only
-#    whoever creates the key makes the attempt.
-# 2. The reply may be lost (AmbiguousPost), or the creator of the key may crash. In both cases nobody
-#    repeats the attempt; everybody, its creator included, reads the desk instead.
-# 3. Items that are still not on the desk when the last attempt is older than `repost_after` are posted
-#    again, after one more read of the desk, by whoever creates the next key. So are those whose last
-#    attempt is dated in the future by more than `repost_after`: a clock was wrong, and the date says
-#    nothing.
-# 4. An item that arrived twice and is gone again was removed on purpose: it is not posted a third time,
-#    and is recorded as deleted. An item that disappeared once may be an accident, and is posted again.
-# 5. The two askings of a round are posted under the same rules. Their attempts are numbered in one
-#    sequence.
-
 _log = logging.getLogger("assay.asking")
 
 
 def repost_delay(opened: Opened) -> timedelta:
-    """How old a post must be before items that did not arrive are posted again."""
+    """How old a post must be before items that did not arrive are posted again.
+
+    Post: put a round's items on the desk, once.
+
+    A post can succeed although its reply is lost, and may even take effect minutes later, so posting every
+    item exactly once cannot be promised. What is promised is one label per item, and few copies:
+
+    1. An attempt to post is recorded under a key of its own, `posts/0001.json`, before it is made. Only
+       whoever creates the key makes the attempt.
+    2. The reply may be lost (AmbiguousPost), or the creator of the key may crash. In both cases nobody
+       repeats the attempt; everybody, its creator included, reads the desk instead.
+    3. Items that are still not on the desk when the last attempt is older than `repost_after` are posted
+       again, after one more read of the desk, by whoever creates the next key. So are those whose last
+       attempt is dated in the future by more than `repost_after`: a clock was wrong, and the date says
+       nothing.
+    4. An item that arrived twice and is gone again was removed on purpose: it is not posted a third time,
+       and is recorded as deleted. An item that disappeared once may be an accident, and is posted again.
+    5. The two askings of a round are posted under the same rules. Their attempts are numbered in one
+       sequence.
+    """
     late = opened.spec.desk.posts_arrive_late
     return timedelta(seconds=Settings().repost_after) if late else timedelta(0)
 
@@ -183,18 +184,6 @@ def _post(people: People, batch: Batch, items: Sequence[Item], attempt: int) -> 
             _log.warning("%s, round %d: %s; reading the desk", people.ledger.name, batch.round, error)
 
 
-# Collect: read what people said.
-#
-# 1. Every read is a full read of the batch. Whether anybody answered is never taken from the desk's
-#    counters: those of Label Studio lag behind its answers, and stay behind for good after a lost update.
-# 2. Answers are copied into the ledger as soon as they are seen. Of an item that is on the desk, only
-#    what the desk says now counts. Of an item that is gone from the desk, the answers seen before still
-#    count.
-# 3. When everything that an attempt to post carried has been seen on the desk, `posts/0001.arrived.json`
-#    records it.
-# 4. A round that was posted more than once is read again when the next one closes: a late import may have
-#    made copies since, and copies nobody has answered are removed before they cost somebody's time.
-
 def collect(
     people: People, batch: Batch, rule: Rule, *, gold: Collection[str] = (), labelled: Collection[str] = ()
 ) -> Asking:
@@ -202,6 +191,18 @@ def collect(
 
     gold       gold items among the batch
     labelled   items of a second asking that the first one has labelled
+
+    Collect: read what people said.
+
+    1. Every read is a full read of the batch. Whether anybody answered is never taken from the desk's
+       counters: those of Label Studio lag behind its answers, and stay behind for good after a lost update.
+    2. Answers are copied into the ledger as soon as they are seen. Of an item that is on the desk, only
+       what the desk says now counts. Of an item that is gone from the desk, the answers seen before still
+       count.
+    3. When everything that an attempt to post carried has been seen on the desk, `posts/0001.arrived.json`
+       records it.
+    4. A round that was posted more than once is read again when the next one closes: a late import may have
+       made copies since, and copies nobody has answered are removed before they cost somebody's time.
     """
     attempts = len(read_posts(people.ledger, batch.round))   # see post_new
     collected = collect_answers(people.desk, batch)

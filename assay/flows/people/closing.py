@@ -211,8 +211,6 @@ class AskedRound:
         return {item: tally for item, tally in asking.unsettled.items() if decides[item] is tally}
 
 
-# Closed, or waited for.
-
 def close(people: People, round_: AskedRound, *, requested: bool = False) -> list[Decided] | None:
     """The labels to close a round with; None if it has to wait.
 
@@ -269,16 +267,17 @@ def _close_at_deadline(people: People, round_: AskedRound) -> bool:
     return True
 
 
-# Deadlines: how long a round waits for people, and what happens then.
-#
-# The clock of a round starts with the first attempt to post it, `posts/0001.json`; if that process's clock
-# was ahead, the earliest date of an attempt counts. So everybody who reads the ledger knows the same
-# deadline. The time of now comes from the caller: nothing here reads a clock.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundDeadline:
     """The deadline of one round at one moment: when it is, whether it has passed, and whether the round is
-    to be closed with what is answered by now."""
+    to be closed with what is answered by now.
+
+    Deadlines: how long a round waits for people, and what happens then.
+
+    The clock of a round starts with the first attempt to post it, `posts/0001.json`; if that process's clock
+    was ahead, the earliest date of an attempt counts. So everybody who reads the ledger knows the same
+    deadline. The time of now comes from the caller: nothing here reads a clock.
+    """
 
     at: datetime
     overdue: bool    # it has passed
@@ -299,8 +298,6 @@ def deadline_of(
     overdue = moment >= at
     return RoundDeadline(at=at, overdue=overdue, closes=overdue and spec.deadline.then == "close")
 
-
-# Wait: what a round that stays open waits for, and whom else to ask meanwhile.
 
 def wait(people: People, round_: AskedRound) -> WaitingFor:
     """What an open round waits for. Ties, and answers that are no class, go to one more person."""

@@ -93,8 +93,6 @@ def _keep(ledger: Ledger, closed: int, request: dict[str, Any], ahead: Outlook |
         ledger.store.discard(old_key)
 
 
-# What would decide a verdict that is inconclusive.
-
 def more_labels(opened: Opened, standing: Standing) -> int | None:
     """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
     limit, look = opened.spec.limit, standing.known

@@ -160,16 +160,17 @@ def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
     return reason
 
 
-# Checkpoints. They decide nothing. What one lacks is read from the ledger: what people saw, what items were
-# closed with, and answers where one person answered alone.
-
 _log = logging.getLogger("assay.advance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Known:
     """What a checkpoint spares the reading of: the fold of the first closed rounds, everybody's answers in
-    them, and the names of the people who answered in each."""
+    them, and the names of the people who answered in each.
+
+    Checkpoints. They decide nothing. What one lacks is read from the ledger: what people saw, what items were
+    closed with, and answers where one person answered alone.
+    """
 
     fold: Fold
     answered: Sequence[RoundAnswers]     # everybody's, in the first ones

@@ -33,7 +33,6 @@ from assay.tasks.ledger.life import Ending, Extension, read_ending
 from assay.tasks.ledger.record import Ledger, understood
 from assay.tasks.report.standing import ExtensionRow, Moved, Standing, StateName, WaitingFor
 
-# The estimates that count now: those of the newest revision, and how they moved.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reissued:
@@ -162,8 +161,6 @@ def read_reissues(ledger: Ledger) -> list[Reissue]:
     ]
     return [(revision, estimate) for revision, estimate in pairs if estimate is not None]
 
-
-# The standing.
 
 def verdict_on(opened: Opened, look: RoundEstimate | None) -> Verdict | None:
     """The verdict on the first measure so far; None without a limit, or before the first round."""

@@ -264,15 +264,16 @@ def _without_number(name: str) -> str:
     return before if dash and number.isdecimal() else name
 
 
-# What was made of a page, kept as long as the ledger says the same: keys are written once, so the same keys
-# are the same page. One page is made at a time, and those who ask for the same one meanwhile wait for it.
-
 MOST_KEPT = 64 << 20     # bytes of bodies
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The bytes of one answer and its entity tag, by which a browser asks whether they changed."""
+    """The bytes of one answer and its entity tag, by which a browser asks whether they changed.
+
+    What was made of a page, kept as long as the ledger says the same: keys are written once, so the same keys
+    are the same page. One page is made at a time, and those who ask for the same one meanwhile wait for it.
+    """
 
     content: bytes
     etag: str

@@ -70,8 +70,6 @@ def _alias_of(url: str) -> str:
     return made or "ledger"
 
 
-# What a message may say of this machine: no address of a store, and of paths only their last part.
-
 _PATH = re.compile(r"(?<![\w:/.…])(?:file://)?(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\",;:()]+[/\\])+[^\s/\\'\",;:()]*")
 
 
@@ -107,8 +105,6 @@ def spec_without_paths(spec: Any, key: str = "") -> Any:
         return "…/" + spec.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return spec
 
-
-# Who may see what.
 
 @dataclass(frozen=True, slots=True)
 class _Grant:

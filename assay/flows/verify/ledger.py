@@ -198,8 +198,6 @@ def checked_seal(text: str | None, option: str = "--seal") -> str | None:
     return text and text.lower()
 
 
-# The frozen pool recomputed from its parts: digest, counts, cells, and which rows the cells hold.
-
 @retried
 def pool_differences(opened: Opened, map_over: MapOver) -> list[Difference]:
     """What the manifest and the partition say otherwise than the rows; map_over: who reads these."""

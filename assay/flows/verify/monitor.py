@@ -187,15 +187,16 @@ class _Verdicts:
         return revision_of(Ledger(self._ledger.store, part.evaluation)) == part.revision
 
 
-# The checks of what changed around a monitor: versions of its spec, states of windows, mutes.
-#
-# Every version is checked against the ones before it: that it was allowed, what it does to the evidence, and
-# that its first window was not due when it was made. Nobody can then have chosen a limit after looking at a
-# window that it judges.
-
 def unreadable_versions(ledger: Ledger, keyset: frozenset[str]) -> Iterator[Difference]:
     """A difference for each version of a monitor's spec that cannot be read, in order of their keys; nothing
-    for those that can."""
+    for those that can.
+
+    The checks of what changed around a monitor: versions of its spec, states of windows, mutes.
+
+    Every version is checked against the ones before it: that it was allowed, what it does to the evidence,
+    and that its first window was not due when it was made. Nobody can then have chosen a limit after looking
+    at a window that it judges.
+    """
     for key in sorted(filter(layout.monitor_version.match, keyset)):
         read = read_or_say(ledger, key, Amendment)
         if isinstance(read, Difference):
@@ -288,10 +289,6 @@ def numbered_differences(ledger: Ledger, versions: Versions, keyset: frozenset[s
                 )
 
 
-# The check of the labels that a monitor's openings claimed of their months.
-#
-# An opening is sealed, and says its month and its labels; so its claim is checked against it.
-
 def claim_differences(
     ledger: Ledger, keyset: frozenset[str], changed: Collection[str], vouched: set[str]
 ) -> Iterator[Difference]:
@@ -299,6 +296,10 @@ def claim_differences(
 
     changed: keys that do not fit their seals: no claim is checked against such an opening
     vouched: the keys of the claims that fit their openings are added
+
+    The check of the labels that a monitor's openings claimed of their months.
+
+    An opening is sealed, and says its month and its labels; so its claim is checked against it.
     """
     claimed: dict[str, tuple[str, Claim]] = {}
     for key in sorted(filter(layout.month_claim.match, keyset)):

@@ -191,8 +191,6 @@ class RoundsCheck:
             self._check.say_unreadable(error)
 
 
-# The plan of a round recomputed: its draws and items, the gold mixed in, which answers are asked again.
-
 def items_drawn(plan: RoundPlan) -> dict[str, Array]:
     """Cell and rank of every draw, and whether it asks: columns of T draws."""
     return {"cell": plan.cell, "rank": plan.rank, "ask": plan.ask}
@@ -272,16 +270,17 @@ def people_differences(
         yield f"answers are asked again of a single person: {planned.again_alone}, the spec has {alone}"
 
 
-# The labels of a round recomputed, from the answers they name and by the function that decided them.
-#
-# What a ledger cannot prove is taken from the labels themselves: which answers the desk still had when it was
-# read, and that an item set aside as deleted was gone. That such an item arrived twice, as it must have, is
-# checked.
-
 def label_differences(
     check: Checking, planned: PlannedRound, decided: Sequence[Decided], rule: Rule
 ) -> Iterator[str]:
-    """The labels and the answers to gold that a round was closed with; `rule`: of the round."""
+    """The labels and the answers to gold that a round was closed with; `rule`: of the round.
+
+    The labels of a round recomputed, from the answers they name and by the function that decided them.
+
+    What a ledger cannot prove is taken from the labels themselves: which answers the desk still had when it
+    was read, and that an item set aside as deleted was gone. That such an item arrived twice, as it must
+    have, is checked.
+    """
     ledger, number = check.ledger, planned.number
     gold = read_gold_answers(ledger, number)
     digests = [digest for row in decided for digest in row.annotations]

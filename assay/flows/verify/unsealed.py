@@ -137,16 +137,17 @@ _ALERTS: tuple[Kind, ...] = (
 )
 
 
-# What went to the desk and what came back from it: attempts to post and answers, each in its own round.
-#
-# No seal covers the attempts, nor answers that no label names. But both belong to one round, and name items
-# that its plan put to people. So a key that was moved from one round to another is found, and an answer that
-# nobody could have given. Times go forward; where they do not, a clock jumped or two keys changed places, and
-# nothing in a ledger says which: that is a note.
-
 def check_desk(integrity: Integrity) -> None:
     """Check that every attempt to post and every answer in the ledger can be read and belongs to the round
-    it lies in; what is wrong is added to the findings. Raises StoreUnreachable."""
+    it lies in; what is wrong is added to the findings. Raises StoreUnreachable.
+
+    What went to the desk and what came back from it: attempts to post and answers, each in its own round.
+
+    No seal covers the attempts, nor answers that no label names. But both belong to one round, and name items
+    that its plan put to people. So a key that was moved from one round to another is found, and an answer
+    that nobody could have given. Times go forward; where they do not, a clock jumped or two keys changed
+    places, and nothing in a ledger says which: that is a note.
+    """
     by_round: dict[int, list[str]] = {}
     for key in sorted(integrity.keys):
         entry = integrity.known.get(key)

@@ -91,18 +91,19 @@ def _until_alone() -> None:
         os._exit(1)
 
 
-# Shards as tasks of Prefect, on one of its task runners: its pages show each of them.
-#
-# Every step of a task is told to the API of Prefect, so there has to be one. Without it each process would
-# start a temporary server of its own.
-#
-# A task is given one value that Prefect does not look into, and knows which flow run it belongs to. The
-# arguments of that flow and of the task `freeze-pool` stay where they are: a frame may be among them, or a
-# token.
-
 class Prefect(Workers):
     """Workers that run every shard as a task of Prefect, on threads, processes or a cluster of the kind they
-    are made with. They need the API of a Prefect server, and raise BadInput without it."""
+    are made with. They need the API of a Prefect server, and raise BadInput without it.
+
+    Shards as tasks of Prefect, on one of its task runners: its pages show each of them.
+
+    Every step of a task is told to the API of Prefect, so there has to be one. Without it each process would
+    start a temporary server of its own.
+
+    A task is given one value that Prefect does not look into, and knows which flow run it belongs to. The
+    arguments of that flow and of the task `freeze-pool` stay where they are: a frame may be among them, or a
+    token.
+    """
 
     word = "prefect"
 

@@ -73,8 +73,6 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
-# Alerts of verdicts and of windows.
-
 _TO_DO: dict[Kind, str] = {
     "breach": (
         "What to do: look at the labelled items that were predicted wrongly. If labels are wrong, correct "
@@ -218,11 +216,6 @@ def _reading(reading: MeasureReading) -> str:
     return f"{value}, {interval} ({row.interval}; {reading.when})"
 
 
-# Alerts of what lasts: windows without a verdict, and a month whose labels are spent.
-#
-# Their keys hold the day, so each is told once a day for as long as it lasts. A window that joins the others
-# later on the same day is told at once: the key then holds a digest of the windows that joined on that day.
-
 DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small", "silent")
 """Kinds whose keys hold the day: the cooldown does not apply to them."""
 
@@ -258,7 +251,14 @@ _REMEDY: dict[str, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingState:
     """A window that has no verdict, as an alert tells of it: why, since when, and until when it is looked at
-    again (None: for as long as that lasts)."""
+    again (None: for as long as that lasts).
+
+    Alerts of what lasts: windows without a verdict, and a month whose labels are spent.
+
+    Their keys hold the day, so each is told once a day for as long as it lasts. A window that joins the
+    others later on the same day is told at once: the key then holds a digest of the windows that joined on
+    that day.
+    """
 
     window: str
     why: str
@@ -322,8 +322,6 @@ def ended_alert(
              f"{_time(until)}, and no other window is in that state. All windows: assay history {monitor}",
     )
 
-
-# Alerts of a window whose predictions are unusual: told once when that begins, and once when it has ended.
 
 _UNUSUAL: dict[str, str] = {
     "collapse": "What to do: see whether the model, its features or its threshold broke. While it lasts "

@@ -31,16 +31,6 @@ from assay.tasks.alerts.outbox import Channel, NotDelivered
 from assay.tasks.alerts.presentable import plain_body, plain_subject
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
-# Pagers: services that keep an incident open until they are told that it is over.
-#
-# The alert of a breach opens an incident, further alerts about the same thing are added to it, and the
-# recovery closes it: all of them carry one key (`incident`). Apprise reads the addresses. The events are
-# ours, because Apprise sends PagerDuty no key, and closes an alert of Opsgenie only from the process that
-# opened it.
-#
-#     pagerduty://KEY@API_KEY      Events API v2: trigger and resolve, by `dedup_key`
-#     opsgenie://API_KEY/#team     Alert API: create, and close by `alias`
-
 TIMEOUT = 15.0         # seconds for a pager, or a webhook, to answer
 _LONGEST_KEY = 255     # PagerDuty's; Opsgenie takes 512
 _LONGEST_SUMMARY = 1024
@@ -51,7 +41,18 @@ _PRIORITIES: dict[Severity, str] = {"critical": "P1", "warning": "P3", "info": "
 
 
 def incident(owner: str, alert: Alert) -> str:
-    """What a breach, its repeats and its recovery share: the owner, and what of it the alert is about."""
+    """What a breach, its repeats and its recovery share: the owner, and what of it the alert is about.
+
+    Pagers: services that keep an incident open until they are told that it is over.
+
+    The alert of a breach opens an incident, further alerts about the same thing are added to it, and the
+    recovery closes it: all of them carry one key (`incident`). Apprise reads the addresses. The events are
+    ours, because Apprise sends PagerDuty no key, and closes an alert of Opsgenie only from the process that
+    opened it.
+
+        pagerduty://KEY@API_KEY      Events API v2: trigger and resolve, by `dedup_key`
+        opsgenie://API_KEY/#team     Alert API: create, and close by `alias`
+    """
     key = f"assay/{owner}/{alert.group}".rstrip("/")
     if len(key) <= _LONGEST_KEY:
         return key
@@ -393,12 +394,6 @@ def _type_of(alert: Alert) -> str:
     return "success" if alert.kind == "recovery" else _TYPES[alert.severity]
 
 
-# While a channel is told, the libraries that tell it keep their logs to themselves.
-#
-# The address of a chat's webhook is a secret, and urllib3, requests, httpx and Apprise write addresses, paths
-# and payloads into their logs: httpx at INFO already. A filter on each of their loggers drops what they say
-# while this thread is sending; other threads, and other times, are not affected.
-
 _TALKATIVE = (
     "apprise", "requests", "urllib3", "urllib3.connectionpool", "urllib3.connection", "urllib3.util.retry",
     "httpx", "httpcore", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy",
@@ -418,7 +413,14 @@ _SILENT = _Silent()   # one object: adding it again to a logger that has it does
 @contextmanager
 def quiet() -> Iterator[None]:
     """A context in which nothing is logged of what the libraries that send messages say, since their lines
-    may hold addresses, which are secrets. Other threads log as before."""
+    may hold addresses, which are secrets. Other threads log as before.
+
+    While a channel is told, the libraries that tell it keep their logs to themselves.
+
+    The address of a chat's webhook is a secret, and urllib3, requests, httpx and Apprise write addresses,
+    paths and payloads into their logs: httpx at INFO already. A filter on each of their loggers drops what
+    they say while this thread is sending; other threads, and other times, are not affected.
+    """
     for name in _TALKATIVE:
         logging.getLogger(name).addFilter(_SILENT)
     token = _sending.set(True)

@@ -43,11 +43,6 @@ from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Severity
 
-# Attempts to tell a channel, as the ledger holds them; the functions after these decide.
-#
-# An attempt is a key that only one process can create. It ends in `.failed.json` beside it, in the channel's
-# `sent` record, or, if its process died, not at all: then it counts as lost after `CLAIM`.
-
 CLAIM = timedelta(minutes=5)            # longer than any channel may take to send
 FIRST_RETRY = timedelta(seconds=30)     # after the first failure; doubled for each further one, up to
 LAST_RETRY = timedelta(hours=6)
@@ -58,7 +53,13 @@ Status = Literal["sent", "held", "failed", "expired"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
     """One attempt to tell one channel of an alert: its number, when it began, whether it is known to have
-    failed, and for how many seconds the channel asked not to be tried again."""
+    failed, and for how many seconds the channel asked not to be tried again.
+
+    Attempts to tell a channel, as the ledger holds them; the functions after these decide.
+
+    An attempt is a key that only one process can create. It ends in `.failed.json` beside it, in the
+    channel's `sent` record, or, if its process died, not at all: then it counts as lost after `CLAIM`.
+    """
 
     number: int       # 1 for the first
     at: datetime
@@ -504,8 +505,6 @@ def _too_old(entry: Waiting, moment: datetime) -> bool:
     return entry.raised is not None and moment - entry.raised > KEEP_TRYING
 
 
-# Alerts that were raised during a mute, and the one that sums them up.
-
 _MOST_LISTED = 20
 
 
@@ -553,14 +552,15 @@ def summary_alert(
     )
 
 
-# What people see of outboxes: every alert in full, and what became of deliveries.
-#
-# Reading an outbox in full also repairs an index that was lost.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxRow:
     """One alert and what became of it: its owner, what each channel was told, whether it still waits to be
-    delivered, and whether it was raised during a mute."""
+    delivered, and whether it was raised during a mute.
+
+    What people see of outboxes: every alert in full, and what became of deliveries.
+
+    Reading an outbox in full also repairs an index that was lost.
+    """
 
     owner: str
     alert: Alert

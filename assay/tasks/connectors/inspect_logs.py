@@ -28,9 +28,6 @@ from assay.tasks.connectors.records import Notes, SystemResponse
 from assay.tasks.connectors.shapes import Scores, Shape, members, texts_of_conversation
 from assay.tasks.connectors.turns import text_of, turns_of, with_results
 
-# Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
-# Zstandard, which the standard library cannot read before Python 3.14; Arrow can.
-
 _LARGEST = 256 << 20      # bytes of an entry, when it is not compressed
 _ZSTD = 93
 _HEADER = struct.Struct("<4s5H3I2H")     # of an entry, before its name
@@ -38,7 +35,11 @@ _HEADER = struct.Struct("<4s5H3I2H")     # of an entry, before its name
 
 class Zipped:
     """A zip archive that is open for reading: the names of its entries, and their bytes, also of those that
-    are packed with zstd."""
+    are packed with zstd.
+
+    Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
+    Zstandard, which the standard library cannot read before Python 3.14; Arrow can.
+    """
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self._path, self._archive = path, archive

@@ -196,8 +196,6 @@ def _rows(place: Place) -> Iterator[Mapping[str, Any]]:
         }
 
 
-# A tracking server, or its database.
-
 _TABLE_FILE = "eval_results_table.json"
 _PAGE = 100
 

@@ -108,9 +108,6 @@ def _cells(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
-# CSV: what stands beside a response, by the names that the columns have; a number stands behind a name that
-# several columns have.
-
 _BESIDE = {"status": "status", "score": "score", "named scores": "namedScores", "grader reason": "reason",
            "comment": "comment"}
 _NUMBER, _VARIABLE = re.compile(r" \(\d+\)\Z"), re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -120,7 +117,11 @@ _VERDICT = re.compile(r"\[(PASS|FAIL|ERROR)\] ?(?:\((-?[\d.]+)(?:, ([^)\n]*))?\)
 
 
 def _beside(name: str) -> str:
-    """What a column beside a response holds; no letter for any other column."""
+    """What a column beside a response holds; no letter for any other column.
+
+    CSV: what stands beside a response, by the names that the columns have; a number stands behind a name that
+    several columns have.
+    """
     return "metric" if name.startswith("Metric: ") else _BESIDE.get(_NUMBER.sub("", name).lower(), "")
 
 

@@ -53,8 +53,6 @@ def _aligned(
         done += len(batch)
 
 
-# The file of a pool, there as a whole or not at all.
-
 def refuse_existing_pool(to: Path) -> None:
     """Raises BadInput where something is there already, and for a name that no pool has."""
     if to.suffix != ".parquet":

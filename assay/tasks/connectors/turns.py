@@ -206,8 +206,6 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     )
 
 
-# One conversation of many messages.
-
 def tells_more(story: Sequence[Turn]) -> bool:
     """Whether a conversation is more than a question and its answer."""
     outputs = [turn for turn in story if turn.role == "assistant"]
@@ -262,17 +260,18 @@ class Story:
         return False
 
 
-# A conversation as HTML that is safe to show: the final answer first, then every step.
-#
-# Calls of tools, and what the system was told, are folded.  Every text is escaped, no attribute is written,
-# and the tags are those that the desks let through.
-
 MOST_SHOWN = 20_000      # characters of one text; what is longer is cut, and says so
 
 
 def trajectory_page(answer: str, turns: Sequence[Turn]) -> str:
     """The HTML in which people see one item: the final answer, and below it the turns that led to it, where
-    there are any."""
+    there are any.
+
+    A conversation as HTML that is safe to show: the final answer first, then every step.
+
+    Calls of tools, and what the system was told, are folded.  Every text is escaped, no attribute is written,
+    and the tags are those that the desks let through.
+    """
     steps = "".join(piece for turn in turns for piece in _turn(turn))
     story = f"<h4>How it came about</h4>{steps}" if steps else ""
     return f"<h4>Final answer</h4>{_paragraph(answer)}{story}"

@@ -126,8 +126,6 @@ class SendsHints(Desk, Protocol):
         ...
 
 
-# Calls to a desk, as effects: retried where a repeat is harmless, and never where it is not.
-
 @effect("prepare-desk")
 def prepare_desk(desk: Desk) -> None:
     """Make the desk ready by `Desk.prepare`. While the desk is unreachable this is tried again, up to three
@@ -166,8 +164,6 @@ def missing_items(desk: Desk, batch: Batch) -> list[Item]:
     return desk.missing(batch)
 
 
-# Names made of texts: short, safe in keys and file names, and the same in every process.
-
 def digest_of_parts(*parts: str) -> str:
     """SHA-256 of the parts and their lengths, as 64 hexadecimal digits."""
     hashed = hashlib.sha256()
@@ -177,19 +173,20 @@ def digest_of_parts(*parts: str) -> str:
     return hashed.hexdigest()
 
 
-# Where a desk without a server of its own keeps its batches: in the ledger's store, beside the evaluations.
-#
-# What one post put on the desk is a record of the desk's own; that items need more people is the same record
-# for all. `tasks.ledger.layout` spells the keys. None of it is part of the record of the evaluation: the
-# answers that count are copied there when they are collected. Keys are written once, so posting what is there
-# changes nothing, and everything outlives the process.
-
 Post = TypeVar("Post", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MorePeople:
-    """Each of these items is to be answered by so many people in all."""
+    """Each of these items is to be answered by so many people in all.
+
+    Where a desk without a server of its own keeps its batches: in the ledger's store, beside the evaluations.
+
+    What one post put on the desk is a record of the desk's own; that items need more people is the same
+    record for all. `tasks.ledger.layout` spells the keys. None of it is part of the record of the evaluation:
+    the answers that count are copied there when they are collected. Keys are written once, so posting what is
+    there changes nothing, and everything outlives the process.
+    """
 
     annotators: int
     items: tuple[str, ...]

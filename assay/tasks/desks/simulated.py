@@ -194,8 +194,6 @@ class SimulatedKind(DeskKind):
         return f"simulated, with the labels of {self.labels}"
 
 
-# The desk.
-
 Says = Callable[[str, np.random.Generator], str]   # what a person says where this is true
 _OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
 

@@ -50,8 +50,6 @@ def problem(about: str, says: str, remedy: str) -> Finding:
     return Finding(level="problem", about=about, says=says, remedy=remedy)
 
 
-# The JSON of an examination: its keys and what they hold.
-
 class ColumnsJson(TypedDict):
     """Column names by what they hold; null or empty where there is none."""
 
@@ -132,8 +130,6 @@ class ExaminationJson(SummaryPart, PrognosisPart):
     spec: str | None                 # suggested, as YAML
 
 
-# All findings together.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examination:
     """What the doctor found of one file or spec: the findings, which column is what, a summary of the
@@ -182,8 +178,6 @@ class Examination:
             document |= ahead
         return document
 
-
-# What a pool would cost, in words and as JSON.
 
 _WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
 
@@ -253,8 +247,6 @@ def _hidden(measure: str, price: HiddenPrice) -> str:
         f"labels, of items drawn evenly from the {price.items:,} predicted negative."
     )
 
-
-# What a sample of a source was, and what cannot be told from it.
 
 _REMEDY = "`assay begin` checks every row; --all reads all of them now"
 

@@ -332,12 +332,13 @@ def _defect(scan: Scan, name: str, what: str, defect: Defect, remedy: str) -> Fi
     return problem(name, says, remedy)
 
 
-# What a spec names beside its pool, checked without changing it: store, desk, and systems to compare.
-#
-# Nothing is begun, no project or folder is made, and no label is needed.
-
 def look_at_store(store: Store) -> Finding:
-    """Whether the ledger can be written. A bucket is tried with a key that is removed again."""
+    """Whether the ledger can be written. A bucket is tried with a key that is removed again.
+
+    What a spec names beside its pool, checked without changing it: store, desk, and systems to compare.
+
+    Nothing is begun, no project or folder is made, and no label is needed.
+    """
     if isinstance(store, LocalStore) and not store.root.exists():
         obstacle = in_the_way_of(store.root)
         if obstacle is None:
@@ -359,8 +360,6 @@ def look_at_desk(spec: Spec) -> Finding:
     except AssayError as error:
         return problem("desk", str(error), "put it right, or choose another kind of desk")
 
-
-# Systems that are to be compared: on how many items they differ.
 
 def with_differing(before: Sequence[int], rows: pa.RecordBatch) -> list[int]:
     """By system, the rows that it predicts otherwise than the first, with these checked rows."""

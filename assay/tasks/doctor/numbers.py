@@ -23,8 +23,6 @@ from assay.tasks.doctor.one_per_class import class_in_name
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 
-# The positive class: as told, else by names, else by what goes with it.
-
 _SPELLED = {"1", "true", "0", "false"}      # what a spec takes for any two classes
 _UNNAMED = ("positive", "negative")
 
@@ -191,9 +189,6 @@ def _mean(values: Floats) -> float:
 
 def _place(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else -2
-
-
-# The usable rows of a source, as arrays for the statistics.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -60,7 +60,6 @@ from assay.tasks.doctor.unread import (
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
 
-# What somebody said about the columns of a file.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:

@@ -294,15 +294,16 @@ def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
     return np.array(values, np.float64)
 
 
-# The attempts to put a round's items on a desk.
-#
-# The process that creates the key makes the attempt; all others read. The keys hold times, and are not
-# compared.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
     """One attempt to post items of a round, and whether all of them were once seen on the desk: the record
-    of the attempt and the mark that it arrived, read together."""
+    of the attempt and the mark that it arrived, read together.
+
+    The attempts to put a round's items on a desk.
+
+    The process that creates the key makes the attempt; all others read. The keys hold times, and are not
+    compared.
+    """
 
     attempt: int               # 1 for the first
     at: datetime
@@ -385,14 +386,14 @@ def removed_on_purpose(posts: Sequence[Post]) -> set[str]:
     return twice
 
 
-# The raw answers, each under its own digest.
-#
-# A closed round is read by its pack, with one call. Answers that came later are not in it: they are read one
-# by one. Everybody who packs a round writes the same bytes, at any time after it was closed.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundAnswers:
     """The answers of everybody in one closed round, about its items and about gold (items of known answer).
+
+    The raw answers, each under its own digest.
+
+    A closed round is read by its pack, with one call. Answers that came later are not in it: they are read
+    one by one. Everybody who packs a round writes the same bytes, at any time after it was closed.
     """
 
     number: int

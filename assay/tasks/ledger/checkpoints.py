@@ -27,15 +27,6 @@ from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.record import DamagedRecord, Ledger, decode, find_bytes, inflate
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 
-# The checkpoint of an evaluation that is open.
-#
-#     what the closed rounds come to    see tasks.ledger.checkpoint_values
-#     records                           of what does not change any more and is read by every `advance`: the
-#                                       spec, the manifest, the partition, the plan and posts of the open
-#                                       round
-#
-# Before the first round the manifest stands for its seal. Runs of early rounds lie beside it, under their
-# digests.
 
 class CheckpointLost(AssayError):
     """A part of a checkpoint is gone or damaged: go on without it."""
@@ -44,7 +35,18 @@ class CheckpointLost(AssayError):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Checkpoint:
     """What a checkpoint of an open evaluation holds: the last of its closed rounds, the records that need
-    not be read again by key, and, as bytes, what the rounds come to."""
+    not be read again by key, and, as bytes, what the rounds come to.
+
+    The checkpoint of an evaluation that is open.
+
+        what the closed rounds come to    see tasks.ledger.checkpoint_values
+        records                           of what does not change any more and is read by every `advance`: the
+                                          spec, the manifest, the partition, the plan and posts of the open
+                                          round
+
+    Before the first round the manifest stands for its seal. Runs of early rounds lie beside it, under their
+    digests.
+    """
 
     round: int                        # closed
     records: Mapping[str, bytes]      # key -> what is under it
@@ -171,15 +173,16 @@ def reading_versions() -> dict[str, str]:
     return versions()
 
 
-# What looks at closed rounds found unchanged.
-#
-# One file for every 64 rounds; its name has the last of these. Of a round it holds what a desk is asked for
-# its answers, and a digest of what the desk said when a look changed no label. As long as the desk says the
-# same, the round need not be read from the ledger.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookedAt:
-    """A closed round whose labels followed from what the desk said."""
+    """A closed round whose labels followed from what the desk said.
+
+    What looks at closed rounds found unchanged.
+
+    One file for every 64 rounds; its name has the last of these. Of a round it holds what a desk is asked for
+    its answers, and a digest of what the desk said when a look changed no label. As long as the desk says the
+    same, the round need not be read from the ledger.
+    """
 
     items: Mapping[str, Mapping[str, str]]   # that people were asked about -> what they saw; in order
     again: tuple[str, ...]                   # of these, those asked a second time
@@ -257,16 +260,6 @@ def _seal_of(ledger: Ledger, number: int) -> str | None:
     return None if seal is None else layout.digest(seal)
 
 
-# The checkpoint of a monitor.
-#
-#     settled   the windows of which nothing is due any more
-#     others    the windows of which something is written, and that are not settled
-#     records   openings, states and verdicts, as they are in the ledger: all of the windows above, and
-#               all verdicts up to the number in the name
-#
-# The early records lie beside it, in *runs* under their digests: a run is never written again. Before the
-# first verdict the spec stands for it.
-
 RECORDS_OF_RUN = 1_024   # records
 
 
@@ -274,7 +267,18 @@ RECORDS_OF_RUN = 1_024   # records
 class Kept:
     """What a checkpoint of a monitor says: how many verdicts there are, the windows that are settled and
     those of which something is still due, and their records, most of them in runs that are kept under
-    digests."""
+    digests.
+
+    The checkpoint of a monitor.
+
+        settled   the windows of which nothing is due any more
+        others    the windows of which something is written, and that are not settled
+        records   openings, states and verdicts, as they are in the ledger: all of the windows above, and
+                  all verdicts up to the number in the name
+
+    The early records lie beside it, in *runs* under their digests: a run is never written again. Before the
+    first verdict the spec stands for it.
+    """
 
     verdicts: int                  # their number
     settled: frozenset[str]        # windows

@@ -40,18 +40,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# The decision to close a round although items are unanswered: `rounds/0001/closing.json`.
-#
-# Written before the labels, so that after a crash the next process closes the round too, and kept because it
-# is the reason why the round's labels have gaps. It says why, and no more: who decided first may not matter.
-
 Why = Literal["deadline", "request"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """The record `closing.json`: that a round is closed although items are unanswered, and why, by its
-    deadline or on request."""
+    deadline or on request.
+
+    The decision to close a round although items are unanswered: `rounds/0001/closing.json`.
+
+    Written before the labels, so that after a crash the next process closes the round too, and kept because
+    it is the reason why the round's labels have gaps. It says why, and no more: who decided first may not
+    matter.
+    """
 
     why: Why
 
@@ -67,9 +69,6 @@ def read_closing(ledger: Ledger, round: int) -> Why | None:
     """Why the round is closed early, or None if it is not."""
     closing = find_record(ledger, layout.closing(ledger.name, round), Closing)
     return None if closing is None else closing.why
-
-
-# The labels of a round.
 
 
 _GOLD = "assay.gold"
@@ -230,8 +229,6 @@ def _decode(blob: bytes, key: str) -> list[Decided]:
     return record.from_rows(list[Decided], rows, key)
 
 
-# A closed round as the ledger holds it: what was planned, what its items were closed with, the labels.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClosedRound:
     """A round and the labels of its draws as codes, some of which stand for none."""
@@ -315,12 +312,13 @@ def decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     return replace(estimate, estimates=estimates, segments=segments, systems=systems)
 
 
-# How the people who label do: `rounds/0001/annotators.json`, where there is something to say.
-#
-# Revisions have a record of the same kind .
-
 def write_annotators(ledger: Ledger, quality: AnnotatorQuality) -> AnnotatorQuality:
-    """Put how people did up to a round; returns the record under the key."""
+    """Put how people did up to a round; returns the record under the key.
+
+    How the people who label do: `rounds/0001/annotators.json`, where there is something to say.
+
+    Revisions have a record of the same kind .
+    """
     return put_record(ledger, layout.annotators(ledger.name, quality.round), quality)
 
 
@@ -330,25 +328,27 @@ def read_annotators(ledger: Ledger, number: int) -> AnnotatorQuality | None:
     return find_record(ledger, layout.annotators(ledger.name, number), AnnotatorQuality)
 
 
-# Revisions: labels that changed after their rounds were closed.
-#
-#     revisions/0001/labels.parquet   one row per item that was ever revised: the columns of the round's own
-#                                     labels.parquet, with the answers of now; its round; changed (in this
-#                                     revision); by (whose answers changed, as the desk's opaque ids)
-#     revisions/0001/estimate.json    the estimates after the last closed round, with these labels
-#     revisions/0001/annotators.json  how the people do by the answers of now, where there is something to say
-#     revisions/0001/seal.json        of these, of the answers named, and of the seals before
-#
-# A revision says how many rounds it covers. When another round closes, its number is reissued with the
-# revised labels as the next revision, in which nothing changed. A revision holds no times.
-
 _ABOUT = "assay.revision"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisedItem:
     """One item whose label was ever revised: its round, what became of it as of now, whether this revision
-    changed it, and the annotators whose changed answers did."""
+    changed it, and the annotators whose changed answers did.
+
+    Revisions: labels that changed after their rounds were closed.
+
+        revisions/0001/labels.parquet   one row per item that was ever revised: the columns of the round's own
+                                        labels.parquet, with the answers of now; its round; changed (in this
+                                        revision); by (whose answers changed, as the desk's opaque ids)
+        revisions/0001/estimate.json    the estimates after the last closed round, with these labels
+        revisions/0001/annotators.json  how the people do by the answers of now, where there is something to
+                                        say
+        revisions/0001/seal.json        of these, of the answers named, and of the seals before
+
+    A revision says how many rounds it covers. When another round closes, its number is reissued with the
+    revised labels as the next revision, in which nothing changed. A revision holds no times.
+    """
 
     round: int
     decided: Decided

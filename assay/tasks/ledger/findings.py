@@ -126,8 +126,6 @@ def _same(stored: Any, computed: Any) -> bool:
     return type(stored) is type(computed) and bool(stored == computed)
 
 
-# What a check of an evaluation's keys found, as far as it has come.
-
 @dataclass(slots=True, kw_only=True)
 class Integrity:
     """What a look at all keys of one ledger found: the keys and what they are, how many rounds and

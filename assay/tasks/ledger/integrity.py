@@ -206,11 +206,12 @@ def _has_its_name(key: Key, blob: bytes) -> bool:
     return layout.digest(blob)[: len(digest)] == digest
 
 
-# Do the seals of an evaluation fit what they cover? From the newest back, because each seal covers the one
-# before it.
-
 def check_seals(integrity: Integrity) -> None:
-    """Read every seal, and compare what it covers with the digests it holds."""
+    """Read every seal, and compare what it covers with the digests it holds.
+
+    Do the seals of an evaluation fit what they cover? From the newest back, because each seal covers the one
+    before it.
+    """
     vouched: set[str] = set()   # keys that fit a seal
     for number in range(integrity.revisions, 0, -1):
         _check_revision(integrity, number, vouched)
@@ -319,11 +320,12 @@ def _digest(integrity: Integrity, key: str) -> str | None:
     return None if blob is None else layout.digest(blob)
 
 
-# Do the seals that version 1.0.0 put into a monitor fit what they cover? From the newest back, as for
-# evaluations.  A record that is in the log needs none.
-
 def check_monitor_seals(integrity: Integrity) -> None:
-    """Read every seal of a monitor, and compare what it covers with the digests it holds."""
+    """Read every seal of a monitor, and compare what it covers with the digests it holds.
+
+    Do the seals that version 1.0.0 put into a monitor fit what they cover? From the newest back, as for
+    evaluations.  A record that is in the log needs none.
+    """
     vouched: set[str] = set()
     for seal, covered in _seals_there(integrity):
         if seal in integrity.keys:

@@ -21,16 +21,6 @@ from typing import Any, Generic, TypeVarTuple
 
 from assay.evalcore.errors import BadInput
 
-# How a kind of key is written: one template, which both spells a key and reads one.
-#
-# A template is a path with named fields, such as `{evaluation}/rounds/{round:04d}/plan.parquet`:
-#
-#     {round:04d}    a whole number, written with at least so many digits
-#     {digest}       a SHA-256 in hexadecimal digits; `{digest:.16}` is the first 16 of them
-#     {window}       text; `_TEXT` says what a field of this name may hold
-#
-# Reading is the exact inverse of spelling: a key matches only if its values spell it again.
-
 Values = TypeVarTuple("Values")
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -50,7 +40,18 @@ _TEXT = {
 
 
 class KeyPattern(Generic[*Values]):
-    """One kind of key, or a prefix of keys (its template ends in a slash)."""
+    """One kind of key, or a prefix of keys (its template ends in a slash).
+
+    How a kind of key is written: one template, which both spells a key and reads one.
+
+    A template is a path with named fields, such as `{evaluation}/rounds/{round:04d}/plan.parquet`:
+
+        {round:04d}    a whole number, written with at least so many digits
+        {digest}       a SHA-256 in hexadecimal digits; `{digest:.16}` is the first 16 of them
+        {window}       text; `_TEXT` says what a field of this name may hold
+
+    Reading is the exact inverse of spelling: a key matches only if its values spell it again.
+    """
 
     def __init__(self, template: str) -> None:
         self.template = template
@@ -93,8 +94,6 @@ def _parts_of_expression(parts: list[tuple[str, str | None, str | None, str | No
 def _is_number(spec: str | None) -> bool:
     return bool(spec) and str(spec).endswith("d")
 
-
-# Every kind of key.
 
 # Of an evaluation or a monitor.
 spec = KeyPattern[str]("{owner}/spec.json")                      # what was asked

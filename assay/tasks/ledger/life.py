@@ -32,8 +32,6 @@ from assay.tasks.ledger.log import put_logged_record
 from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 from assay.tasks.ledger.stores.store import Store
 
-# What was asked of an evaluation or a monitor, and the format of its ledger.
-
 LEDGER_FORMAT = 1   # the next one where what older versions would misread is written
 
 _DECIDE_NUMBERS = {"assay": DISTRIBUTION, "numpy": "numpy", "scipy": "scipy", "pyarrow": "pyarrow"}
@@ -165,15 +163,16 @@ def _installed() -> Mapping[str, str]:
     return {name: version(package) for name, package in _DECIDE_NUMBERS.items()}
 
 
-# What distinguishes evaluations of one name in different ledgers: `identity.json`, a random word.
-#
-# Two ledgers may hold evaluations of one name that label on one server; the word keeps their questions apart.
-# It is written before the manifest, and never again: another word would ask other questions.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """The record `identity.json`: a random word, written once, that tells apart evaluations of one name in
-    different ledgers."""
+    different ledgers.
+
+    What distinguishes evaluations of one name in different ledgers: `identity.json`, a random word.
+
+    Two ledgers may hold evaluations of one name that label on one server; the word keeps their questions
+    apart. It is written before the manifest, and never again: another word would ask other questions.
+    """
 
     identity: str
 
@@ -194,13 +193,14 @@ def read_identity(ledger: Ledger) -> str:
     return entry.identity
 
 
-# When an evaluation began and its rounds closed, and by which run of a flow: beside the record, and never
-# compared.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
     """The record `times.json`: when the evaluation began, and the id of Prefect's flow run that began it,
-    empty outside any. It is never compared, and no number depends on it."""
+    empty outside any. It is never compared, and no number depends on it.
+
+    When an evaluation began and its rounds closed, and by which run of a flow: beside the record, and never
+    compared.
+    """
 
     begun: datetime
     flow_run: str = ""      # the id of Prefect's flow run that began it, where one did
@@ -268,8 +268,6 @@ def read_last_closed(ledger: Ledger) -> datetime | None:
     return read_closed(ledger, max(numbers)) if numbers else None
 
 
-# Why it ended, and the index of those that have not.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """The record `ending.json`: why the evaluation stopped and its verdict (None without a limit), and how
@@ -316,14 +314,15 @@ def open_evaluations(store: Store) -> list[str]:
     return [values[0] for values in matches if values is not None]
 
 
-# Extensions: a finished evaluation that was given more labels, `extensions/0001/extension.json`.
-#
-# Extension k follows the k-th ending, and the rounds go on from there; the next ending lies beside it. The
-# seal of the first round after an extension covers the extension and the seal of the ending before it.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """What was asked for, by whom, and where the evaluation stood."""
+    """What was asked for, by whom, and where the evaluation stood.
+
+    Extensions: a finished evaluation that was given more labels, `extensions/0001/extension.json`.
+
+    Extension k follows the k-th ending, and the rounds go on from there; the next ending lies beside it. The
+    seal of the first round after an extension covers the extension and the seal of the ending before it.
+    """
 
     number: int              # from 1
     rounds: int              # closed by then

@@ -80,8 +80,6 @@ def full_key(short: str, owner: str) -> str:
     return short[1:] if short.startswith("/") else f"{owner}/{short}"
 
 
-# Writing.
-
 @retried
 def begin_log(ledger: Ledger) -> None:
     """Put the first entry, unless it is there: of all that the ledger holds by now and that has a digest.
@@ -205,8 +203,6 @@ def _directly(ledger: Ledger) -> Ledger:
         store = store.inner
     return Ledger(store, ledger.name)
 
-
-# Reading.
 
 def is_logged(key: str) -> bool:
     """Whether a key is of a kind that has an entry of its own."""

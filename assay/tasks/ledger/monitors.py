@@ -251,8 +251,6 @@ def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
     return {verdict.window: verdict for verdict in verdicts}
 
 
-# What lists of many monitors need of a verdict, and no more.
-
 @dataclass(frozen=True, slots=True)
 class VerdictGlance:
     """One verdict of a monitor in brief: its window, what it is, and how many labels were bought for it."""
@@ -283,17 +281,18 @@ def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
     return VerdictGlance(match[3].decode(), called, int(match[2]))
 
 
-# The labels of a month that openings have claimed.
-#
-# A run that is about to open an evaluation claims its labels first. Claims of a month are numbered, and the
-# process that creates a number first has it, so of two runs at once the second counts what the first one
-# took. The opening that is then written has the labels of its claim. After a crash in between, the next run
-# finds the claim and opens with the same labels.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """Labels of a calendar month that one opening of a window has claimed. Claims are numbered over the
-    month, so two processes cannot spend the same labels."""
+    month, so two processes cannot spend the same labels.
+
+    The labels of a month that openings have claimed.
+
+    A run that is about to open an evaluation claims its labels first. Claims of a month are numbered, and the
+    process that creates a number first has it, so of two runs at once the second counts what the first one
+    took. The opening that is then written has the labels of its claim. After a crash in between, the next run
+    finds the claim and opens with the same labels.
+    """
 
     month: str
     number: int     # over the claims of the month, from 1
@@ -312,8 +311,6 @@ def read_claims(ledger: Ledger, month: str) -> list[Claim]:
     """The claims on the labels of a calendar month, in the order of their numbers. Raises DamagedRecord."""
     return read_records(ledger, layout.month_claims(ledger.name, month), layout.month_claim, Claim)
 
-
-# The versions of a monitor's spec, and the first window that each applies to.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
@@ -344,11 +341,6 @@ def read_amendments(ledger: Ledger) -> list[Amendment]:
     return read_records(ledger, layout.monitor_versions(ledger.name), layout.monitor_version, Amendment)
 
 
-# What keeps a window from a verdict, for as long as it does.
-#
-# A record is written when the state of a window changes, and only then; the last one counts. No record says
-# that nothing was ever wrong.
-
 State = Literal["missing", "empty", "small", "unlabelled", "stale", "failed", "cleared"]
 """
     missing      no file came within the grace period
@@ -364,7 +356,13 @@ State = Literal["missing", "empty", "small", "unlabelled", "stale", "failed", "c
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowState:
     """A change of what keeps a window from a verdict: the state (`missing`, `small`, ... or `cleared`), why
-    in a sentence, a digest of the files that were looked at, and when. Numbered over the window."""
+    in a sentence, a digest of the files that were looked at, and when. Numbered over the window.
+
+    What keeps a window from a verdict, for as long as it does.
+
+    A record is written when the state of a window changes, and only then; the last one counts. No record says
+    that nothing was ever wrong.
+    """
 
     window: str
     number: int      # over the states of the window, from 1
@@ -391,14 +389,15 @@ def standing_state(states: list[WindowState]) -> WindowState | None:
     return states[-1] if states and states[-1].state != "cleared" else None
 
 
-# When the alerts of an owner are muted, and why: `<owner>/mutes/0001.json`.
-#
-# The last record counts from the moment it was made: it mutes until a date, or it ends the mute.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mute:
     """A change of what is muted, of a monitor or an evaluation: until when nobody is told of alerts (None:
-    muted no more), why, and when the change was made."""
+    muted no more), why, and when the change was made.
+
+    When the alerts of an owner are muted, and why: `<owner>/mutes/0001.json`.
+
+    The last record counts from the moment it was made: it mutes until a date, or it ends the mute.
+    """
 
     number: int               # from 1
     until: datetime | None    # None: nothing is muted any more

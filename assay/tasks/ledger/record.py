@@ -27,14 +27,16 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.stores.store import KeyMissing, Store, StoreError
 
-# A ledger: what a store holds of one owner, an evaluation or a monitor.
-#
-# Its keys begin with the owner's name; `tasks.ledger.layout` spells them in full. Functions that act on one
-# evaluation or monitor take its `Ledger`; those that act on a whole store take the `Store`.
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The keys of one owner in a store. It may be empty: making one reads and writes nothing."""
+    """The keys of one owner in a store. It may be empty: making one reads and writes nothing.
+
+    A ledger: what a store holds of one owner, an evaluation or a monitor.
+
+    Its keys begin with the owner's name; `tasks.ledger.layout` spells them in full. Functions that act on one
+    evaluation or monitor take its `Ledger`; those that act on a whole store take the `Store`.
+    """
 
     store: Store
     name: str     # of an evaluation, or of a monitor as `layout.monitor_ledger` spells it
@@ -53,8 +55,6 @@ class Ledger:
     def keys(self, prefix: str) -> Iterator[str]:
         return self.store.keys(prefix)
 
-
-# Records as bytes: one way to write a value, so that equal values are equal bytes, and one way to read it.
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -296,8 +296,6 @@ def _inside(value: object) -> Any:
         }
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 
-
-# A record under a key: put once, and validated whenever it is read.
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

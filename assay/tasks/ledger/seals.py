@@ -148,22 +148,24 @@ def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
     return {full_key(below, evaluation): digest for below, digest in seal.seals.items()}
 
 
-# Seals of a monitor, as version 1.0.0 put them beside its records; now all of these are in its log.
-#
-#   windows/<window>/openings/0001.seal.json   of the opening, and of the seal of the window's opening before
-#   windows/<window>/states/0001.seal.json     the same of a state of the window,
-#   versions/0002.seal.json                    of a version of the spec,
-#   mutes/0001.seal.json                       of a mute,
-#   responses/0001.seal.json                   and of a response to an incident
-#   verdicts/000001.seal.json                  of the verdict, of the seal of the verdict before, of the
-#                                              seal of the last opening it rests on, of the seal of the
-#                                              version it was judged by where that is not the first, and of
-#                                              the newest seal of each evaluation, as it was then
-#   The first seal of each kind, in a window or of the monitor, is chained to spec.json.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """A kind of record that is numbered, each sealed with the seal of the one before."""
+    """A kind of record that is numbered, each sealed with the seal of the one before.
+
+    Seals of a monitor, as version 1.0.0 put them beside its records; now all of these are in its log.
+
+      windows/<window>/openings/0001.seal.json   of the opening, and of the seal of the window's opening
+                                                 before
+      windows/<window>/states/0001.seal.json     the same of a state of the window,
+      versions/0002.seal.json                    of a version of the spec,
+      mutes/0001.seal.json                       of a mute,
+      responses/0001.seal.json                   and of a response to an incident
+      verdicts/000001.seal.json                  of the verdict, of the seal of the verdict before, of the
+                                                 seal of the last opening it rests on, of the seal of the
+                                                 version it was judged by where that is not the first, and of
+                                                 the newest seal of each evaluation, as it was then
+      The first seal of each kind, in a window or of the monitor, is chained to spec.json.
+    """
 
     record: KeyPattern[*tuple[Any, ...]]   # its last value is the number
     seal: KeyPattern[*tuple[Any, ...]]     # of the same values

@@ -30,15 +30,16 @@ from assay.tasks.pool.frozen import FrozenShard
 from assay.tasks.pool.kind import CellRows, PoolToCut, cell_rows, piece_of, put_piece
 from assay.tasks.pool.scores import RunOfShard, ScoreRun, held_at_once, ordered_scores
 
-# Which stratum a row is in: by its score, by what further systems predict of it, or by its features.
-#
-# A rule is made once and travels to workers. The stratum of a row follows from the row alone.
-
 Finder = Callable[[pa.Table], Ints]     # the stratum (n,) of each row of some
 
 
 class Placing(Protocol):
-    """How rows are placed into strata: by score, features or predictions."""
+    """How rows are placed into strata: by score, features or predictions.
+
+    Which stratum a row is in: by its score, by what further systems predict of it, or by its features.
+
+    A rule is made once and travels to workers. The stratum of a row follows from the row alone.
+    """
 
     @property
     def n_strata(self) -> int:
@@ -102,8 +103,6 @@ class ByFeatures:
 def _stacked(table: pa.Table, columns: Sequence[str]) -> Array:
     return np.stack([numbers_of(table.column(name)) for name in columns], axis=1)
 
-
-# The cut.
 
 NUMBERS = ("score", "probability", "prediction")
 

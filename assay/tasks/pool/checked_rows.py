@@ -29,7 +29,6 @@ from assay.tasks.sources.values import Kind, kind, named_numbers, named_text, wi
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import Contenders
 
-# One kind of values in each column, over all files: numbers here and texts there would be two readings.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnKind:
@@ -67,8 +66,6 @@ class ColumnKinds:
                 "column with one type throughout"
             )
 
-
-# The check of each row.
 
 MOST_LISTED = 5
 _LONGEST = 1000                     # characters of an id or of a segment's value

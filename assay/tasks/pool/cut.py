@@ -38,8 +38,6 @@ def prediction_kind(spec: Spec) -> Predictions:
     return (_COMPARED if spec.pool.compares else _BY_TASK)[spec.labels.task](spec)
 
 
-# The cut: made once, when the pool is frozen, and read back.
-
 def cut_pool(
     spec: Spec,
     store: Store,

@@ -156,9 +156,6 @@ def forget(store: Store, evaluation: str) -> None:
         store.discard(key)
 
 
-# The work: what is seen of a shard while it is read, and what all come to together.
-
-# The scores of a shard, kept in order of rank while it is frozen: the cut asks for ranks.
 
 class SeenScores:
     """The scores of the rows of one shard read so far, kept because the cut asks for ranks; nothing is kept
@@ -179,8 +176,6 @@ class SeenScores:
         self._scores.clear()
         return blob
 
-
-# The work on one shard: its rows are read, checked, counted and written to the ledger.
 
 _MOST_SEGMENT_VALUES = 1_000
 _AHEAD = 2      # pieces of work that may wait for the thread that writes
@@ -356,8 +351,6 @@ def refuse_many_values(spec: Spec, name: str, counts: Counter[str]) -> None:
             "pool.segments, or group its values"
         )
 
-
-# All shards of a pool: frozen by whoever has time, put together in order, and checked as a whole.
 
 class FrozenRows:
     """The rows of a source in the ledger, and what they come to.

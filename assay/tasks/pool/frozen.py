@@ -66,8 +66,6 @@ from assay.tasks.ledger.manifest import (
 )
 from assay.tasks.ledger.stores.store import Store
 
-# A part as bytes.
-
 GROUP_ROWS = 4_096     # what reading one row costs
 
 
@@ -191,8 +189,6 @@ def _explained() -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise NotAPart(str(error)) from None
 
-
-# What the ledger keeps, read back.
 
 PART_ROWS = 65_536
 FEW_GROUPS = 2               # of a part, that are read one by one
@@ -407,11 +403,6 @@ def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> memoryview:
     return memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
 
 
-# Shards of a frozen pool: runs of whole parts, the units in which it is cut.
-#
-# Where they begin follows from the parts alone, never from how many workers there are. About a million rows
-# make a shard.
-
 SHARD_PARTS = 16
 
 
@@ -419,7 +410,13 @@ SHARD_PARTS = 16
 class FrozenShard:
     """A run of consecutive parts of the frozen pool, on which one worker works: the keys of the parts, the
     number of its first row over the whole pool, its number of rows, and which labels are known
-    beforehand."""
+    beforehand.
+
+    Shards of a frozen pool: runs of whole parts, the units in which it is cut.
+
+    Where they begin follows from the parts alone, never from how many workers there are. About a million rows
+    make a shard.
+    """
 
     number: int
     part_keys: tuple[str, ...]

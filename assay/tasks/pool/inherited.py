@@ -241,16 +241,6 @@ def _schema_of(by_cell: bool) -> "pa.Schema":
     ])
 
 
-# Labels that were given elsewhere, as evidence of where to look: `warm_start.source` and `.label_studio`.
-#
-# Nobody knows how their items were chosen: they may be those that somebody found interesting. So they are in
-# no estimate. The label model starts from them, each worth the discount, and steers the draws of a method
-# whose estimates rest on its own draws alone (the capability `draws_alone`). An item that is drawn is asked,
-# whatever was said of it elsewhere.
-#
-# They are joined to the frozen pool by id, and written as labels of an earlier evaluation are (tasks.pool
-# .inherited); the manifest names the copy.
-
 _log = logging.getLogger("assay.begin")
 
 
@@ -259,6 +249,16 @@ def freeze_given_elsewhere(spec: Spec, store: Store, part_keys: Sequence[str]) -
 
     None where the spec names no such labels. Raises BadInput for a file that cannot be read, for an item with
     two different labels, and where no label is of an item of the pool.
+
+    Labels that were given elsewhere, as evidence of where to look: `warm_start.source` and `.label_studio`.
+
+    Nobody knows how their items were chosen: they may be those that somebody found interesting. So they are
+    in no estimate. The label model starts from them, each worth the discount, and steers the draws of a
+    method whose estimates rest on its own draws alone (the capability `draws_alone`). An item that is drawn
+    is asked, whatever was said of it elsewhere.
+
+    They are joined to the frozen pool by id, and written as labels of an earlier evaluation are (tasks.pool
+    .inherited); the manifest names the copy.
     """
     start = spec.warm_start
     if start is None or start.evaluation is not None:

@@ -23,15 +23,6 @@ from assay.tasks.pool.scores import StoredRun
 from assay.tasks.pool.shards import MapOver
 from assay.tasks.spec.evaluation import Spec
 
-# Which rows the cells hold, in pieces by shard.
-#
-#   partitions/rows-00000-<digest>   the rows of one shard, numbered within it, by cell and then by row
-#   partitions/<digest>.starts       (C + 1, S) where the rows of each cell start in the piece of each shard,
-#                                    and where those of the last cell end
-#
-# All numbers have four bytes. The rows of a cell are those of the first shard, then those of the second, and
-# so on: the rank of an item in its cell does not depend on where shards begin.
-
 NUMBER = "<u4"   # of a row in its shard, or of a place in a piece
 BYTES = 4
 
@@ -39,7 +30,18 @@ BYTES = 4
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRows:
     """Which rows of the pool the cells hold: where the rows of each cell start in the piece of each shard,
-    (C + 1, S) numbers of four bytes, C cells and S shards, and the digest and rows of each piece."""
+    (C + 1, S) numbers of four bytes, C cells and S shards, and the digest and rows of each piece.
+
+    Which rows the cells hold, in pieces by shard.
+
+      partitions/rows-00000-<digest>   the rows of one shard, numbered within it, by cell and then by row
+      partitions/<digest>.starts       (C + 1, S) where the rows of each cell start in the piece of each
+                                       shard,
+                                       and where those of the last cell end
+
+    All numbers have four bytes. The rows of a cell are those of the first shard, then those of the second,
+    and so on: the rank of an item in its cell does not depend on where shards begin.
+    """
 
     starts: bytes
     pieces: tuple[CellPiece, ...]
@@ -128,9 +130,6 @@ class PoolToCut:
         return np.array(labels, np.int8).tobytes()
 
 
-# What the kind reads of rows, counts and watches, and the cut that it makes.
-
-# What the manifest says of the predictions of some rows. It is small and adds up, in any pieces.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionCounts:

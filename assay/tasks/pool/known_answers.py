@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# Gold: items whose answer is known, mixed into the batches to see how the people who label do.
-#
-# The file (`desk.gold.labels`: any source that pools come from) holds an id, a class, and the columns of
-# `pool.display`, which is all that people see of any item; a gold item looks like any other. It is kept as
-# `gold/<digest>.json`, which the pool's manifest names; later changes of the file change nothing. Gold items
-# may be items of the pool or not. They are never labels: their answers are in no estimate, and no budget
-# counts them.
-
 MOST_ITEMS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldItem:
     """One gold item: its id, the code of its known label, and the text of each field that people are shown.
+
+    Gold: items whose answer is known, mixed into the batches to see how the people who label do.
+
+    The file (`desk.gold.labels`: any source that pools come from) holds an id, a class, and the columns of
+    `pool.display`, which is all that people see of any item; a gold item looks like any other. It is kept as
+    `gold/<digest>.json`, which the pool's manifest names; later changes of the file change nothing. Gold
+    items may be items of the pool or not. They are never labels: their answers are in no estimate, and no
+    budget counts them.
     """
 
     item_id: str
@@ -92,22 +92,22 @@ def load_gold(ledger: Ledger, digest: str | None) -> dict[str, GoldItem]:
     return {item.item_id: item for item in record.decode(GoldItems, blob, key).items}
 
 
-# Labels that came by themselves: `outcomes-<digest>.parquet`, item_id and label of the items that have one.
-#
-# The source of outcomes (`outcomes.source`) is joined by id, and the manifest names the copy. What arrives
-# later changes nothing here: a monitor opens its window again once the outcomes are complete.
-#
-# What arrived is not a random part of what will, so an outcome is never taken for a draw. Of two classes the
-# rows of known items are left out of the cells, and their losses are added to the estimate exactly
-# (evalcore.measures.two_classes). Wherever an estimate needs known items where they are (by segment, of
-# further systems, of any other labels) they stay in the cells, come into the sample with the chances of their
-# cells, and ask nobody. Where the outcome of every item is known there is nothing to sample: all are put into
-# one round, and the estimate is exact.
-
 def outcomes_of(spec: Spec, ids: Collection[str]) -> dict[str, float]:
     """Item -> code, of the wanted items that have an outcome in the source now.
 
     Raises BadInput for a source that cannot be read, and for an item with two different outcomes.
+
+    Labels that came by themselves: `outcomes-<digest>.parquet`, item_id and label of the items that have one.
+
+    The source of outcomes (`outcomes.source`) is joined by id, and the manifest names the copy. What arrives
+    later changes nothing here: a monitor opens its window again once the outcomes are complete.
+
+    What arrived is not a random part of what will, so an outcome is never taken for a draw. Of two classes
+    the rows of known items are left out of the cells, and their losses are added to the estimate exactly
+    (evalcore.measures.two_classes). Wherever an estimate needs known items where they are (by segment, of
+    further systems, of any other labels) they stay in the cells, come into the sample with the chances of
+    their cells, and ask nobody. Where the outcome of every item is known there is nothing to sample: all are
+    put into one round, and the estimate is exact.
     """
     outcomes = spec.outcomes
     if outcomes is None:

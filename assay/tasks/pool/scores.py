@@ -32,16 +32,17 @@ from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.frozen import FrozenShard
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 
-# Scores of some rows of a pool, sorted once: every question about ranks is answered from these.
-#
-# A run is loaded by whoever works on it. Runs need not hold the rows of a shard that is cut: ranks, counts
-# and histograms follow from all scores together.
-
 SCORE = "<f8"
 
 
 class ScoreRun(Protocol):
-    """The scores of some rows of a pool, loaded and worked on in one piece by whoever has time."""
+    """The scores of some rows of a pool, loaded and worked on in one piece by whoever has time.
+
+    Scores of some rows of a pool, sorted once: every question about ranks is answered from these.
+
+    A run is loaded by whoever works on it. Runs need not hold the rows of a shard that is cut: ranks, counts
+    and histograms follow from all scores together.
+    """
 
     def first(self) -> tuple[Floats, int]:
         """The scores (n,) rising, without -0.0, and how many of the rows are predicted positive."""
@@ -143,8 +144,6 @@ def _keep(folder: Path, name: str, scores: Floats) -> None:
     scores.astype(SCORE, copy=False).tofile(written)
     written.replace(folder / name)   # another process may have been quicker
 
-
-# All runs together: grid and gathering.
 
 TOGETHER = 1 << 24        # scores that are held in one place: 128 MB
 SUMMARY = 1 << 18         # scores that all runs tell together,

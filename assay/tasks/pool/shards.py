@@ -50,17 +50,6 @@ def stopping(results: Iterator[B]) -> Iterator[Iterator[B]]:
             results.close()
 
 
-# How the rows of a source are cut into shards, the units in which a pool is frozen.
-#
-# A shard is a run of whole parts, counted over the whole pool. What can be read by itself is a row group of
-# Parquet, or the rows of a file of text from one mark to the next: a shard begins with the first part that
-# begins there. About a million rows make a shard; a row group that has more is not divided. A file of text
-# without marks is not divided: one that is compressed, or whose rows cannot be told apart for certain. So
-# where shards end follows from the files alone, and never from how many workers there are.
-#
-# A source of a few megabytes is one shard, and so are a table, the result of a query, and a single file of
-# text that is not large: their rows are counted by nobody.
-
 SHARD_ROWS = 16 * PART_ROWS
 SMALL_BYTES = 16 << 20    # of all files: less is one shard
 LARGE_BYTES = 256 << 20   # a single file of text with less is one shard
@@ -69,7 +58,19 @@ _FILES_AT_ONCE = 64       # whose rows one worker counts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """A run of whole parts of the frozen pool, which one worker reads."""
+    """A run of whole parts of the frozen pool, which one worker reads.
+
+    How the rows of a source are cut into shards, the units in which a pool is frozen.
+
+    A shard is a run of whole parts, counted over the whole pool. What can be read by itself is a row group of
+    Parquet, or the rows of a file of text from one mark to the next: a shard begins with the first part that
+    begins there. About a million rows make a shard; a row group that has more is not divided. A file of text
+    without marks is not divided: one that is compressed, or whose rows cannot be told apart for certain. So
+    where shards end follows from the files alone, and never from how many workers there are.
+
+    A source of a few megabytes is one shard, and so are a table, the result of a query, and a single file of
+    text that is not large: their rows are counted by nobody.
+    """
 
     number: int
     first_part: int

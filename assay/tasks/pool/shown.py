@@ -61,8 +61,6 @@ def shown_hash(item_id: str, shown: Mapping[str, str]) -> str:
     return blake2b(lengths + b"".join(texts), digest_size=16).hexdigest()
 
 
-# Taken in while a pool is read.
-
 # Puts a file of a part, numbered from 0, whose bytes the second argument makes; its digest comes later.
 Keep = Callable[[int, Callable[[], bytes]], Future[str]]
 
@@ -165,8 +163,6 @@ def _text_bytes(column: pa.StringArray) -> memoryview:
     return memoryview(b"") if text is None else memoryview(text)[ends[0] : ends[-1]]
 
 
-# Read back.
-
 def shown_keys(evaluation: str, number: int, part: FrozenPart) -> list[str]:
     """The keys in the ledger of the files with the shown fields of one part, in order of its rows; `number`
     is that of the part."""
@@ -224,17 +220,18 @@ def shown_of(
     return [by_row[row.row] for row in rows]
 
 
-# Finds the item at a rank of a cell, and the fields of it that people see.
-#
-# Statistics address an item by its cell and its place in the cell; the ledger holds which row that is, and
-# the frozen parts what the row is. Both are read by ranges, and so is what people see: a round costs what
-# its items cost, whatever the size of the pool.
-
 _MANY_PARTS = 4    # that are worth threads
 
 
 class PoolIndex:
-    """The items of one frozen pool, found by cell and rank: their rows, and what people are shown of them."""
+    """The items of one frozen pool, found by cell and rank: their rows, and what people are shown of them.
+
+    Finds the item at a rank of a cell, and the fields of it that people see.
+
+    Statistics address an item by its cell and its place in the cell; the ledger holds which row that is, and
+    the frozen parts what the row is. Both are read by ranges, and so is what people see: a round costs what
+    its items cost, whatever the size of the pool.
+    """
 
     def __init__(self, ledger: Ledger, manifest: Manifest, cells: CellSizes) -> None:
         """`cells` of the partition that the manifest names."""
@@ -288,8 +285,6 @@ class PoolIndex:
         """
         return shown_of(self._ledger.store, self._manifest, spec.pool.display, rows)
 
-
-# Which rows lie at some ranks of the cells, read from the ledger by ranges.
 
 BRIDGED = 65_536       # numbers that it is cheaper to read than to skip with another request
 _RESTORE = "restore this key from a copy of the ledger"

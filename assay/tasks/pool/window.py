@@ -45,7 +45,6 @@ from assay.tasks.sources.reader import Slice, Source, column_kinds, open_source
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 
-# Checked rows of a window, and what is counted of them beside their predictions.
 
 class WindowRows:
     """One pass over the rows of some slices, which begin where a part of the frozen pool would begin."""
@@ -110,8 +109,6 @@ def _as_any_text(values: pa.Array) -> pa.StringArray:
     except BadInput:
         return pa.array([None if value is None else repr(value) for value in values.to_pylist()], pa.string())
 
-
-# The profile of a large window, from what its shards come to.
 
 _Edges = Mapping[str, tuple[float, ...]]    # by the column of checked rows
 
@@ -234,8 +231,6 @@ def _together(tallies: Sequence[TrafficTally]) -> TrafficTally:
         total = total.plus(tally)
     return total
 
-
-# A window as a whole.
 
 class NoRows(BadInput):
     """Raised where the files of a window hold no prediction at all."""

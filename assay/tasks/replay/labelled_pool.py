@@ -161,8 +161,6 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
     return log_odds(probability), probability
 
 
-# Predictions and labels of a labelled pool as 0 and 1, whatever words they are written in.
-
 def as_classes(
     path: str, columns: Mapping[str, pa.Array], score: Floats | None, positive: str | None
 ) -> dict[str, Ints]:
@@ -262,8 +260,6 @@ def _listed(words: Sequence[str], limit: int = 6) -> str:
     shown = ", ".join(repr(word) for word in words[:limit])
     return shown if len(words) <= limit else f"{shown}, ..."
 
-
-# Columns of a labelled pool as arrays, every value checked; errors name the file, the column, the rows.
 
 def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
     """The chunks of a column as one array: text where their types differ, and never a dictionary."""

@@ -347,8 +347,6 @@ def _confidence(confidence: Floats, prediction: Floats, kind: OutcomeKind) -> Fl
     return np.asarray(predicted * confidence[:, None] + (1 - predicted) * remainder)
 
 
-# How each kind of outcome is read from the columns.
-
 FIRST, SECOND = "first", "second"
 
 
@@ -461,14 +459,14 @@ READERS: Mapping[str, Reader] = {
 }
 
 
-# Reading a labelled pool for a replay of several questions: a spec says what its columns mean, as in a live
-# evaluation, and the answers to each question are in a column of its name.
-
 def read_question_pool(path: str, spec: Spec) -> OutcomePool:
     """The pool in a file, with every row checked.
 
     Raises BadInput as freezing does, for a spec that asks one question or is about the population, and for
     an item without an answer.
+
+    Reading a labelled pool for a replay of several questions: a spec says what its columns mean, as in a live
+    evaluation, and the answers to each question are in a column of its name.
     """
     if not isinstance(spec.labels, QuestionList):
         raise BadInput("--questions: this spec asks one question; leave it out, and name the columns")

@@ -111,12 +111,6 @@ def _marked(result: ReplayResult) -> Iterator[str]:
         )
 
 
-# The convergence figure of a replay: mean squared error and coverage against labels, a line per method.
-#
-# Above, the error on logarithmic axes, with bars of one standard error; an error of exactly 0 has no
-# logarithm and is left out of its line. Below, the share of intervals that covered the truth, with the
-# nominal confidence. One column per measure. The same result gives the same bytes.
-
 _SUFFIXES = (".svg", ".png")
 _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 # Okabe & Ito: told apart by the colour-blind; the markers tell apart what is printed in black
@@ -141,7 +135,14 @@ _RC: Any = {
 
 
 def check_plot_path(path: str | Path) -> Path:
-    """The path, if a figure can be written there. Raises BadArgument for another suffix or no such folder."""
+    """The path, if a figure can be written there. Raises BadArgument for another suffix or no such folder.
+
+    The convergence figure of a replay: mean squared error and coverage against labels, a line per method.
+
+    Above, the error on logarithmic axes, with bars of one standard error; an error of exactly 0 has no
+    logarithm and is left out of its line. Below, the share of intervals that covered the truth, with the
+    nominal confidence. One column per measure. The same result gives the same bytes.
+    """
     path = Path(path)
     if path.suffix.lower() not in _SUFFIXES:
         raise BadArgument("plot", f"{path}: the name must end in {' or '.join(_SUFFIXES)}")

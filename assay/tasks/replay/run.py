@@ -41,8 +41,6 @@ from assay.tasks.replay.simulated import (
     simulation_of,
 )
 
-# Blocks of repeats in parallel.
-
 # blocks from which on the default is a process per processor: a process takes seconds to start
 _WORTH_STARTING = 4
 

@@ -44,8 +44,6 @@ from assay.evalcore.types import Bools, Floats, Ints
 from assay.tasks.spec.best import BY_CONTENDER
 from assay.tasks.spec.goals import named_measure
 
-# What a replay is asked and what it says: the request, and how each method did on each measure.
-
 _WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<beta>[0-9.]+)\))?")
 
 
@@ -107,8 +105,6 @@ def measure_of_two_classes(written: str) -> Measure:
     except ValueError:
         raise BadArgument("measures", f"{written!r}: {beta!r} is not a number; write fbeta(2)") from None
 
-
-# The results, which are printed as they are.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodResult:

@@ -205,11 +205,12 @@ def _ends(figure: Agreement | Corrected, places: int | None = None) -> str:
     return wording.ends_in_words(figure.value, figure.lower, figure.upper, places=places) if has_ends else "–"
 
 
-# Names made for the report. A name is a digest of the desk's name of the person and of the evaluation's own
-# random word, so the same person has one name in an evaluation and another one in the next.
-
 def pseudonymous(quality: AnnotatorQuality, salt: str) -> AnnotatorQuality:
-    """The same with everybody's name replaced, and in the order of the new names."""
+    """The same with everybody's name replaced, and in the order of the new names.
+
+    Names made for the report. A name is a digest of the desk's name of the person and of the evaluation's own
+    random word, so the same person has one name in an evaluation and another one in the next.
+    """
     people = [replace(person, annotator=name_in_report(person.annotator, salt)) for person in quality.people]
     return replace(
         quality,

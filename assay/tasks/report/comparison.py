@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from assay.tasks.report.data import ComparedSystems, ReportData
 
-# Every pair of systems, in words and as a table: row minus column.
-
 _MOST_NAMED = 5
 _MIRRORED: Mapping[str, str] = {"better": "worse", "worse": "better"}
 
@@ -352,8 +350,6 @@ def _ends(row: MeasureEstimate, c: Comparison) -> str:
     ends = (c.lower, c.upper) if (row.value or 0) > 0 else (-c.upper, -c.lower)
     return f" ({wording.percent(row.confidence)} interval {wording.ends_in_words(row.value, *ends)})"
 
-
-# The figure: the first measure of each system, and its difference from the baseline's, with intervals.
 
 _LONGEST = 24   # characters of a name
 

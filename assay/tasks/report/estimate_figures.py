@@ -158,15 +158,16 @@ def _told(data: ReportData, rows: Sequence[MeasureEstimate]) -> str:
     return " ".join(parts)
 
 
-# The joint region of several measures, as the page shows it: a table of numbers, and an ellipse of two.
-#
-# The region is { G : (G - c)ᵀ S⁻¹ (G - c) ≤ 1 }. Its projection on the first two measures is the ellipse of
-# the 2 × 2 corner of S: the unit circle, moved by c + L (cos t, sin t) with L Lᵀ = S.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointLine:
     """One measure of the joint region as texts: its center, how far the region reaches from there to either
-    side, and its correlation with every measure, itself included."""
+    side, and its correlation with every measure, itself included.
+
+    The joint region of several measures, as the page shows it: a table of numbers, and an ellipse of two.
+
+    The region is { G : (G - c)ᵀ S⁻¹ (G - c) ≤ 1 }. Its projection on the first two measures is the ellipse of
+    the 2 × 2 corner of S: the unit circle, moved by c + L (cos t, sin t) with L Lᵀ = S.
+    """
 
     name: str
     center: str
@@ -225,8 +226,6 @@ def _correlation(shape: Sequence[Sequence[float]], i: int, j: int) -> str:
         return "–"
     return wording.number(max(-1.0, min(1.0, shape[i][j] / scale)), 2)
 
-
-# The ellipse.
 
 def region_figure(
     measures: Sequence[str], center: Sequence[float], shape: Sequence[Sequence[float]],

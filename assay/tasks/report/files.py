@@ -82,8 +82,6 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
             ) from error
 
 
-# For machines: the contract JSON of every command, and one Parquet row per round and measure.
-
 class RoundJson(TypedDict):
     """What was known when a round closed: how many items were newly asked in it, the labels so far, and the
     estimates."""

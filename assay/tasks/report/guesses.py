@@ -93,8 +93,6 @@ def _saved(judges: Judges) -> str:
     )
 
 
-# What moves judges away from people, and audits of their calibration.
-
 _OF_EFFECTS = {"shift": "judge minus label", "distance": "how far apart they are"}
 _VERDICTS = {
     "pass": "pass: it still holds within the margin",
@@ -212,8 +210,6 @@ def audit_of_judge_in_words(audit: JudgeAudit) -> str:
         f"{_VERDICTS[audit.verdict]}{hint}."
     )
 
-
-# The errors among the labelled items.
 
 _LONGEST = 240    # characters of an item that are shown
 _WHY: Mapping[str, str] = {

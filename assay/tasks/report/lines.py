@@ -13,8 +13,6 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.data import TRUE_VALUES, ReportData, whole_pool_rows
 
-# The bars: little drawings of intervals beside the numbers, all of a table on one scale.
-
 _WIDTH, _HEIGHT = 150, 14     # CSS pixels
 
 

@@ -115,8 +115,6 @@ def scales_alike(data: ReportData) -> bool:
     return len(ends) == 1 and bool(data.outcome.parts or isfinite(ends.pop()))
 
 
-# Numbers: what was predicted against what people said, and the errors.
-
 def label_against_prediction(pairs: Sequence[tuple[float, float]]) -> Picture:
     """Two panels: label against prediction, with the line of equality; error against prediction."""
     return picture(partial(_draw_points, pairs), (7.2, 3.4), _points_in_words(pairs), narrow=5.6)
@@ -153,8 +151,6 @@ def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
     )
 
 
-# Preferences: the shares of win, loss and tie as bars with their intervals.
-
 def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
     """A figure with a bar and an interval for each outcome's share of the pool."""
     text = "; ".join(
@@ -177,8 +173,6 @@ def _draw_shares(rows: Sequence[MeasureEstimate], figure: "Figure") -> None:
     ax.set_xlabel("share of the pool")
     ax.grid(axis="x")
 
-
-# The confusion matrix as a heat map: shares of the pool by predicted class and label.
 
 MOST_NUMBERS = 12     # classes up to which the numbers are written into the squares, and in a table
 

@@ -153,8 +153,6 @@ def open_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> l
     return lines
 
 
-# Forecasts in words and as JSON.
-
 class ThresholdJson(TypedDict):
     """What the measure has to be, at least and at most."""
 

@@ -40,8 +40,6 @@ def _templates() -> tuple["Environment", str]:
     return environment, Markup(loader.get_source(environment, "style.css")[0])  # noqa: S704  our own file
 
 
-# Figures: the colours and sizes that all share, and the picture with what it shows in words.
-
 INK, SOFT, GRID = "#1f2933", "#52606d", "#e4e7eb"
 LINE, BAND = "#1d4e79", "#c6d8e8"
 LIMIT, TRUTH = "#9b2c2c", "#2f6b3a"

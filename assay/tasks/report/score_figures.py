@@ -134,8 +134,6 @@ def _curves_in_words(names: Sequence[str], points: Sequence[Sequence[MeasureEsti
     return f"{' and '.join(names)} by threshold: {text}."
 
 
-# Bins of a score or of a probability, as the next two sections draw them.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinSection:
     """A figure over bins of a score or a probability, and the table below it: its heads, and for each bin
@@ -153,8 +151,6 @@ def bin_label(lower: float, upper: float) -> str:
     low, high = (wording.plain_number(float(f"{x:.3g}")) for x in (lower, upper))
     return f"{low} to {high}"
 
-
-# Where the labels went: items of the pool, labelled ones and positives found, along the score.
 
 def labels_by_score(data: ReportData) -> BinSection | None:
     """The section of two classes; None where there is no axis."""
@@ -215,8 +211,6 @@ def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: "Figure") -> None:
     ax.grid(axis="y")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if is_narrow(figure) else 3)
 
-
-# The reliability diagram: the share of positives against the pool's probability of being positive.
 
 def reliability_diagram(data: ReportData) -> BinSection | None:
     """The section of classes with probabilities; None without labels of known weights."""

@@ -134,8 +134,6 @@ def comparing(reports: Sequence[ReportData]) -> list[str]:
     return parts
 
 
-# The page: self-contained, no scripts, nothing fetched.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPart:
     """The part of the page about one of several evaluations: headline, verdict, why it stopped, a figure of
@@ -198,8 +196,6 @@ def _part(data: ReportData, at: str, link: str) -> ReportPart:
         ],
     )
 
-
-# The files.
 
 _LONGEST = 100   # characters of a folder's name
 

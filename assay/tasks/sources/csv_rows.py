@@ -31,13 +31,6 @@ from assay.tasks.sources.files.file import SourceFile, check_columns, is_compres
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
 from assay.tasks.sources.quoting import MOST_BYTES, Misquoted, QuotedValues
 
-# How a file of text is written: its encoding, and what separates the values of a row.
-#
-# Both are recognised from the beginning of the file, and what is not plain (UTF-8, commas) is said. Nothing
-# is taken for UTF-16 that has no mark of it or no zero in every second byte. Text that is not UTF-8 is taken
-# for Windows-1252, of which Latin-1 is a part, if it looks like Western words; other text is refused,
-# because no program can tell what it says.
-
 LOOK = 8 << 20           # bytes that are looked at
 _HEAD = 1 << 20          # of them, bytes in which columns are counted
 _RECORDS = 50            # rows that have to have as many values as the header
@@ -54,7 +47,15 @@ _WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """How a CSV file is written: what separates values, its encoding as Python calls it, and a word of the
-    file that shows what the encoding was taken for."""
+    file that shows what the encoding was taken for.
+
+    How a file of text is written: its encoding, and what separates the values of a row.
+
+    Both are recognised from the beginning of the file, and what is not plain (UTF-8, commas) is said. Nothing
+    is taken for UTF-16 that has no mark of it or no zero in every second byte. Text that is not UTF-8 is
+    taken for Windows-1252, of which Latin-1 is a part, if it looks like Western words; other text is refused,
+    because no program can tell what it says.
+    """
 
     delimiter: str = ","
     encoding: str = "utf-8"      # as Python calls it
@@ -199,11 +200,6 @@ class Transcoded(io.RawIOBase):
         return len(piece)
 
 
-# The rows.
-
-# A stream that refuses a line that is too long, before the line is held.
-#
-# A few megabytes of gzip can be one line of gigabytes, and whoever looks for its end would hold all of it.
 
 class BoundedLines(io.RawIOBase):
     """The bytes of `inner` up to a line of more than `longest` bytes. `see` gets all of them.
@@ -211,6 +207,10 @@ class BoundedLines(io.RawIOBase):
     A thread of Arrow's may read ahead. An error that it meets in Python, while the process ends, aborts the
     process; so whoever reads finds the end where something is refused, and `raise_refusal` says what it was.
     After `stop` it finds the end, whatever is left.
+
+    A stream that refuses a line that is too long, before the line is held.
+
+    A few megabytes of gzip can be one line of gigabytes, and whoever looks for its end would hold all of it.
     """
 
     def __init__(

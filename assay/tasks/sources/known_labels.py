@@ -103,15 +103,6 @@ def no_answer(answers: AnswerKind) -> str:
     return f"none of the classes ({listed})" if names else f"not {answers.wanted}"
 
 
-# Labels in an export of Label Studio, in its format JSON: tasks with the annotations of several people.
-#
-#     [{"id": 1, "data": {"item_id": "a17", "text": "..."},
-#       "annotations": [{"completed_by": 3, "was_cancelled": false, "updated_at": "...",
-#                        "result": [{"type": "choices", "value": {"choices": ["spam"]}}]}]}]
-#
-# Of each person the annotation that was updated last counts; skipped ones and those without a choice do not.
-# An item has the label that most people gave it, and none where the most are tied.
-
 MOST_BYTES = 1 << 30
 _BUFFER = 1 << 20
 _HOW = "export the project as JSON (not JSON-MIN or CSV; a CSV file goes under `source`)"
@@ -125,6 +116,15 @@ def exported_labels(path: str, field: str, answers: AnswerKind, *, key: str) -> 
     key       of the spec, named in errors
 
     Raises BadInput naming the file, the task and what is wrong.
+
+    Labels in an export of Label Studio, in its format JSON: tasks with the annotations of several people.
+
+        [{"id": 1, "data": {"item_id": "a17", "text": "..."},
+          "annotations": [{"completed_by": 3, "was_cancelled": false, "updated_at": "...",
+                           "result": [{"type": "choices", "value": {"choices": ["spam"]}}]}]}]
+
+    Of each person the annotation that was updated last counts; skipped ones and those without a choice do
+    not. An item has the label that most people gave it, and none where the most are tied.
     """
     votes: dict[str, dict[str, int]] = {}
     for number, task in enumerate(_tasks(path, key), start=1):

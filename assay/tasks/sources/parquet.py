@@ -19,7 +19,6 @@ import pyarrow.parquet as pq
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.file import SourceFile, check_columns, unreadable
 
-# Fields of structures, called `structure.field`: `output.label`, `output.scores.spam`.
 
 def leaf_columns(schema: pa.Schema) -> list[str]:
     """The columns, with the fields of a structure in its place."""

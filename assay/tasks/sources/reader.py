@@ -56,24 +56,26 @@ from assay.tasks.sources.tables.table import Table, table_batches
 from assay.tasks.sources.values import Kind, as_text, kind
 from assay.tasks.table_address import DELTA, ICEBERG, SQL, QueryAddress, is_table, parsed_address
 
-# Which files a source means.
-#
-# A source is one file, a folder (everything below it, except names that begin with a dot or an underscore) or
-# a glob (`*` and `?` stop at slashes, `**` does not), on the local disk, on S3, or in another object storage
-# that fsspec reads. Files come sorted by path, compared by code point, so that the same files give the same
-# pool from every place.
-#
-# A file is read as it was when it was listed: one that changes meanwhile is an error, not a mixture.
-
-# Files on the local disk.
-#
-# The standard library lists and opens them, not fsspec: its listing gives the modification time of a symbolic
-# link instead of the file's, takes a link to a folder for a file, and turns relative paths into absolute
-# ones.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFile:
-    """A file on the local disk: its path, its size in bytes, and its modification time as its version."""
+    """A file on the local disk: its path, its size in bytes, and its modification time as its version.
+
+    Which files a source means.
+
+    A source is one file, a folder (everything below it, except names that begin with a dot or an underscore)
+    or a glob (`*` and `?` stop at slashes, `**` does not), on the local disk, on S3, or in another object
+    storage that fsspec reads. Files come sorted by path, compared by code point, so that the same files give
+    the same pool from every place.
+
+    A file is read as it was when it was listed: one that changes meanwhile is an error, not a mixture.
+
+    Files on the local disk.
+
+    The standard library lists and opens them, not fsspec: its listing gives the modification time of a
+    symbolic link instead of the file's, takes a link to a folder for a file, and turns relative paths into
+    absolute ones.
+    """
 
     path: str
     size: int
@@ -203,8 +205,6 @@ def _scheme(path: str) -> str:
     match = _SCHEME.match(path)
     return match[1] if match else ""
 
-
-# The columns that a file itself has, without reading it all.
 
 def file_columns(file: SourceFile, format: Format) -> list[str]:
     """In the file's own order; of JSON Lines, the keys of the first rows; where types are said, a structure's
@@ -421,8 +421,6 @@ def _one_type(chunks: list[pa.Array]) -> pa.Array:
         chunks = [as_text(chunk) for chunk in chunks]
     return pa.concat_arrays(chunks)
 
-
-# The columns a source has, in its own order, and what kind of values they hold, without reading it all.
 
 def column_names(source: Source) -> list[str]:
     """Of its first file, then those that its folders' names tell; for JSON Lines, the keys of its first rows.

@@ -152,11 +152,6 @@ def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-# Numbers as `repr` of Python writes them: the shortest digits that give the number again, with a decimal
-# point, or with an exponent below 1e-4 and from 1e16 on. Arrow finds the same digits,
-# but writes 17 without a point, 1e-7 with one digit less, and an exponent below 1e-6 and from 1e10 on. Those
-# are put right, each kind in all its rows at once.
-
 _LARGE, _HUGE, _SMALL = 10, 16, 1e-4      # exponents of ten from which, and to which, one is to be taken away
 _ZEROS = (4, 5)                           # behind the point, where Arrow writes them and Python an exponent
 (_NAN,) = column_of(np.array([np.nan]), pa.float64())
@@ -164,7 +159,13 @@ _EMPTY, _MINUS, _POINT, _ONE_DIGIT, _MISSING = texts_of(["", "-", ".", ".0", Non
 
 
 def _float_texts(values: pa.FloatingPointArray) -> pa.StringArray:
-    """A column of floats as text; NaN is missing, as pandas writes it. 32 bits have the digits they need."""
+    """A column of floats as text; NaN is missing, as pandas writes it. 32 bits have the digits they need.
+
+    Numbers as `repr` of Python writes them: the shortest digits that give the number again, with a decimal
+    point, or with an exponent below 1e-4 and from 1e16 on. Arrow finds the same digits, but writes 17 without
+    a point, 1e-7 with one digit less, and an exponent below 1e-6 and from 1e10 on. Those are put right, each
+    kind in all its rows at once.
+    """
     if pa.types.is_float16(values.type):
         values = values.cast(pa.float32())
     numbers = numbers_of(values.fill_null(_NAN.cast(values.type)) if values.null_count else values)

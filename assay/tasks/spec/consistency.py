@@ -447,19 +447,20 @@ def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, s
     return []
 
 
-# Which evaluations may start from labels of other pools (`warm_start`, a monitor's `carry_over`), and why
-# others may not.
-#
-# A label model takes such labels as pseudo-labels of its cells. What an evaluation knows of labels without
-# one are sums over its own draws, by their chances; a label of another pool was drawn with none of them.
-
 MOST_INHERITED = 100   # classes whose labels can be taken over
 
 
 def why_cold(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str
 ) -> str | None:
-    """Why an evaluation of any outcome cannot start from labels of another pool; None where it can."""
+    """Why an evaluation of any outcome cannot start from labels of another pool; None where it can.
+
+    Which evaluations may start from labels of other pools (`warm_start`, a monitor's `carry_over`), and why
+    others may not.
+
+    A label model takes such labels as pseudo-labels of its cells. What an evaluation knows of labels without
+    one are sums over its own draws, by their chances; a label of another pool was drawn with none of them.
+    """
     if kind.name == "questions":
         return "teaches a model of one question, and several are asked; leave it out"
     try:

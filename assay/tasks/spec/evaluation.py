@@ -82,7 +82,6 @@ from assay.tasks.spec.labels.questions import QuestionList, listed_questions
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.template import spec_template
 
-# How the answers of people are waited for and made labels of, in a spec.
 
 def _one_line(text: str) -> str:
     if len(text.splitlines()) > 1 or not text.strip():

@@ -37,8 +37,6 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Column, Finite, Location, Part, Predictions, wrong
 from assay.tasks.spec.user_measures import is_of_user, register_user_measure
 
-# The measures: how they are chosen in a spec, and how they are written on a command line.
-
 _ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
     Classes(names=tuple("abcdefghijkl"), values=tuple(map(float, range(12)))), Numbers(0, 1),
     Tags(("a", "b")), preferences("a", "b", "tie"), Classes(names=("a", "b"), positive="b"),
@@ -218,10 +216,6 @@ def asks_for_scores(measure: object) -> bool:
     return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
-# Measures as they are written on a command line.
-#
-# f1   f1(cat)   fbeta(2)   top_k_accuracy(3)   pr_curve(0.2;0.5)   pr_curve(cat;0.2;0.5)
-
 _WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<setting>[^()]+)\))?")
 _SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights",
              "precision_at_k": "k", "dcg": "k", "exponential_dcg": "k"}
@@ -229,7 +223,12 @@ _CURVES = ("pr_curve", "roc_curve")   # written with their thresholds
 
 
 def named_measure(written: str) -> tuple[str, dict[str, Setting]]:
-    """The name of a measure and its settings. Raises BadInput for what is not written so."""
+    """The name of a measure and its settings. Raises BadInput for what is not written so.
+
+    Measures as they are written on a command line.
+
+    f1   f1(cat)   fbeta(2)   top_k_accuracy(3)   pr_curve(0.2;0.5)   pr_curve(cat;0.2;0.5)
+    """
     match = _WRITTEN.fullmatch(written)
     if match is None:
         raise BadInput(f"{written!r} is not the name of a measure; write macro_f1, f1(cat) or fbeta(2)")
@@ -274,8 +273,6 @@ def written_measure(name: str, settings: Mapping[str, Setting]) -> str:
     ]
     return f"{name}({';'.join(inside)})" if inside else name
 
-
-# Precision within a budget, the limit, the method, labels that are there without asking.
 
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 OF_FIRST, BY_MEASURE = "of the first measure", "by measure"
@@ -477,8 +474,6 @@ class Drop(Part):
     )
     windows: int = Field(default=4, ge=1, le=100, description="with previous: how many windows before")
 
-
-# How items are chosen, in a spec: the method, and labels it starts from.
 
 class WarmStart(Part):
     """Labels that the label model starts from: of an earlier evaluation, or given elsewhere."""

@@ -16,15 +16,6 @@ from assay.evalcore.types import Floats
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.schema import Column, Columns, Finite, Part, Predictions, wrong
 
-# The systems of a pool: models, versions or thresholds whose predictions of the same items are compared.
-#
-#     systems: {v1: {prediction: p1}, v2: {prediction: p2, probability: s2}}     one column each
-#     systems: {t50: {score: s, threshold: 0.5}, t70: {score: s, threshold: 0.7}}
-#     thresholds: [0.5, 0.7]                                                     the same, beside pool.score
-#
-# A pool compares its systems where it has no prediction of its own.  With one, they are further systems for
-# the method `recycle` to judge.
-
 MOST_COMPARED = 20
 _OWN = ("score", "probability", "threshold")
 
@@ -73,7 +64,17 @@ class System(Part):
 
 def compares(pool: object) -> bool:
     """Whether the section `pool`, as it is written and before it is checked, compares systems: it has
-    systems or thresholds, and neither a prediction nor a threshold of its own."""
+    systems or thresholds, and neither a prediction nor a threshold of its own.
+
+    The systems of a pool: models, versions or thresholds whose predictions of the same items are compared.
+
+        systems: {v1: {prediction: p1}, v2: {prediction: p2, probability: s2}}     one column each
+        systems: {t50: {score: s, threshold: 0.5}, t70: {score: s, threshold: 0.7}}
+        thresholds: [0.5, 0.7]                                                     the same, beside pool.score
+
+    A pool compares its systems where it has no prediction of its own.  With one, they are further systems for
+    the method `recycle` to judge.
+    """
     return (
         isinstance(pool, dict)
         and (pool.get("systems") is not None or pool.get("thresholds") is not None)
@@ -162,8 +163,6 @@ class Contenders(Part):
             raise wrong(f"`prices`: {odd!r} has {what}; give one for each of {', '.join(self.names)}")
         return self
 
-
-# The `pool` part of a spec.
 
 PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
 

@@ -22,8 +22,6 @@ import yaml
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 
-# Values of a spec in messages: short, whatever somebody wrote there, and without writing all of it first.
-
 _LONGEST_VALUE = 60
 _LONGEST_SENTENCE, _EITHER_SIDE = 1000, 300
 _short = reprlib.Repr()

@@ -118,8 +118,6 @@ def spec_template() -> str:
     return _SPEC_TEMPLATE.replace("@MEASURES@", measures).replace("<desks>", desks)
 
 
-# The commented spec of a monitor that `assay init --monitor` writes.
-
 _MONITOR_TEMPLATE = """\
 # A monitor, as Assay reads it: an evaluation's spec, with a window of time in its source and a `monitor:`
 # section. Every window becomes an evaluation of its own, named <monitor>-<window>.

@@ -110,8 +110,6 @@ def _refuse_other_items(
             )
 
 
-# What may move a judge, as the core takes it.
-
 MOST_LEVELS = 20
 FEW_VALUES = 5           # different numbers, up to which each is a level
 

@@ -98,8 +98,6 @@ def grid_of_pool(spec: Spec, store: Store, manifest: Manifest, part: int) -> Gri
     return grid(OneShard(Items(prediction=np.zeros((len(score), 0)), score=score)), part)
 
 
-# The judges of an evaluation: the columns of its pool that guess what people will say.
-
 def _most_probable(p: Floats) -> Floats:
     return np.asarray(p.argmax(axis=1), np.float64)
 
@@ -143,28 +141,29 @@ def _name(spec: Spec) -> str:
     return column if isinstance(column, str) else "probability"
 
 
-# Labelled items with their weights, as CSV or Parquet.
-#
-#     item_id, label, prediction
-#     score, probability            with a positive and a negative class
-#     probability:CLASS             of each class, where the pool has one
-#     system:NAME                   what each of the systems that are compared predicts
-#     probability:NAME:CLASS        what it gives each class, where a measure needs it
-#     segment:COLUMN, shown:COLUMN  as text
-#     cell, stratum, round          where the item was drawn, and in which round it was labelled
-#     draw_probability, probability_kind   of the draw that bought the label
-#     sample_weight                 items of the pool that it stands for
-#     evaluation, revision, seed, pool_items, pool_digest, format_number   the same in every row
-#
-# In CSV, text that a spreadsheet would run or rewrite is written as in batches on the folder desk
-# (`tasks.desks.folder.csv_cells`); numbers are numbers, and what is missing is empty.
-
 Columns = Mapping[str, Sequence[Any]]   # of one length; a column holds text, or numbers, and None
 
 
 def as_csv(columns: Columns) -> bytes:
     """The bytes of a CSV file in UTF-8 with a heading line and a row for each item. Text goes through
-    `to_cell`, so that no spreadsheet runs or rewrites it; numbers stay as they are."""
+    `to_cell`, so that no spreadsheet runs or rewrites it; numbers stay as they are.
+
+    Labelled items with their weights, as CSV or Parquet.
+
+        item_id, label, prediction
+        score, probability            with a positive and a negative class
+        probability:CLASS             of each class, where the pool has one
+        system:NAME                   what each of the systems that are compared predicts
+        probability:NAME:CLASS        what it gives each class, where a measure needs it
+        segment:COLUMN, shown:COLUMN  as text
+        cell, stratum, round          where the item was drawn, and in which round it was labelled
+        draw_probability, probability_kind   of the draw that bought the label
+        sample_weight                 items of the pool that it stands for
+        evaluation, revision, seed, pool_items, pool_digest, format_number   the same in every row
+
+    In CSV, text that a spreadsheet would run or rewrite is written as in batches on the folder desk
+    (`tasks.desks.folder.csv_cells`); numbers are numbers, and what is missing is empty.
+    """
     return write_csv([to_cell(name) for name in columns], (
         [to_cell(v) if isinstance(v, str) else v for v in row] for row in zip(*columns.values(), strict=True)
     )).encode()

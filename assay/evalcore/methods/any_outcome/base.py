@@ -211,8 +211,6 @@ class OutcomeMethod(Method):
         return exact_by_items(state, [estimates.number(q) for q in range(estimates.value.shape[1])])
 
 
-# Once all items are labelled, measures that the means of losses tell only nearly are computed item by item.
-
 def exact_by_items(state: SampleState, numbers: list[EstimateArrays]) -> list[EstimateArrays]:
     """The numbers of a state, with the value of the labels themselves where no item of the pool is left."""
     table, exhausted = state.table, np.asarray(~(state.left > 0).any(axis=1))

@@ -39,18 +39,20 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.types import Floats, Ints
 
-# Stratified sampling without replacement, for a share of labels that each method decides on.
-#
-# A round spends its labels on the cells furthest behind their share of all labels so far, so rounds add up to
-# the allocation.  Items are drawn systematically along the order of the cells, from a random start, and at
-# random inside a cell: neighbours in order are alike, so every stretch of the pool gets its part.
-#
-# Drawn one at a time, items come up in proportion to weights that half follow what is behind and half the
-# share itself, so no item that can matter is nearly out of reach.
 
 @dataclass(frozen=True, slots=True)
 class Sampled(OutcomeMethod):
-    """A method that is told apart by its cells, its share and its use of a label model."""
+    """A method that is told apart by its cells, its share and its use of a label model.
+
+    Stratified sampling without replacement, for a share of labels that each method decides on.
+
+    A round spends its labels on the cells furthest behind their share of all labels so far, so rounds add up
+    to the allocation.  Items are drawn systematically along the order of the cells, from a random start, and
+    at random inside a cell: neighbours in order are alike, so every stretch of the pool gets its part.
+
+    Drawn one at a time, items come up in proportion to weights that half follow what is behind and half the
+    share itself, so no item that can matter is nearly out of reach.
+    """
 
     capabilities: ClassVar[Capabilities] = replace(OutcomeMethod.capabilities, extends_a_sample=True)
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
@@ -215,13 +217,14 @@ def _allocated(state: SampleState, share: Floats, labels: int) -> Floats:
     return items * waterfill(share, items, np.full(len(items), labels))
 
 
-# The difference of two systems once every item on which they can differ is labelled.
-#
-# Of an item that both systems call the same no outcome changes the difference of two means of one loss.  So
-# the difference is known then, and exact, whatever is not known of either system.
-
 def with_known_differences(state: SampleState, estimates: OutcomeEstimates) -> OutcomeEstimates:
-    """The estimates, differences that are known being exact; as they are where items come in clusters."""
+    """The estimates, differences that are known being exact; as they are where items come in clusters.
+
+    The difference of two systems once every item on which they can differ is labelled.
+
+    Of an item that both systems call the same no outcome changes the difference of two means of one loss.  So
+    the difference is known then, and exact, whatever is not known of either system.
+    """
     stack, cells = state.stack, state.cells
     if state.clustered or state.table is None or not any(m.versus is not None for m in stack.measures):
         return estimates

@@ -389,8 +389,6 @@ def _idle(state: SampleState) -> tuple[Floats, int]:
     return np.concatenate([guess, cells.told[idle].sum(axis=0)]), int(cells.size[idle].sum())
 
 
-# Before any label: p_a, the risk it expects, and h².
-
 def believed(stack: Stack, items: Items, trust: float) -> Floats:
     """p_a (n, K): the supplied probabilities, or the first system's tags, drawn to one half."""
     if items.probability is not None:

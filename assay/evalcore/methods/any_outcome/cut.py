@@ -103,18 +103,6 @@ def _added(tally: Tally) -> Tally:
     )
 
 
-# Where groups of items are cut by score, of items that nobody holds together.
-#
-# A group is cut where the cumulative weight of its items rises by equal steps, in the order of their scores.
-# Items of one score stay together, in the step in which the first of them lies
-# (`cells_by_number` is the same of items in memory).  Three passes over the pool find the same
-# edges:
-#
-#     summary     every shard tells every k-th of its pairs of a group and a score, and the last of each group
-#     grid        of these about GRID are chosen.  Every shard adds up its items up to each of them
-#     gathering   an edge lies where the steps before the last interval of the grid and after this one are
-#                 different.  What both hold is gathered, a hundredth of all, and walked through
-
 TOLD = 1 << 18          # pairs that all shards tell together,
 LEAST_OF_SHARD = 1 << 11  # and that a shard tells at least
 GRID = 1 << 16          # pairs up to which items are added up
@@ -125,7 +113,20 @@ Weighed = Callable[[Stack, Items], tuple[Ints, Floats, Floats]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Share:
-    """The share of a cut that items take, in cells: a part by weight, a part by how many they are."""
+    """The share of a cut that items take, in cells: a part by weight, a part by how many they are.
+
+    Where groups of items are cut by score, of items that nobody holds together.
+
+    A group is cut where the cumulative weight of its items rises by equal steps, in the order of their
+    scores. Items of one score stay together, in the step in which the first of them lies (`cells_by_number`
+    is the same of items in memory).  Three passes over the pool find the same edges:
+
+        summary     every shard tells every k-th of its pairs of a group and a score, and the last of each
+                    group
+        grid        of these about GRID are chosen.  Every shard adds up its items up to each of them
+        gathering   an edge lies where the steps before the last interval of the grid and after this one are
+                    different.  What both hold is gathered, a hundredth of all, and walked through
+    """
 
     by_weight: float   # cells that a weight of 1 takes
     by_item: float     # cells that an item takes
@@ -224,21 +225,6 @@ class _Gather:
         return tally.at(np.concatenate([np.zeros(0, np.int64), *places]))
 
 
-# Cutting a pool into cells by how far the label of an item may move the measures.
-#
-# Passes over the pool, by shard and in pieces: the first sums what the guesses expect, which gives the risk R
-# and the slopes J expected before any label; the second guesses for every item the variance of its pull,
-#
-#     s_i² = Σ_q Var(J_q·ℓ(x_i, y))/target_q²        over the numbers that drive the sampling,
-#
-# under the first weights of the guesses (`measured_pool`).  Items are sorted by group
-# (`OutcomeKind.places`: the predicted class) and by s inside it, and every group is cut where the cumulative
-# sum of s rises by equal steps: many items of little influence make one cell, few of great influence another.
-# Items of one s stay together, in the step in which the first of them lies: five different s, of many items
-# each, make five cells.
-# Where the pool has more than one shard, nobody sorts all items: the first part of this chapter finds where
-# groups are cut, and the cell of an item follows from its own group and s.
-
 PASSIVE_SIZE = 0.3      # weight of an item beside its spread when a group is cut
 _LEAST = 1e-12          # weight that every item has
 _IRRELEVANT = 1 << 32   # added to the groups of items that are not relevant: they come last
@@ -247,7 +233,23 @@ _IRRELEVANT = 1 << 32   # added to the groups of items that are not relevant: th
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cut:
     """A pool in cells: the cells with their sums, and the number of the cell that each of the N items is in,
-    (N,)."""
+    (N,).
+
+    Cutting a pool into cells by how far the label of an item may move the measures.
+
+    Passes over the pool, by shard and in pieces: the first sums what the guesses expect, which gives the risk
+    R and the slopes J expected before any label; the second guesses for every item the variance of its pull,
+
+        s_i² = Σ_q Var(J_q·ℓ(x_i, y))/target_q²        over the numbers that drive the sampling,
+
+    under the first weights of the guesses (`measured_pool`).  Items are sorted by group
+    (`OutcomeKind.places`: the predicted class) and by s inside it, and every group is cut where the
+    cumulative sum of s rises by equal steps: many items of little influence make one cell, few of great
+    influence another. Items of one s stay together, in the step in which the first of them lies: five
+    different s, of many items each, make five cells. Where the pool has more than one shard, nobody sorts all
+    items: the first part of this chapter finds where groups are cut, and the cell of an item follows from its
+    own group and s.
+    """
 
     cells: OutcomeCells
     cell: Ints          # (N,) the cell of each item

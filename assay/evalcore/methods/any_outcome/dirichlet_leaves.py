@@ -399,8 +399,6 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
     return np.asarray(np.concatenate(parts, axis=1), np.float64)
 
 
-# The cells as a tree reads them.
-
 def leaves_of(cells: OutcomeCells, n_leaves: int) -> Leaves:
     """The cells as leaves of a Dirichlet tree: the leaf, the size and the mean probabilities of each cell,
     and which classes are one to the tree. Raises ValueError for cells that were not cut by

@@ -34,17 +34,6 @@ def slopes_of_known(stack: Stack, known_sizes: list[int], risk: Floats) -> Float
     return np.asarray(np.moveaxis(np.concatenate(parts), 1, 2))
 
 
-# Variances of the numbers asked for, by linearisation, and their intervals.
-#
-# With J the slopes at R̂ and z = J·e the pull of a residual, the variance of J·R̂ is that of a stratified
-# mean over the groups (Cochran 1977, ch. 5),
-#
-#     V = Σ_g U_g (U_g/n_g + 1) s_g² / N²
-#
-# n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
-# drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts
-# for PRIOR labels.
-
 PRIOR = 3.0      # labels that the guessed variance of a group counts for
 DOUBT = 12.0     # labels that the guessed scale counts for
 
@@ -53,7 +42,19 @@ def variances(
     state: SampleState, reading: Reading, slopes: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """V, the degrees of freedom and the skewness of the error, each (R, Q), and what each label adds to the
-    error (R, n, Q); slopes (R, Q, D)."""
+    error (R, n, Q); slopes (R, Q, D).
+
+    Variances of the numbers asked for, by linearisation, and their intervals.
+
+    With J the slopes at R̂ and z = J·e the pull of a residual, the variance of J·R̂ is that of a stratified
+    mean over the groups (Cochran 1977, ch. 5),
+
+        V = Σ_g U_g (U_g/n_g + 1) s_g² / N²
+
+    n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
+    drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts
+    for PRIOR labels.
+    """
     pull = off_centre(reading, slopes)
     square = pull**2
     n_g = reading.by_group(np.ones_like(pull[..., :1]))
@@ -124,34 +125,35 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     return np.asarray(mean * scale[:, None, :])
 
 
-# What clusters add to an interval: items that come together, such as the answers to one prompt.
-#
-# Items are drawn as if there were no clusters, so estimates are what they were, and unbiased.  Of the pool
-# alone the usual variance V says all.  But a pool of a hundred prompts with twenty answers each knows less of
-# prompts than two thousand answers suggest.  With clusters named, an interval is for what the value would be
-# over the population that the clusters were drawn from, and its variance is
-#
-#     V + B,     B = Σ_j S_j²/N² · m/(m - 1),     S_j = Σ_{i in j} z_i,     z_i = J·(ℓ_i - R)
-#
-# over the clusters j of the pool (the variance of a mean of clusters drawn at random: Cochran 1977, ch. 9;
-# Liang & Zeger 1986).  z covers the known part of the losses too, which is another one in other clusters.
-# Most labels are unknown, so B is estimated from the m clusters with labels.  With ω the items that each
-# label stands for,
-#
-#     E Σ_j (Σ ω z)² = Σ_j S_j² + Σ_i (ω_i - 1) z_i²
-#
-# where the first sum runs over labelled items and the last over the pool, so the latter's estimate
-# Σ ω (ω - 1) z² is taken off.  B is at least what independent items would have, Σ ω z²/N².  (A
-# query's documents differ by their rank; of its gain, B is not kept above Σ_j (Σ ω z)².)
-#
-# Few clusters: the correction m/(m - 1), and Student's with the degrees of freedom of both parts
-# (Satterthwaite), those of B being one less than the number of clusters, unequal ones counting for less.
-# With one cluster nothing is known.  The interval does not close when all is labelled.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Between:
     """What differences between clusters add to the errors of Q numbers in R repeats: a variance with its
-    degrees of freedom, and what each of G clusters adds to the error."""
+    degrees of freedom, and what each of G clusters adds to the error.
+
+    What clusters add to an interval: items that come together, such as the answers to one prompt.
+
+    Items are drawn as if there were no clusters, so estimates are what they were, and unbiased.  Of the pool
+    alone the usual variance V says all.  But a pool of a hundred prompts with twenty answers each knows less
+    of prompts than two thousand answers suggest.  With clusters named, an interval is for what the value
+    would be over the population that the clusters were drawn from, and its variance is
+
+        V + B,     B = Σ_j S_j²/N² · m/(m - 1),     S_j = Σ_{i in j} z_i,     z_i = J·(ℓ_i - R)
+
+    over the clusters j of the pool (the variance of a mean of clusters drawn at random: Cochran 1977, ch. 9;
+    Liang & Zeger 1986).  z covers the known part of the losses too, which is another one in other clusters.
+    Most labels are unknown, so B is estimated from the m clusters with labels.  With ω the items that each
+    label stands for,
+
+        E Σ_j (Σ ω z)² = Σ_j S_j² + Σ_i (ω_i - 1) z_i²
+
+    where the first sum runs over labelled items and the last over the pool, so the latter's estimate
+    Σ ω (ω - 1) z² is taken off.  B is at least what independent items would have, Σ ω z²/N².  (A
+    query's documents differ by their rank; of its gain, B is not kept above Σ_j (Σ ω z)².)
+
+    Few clusters: the correction m/(m - 1), and Student's with the degrees of freedom of both parts
+    (Satterthwaite), those of B being one less than the number of clusters, unequal ones counting for less.
+    With one cluster nothing is known.  The interval does not close when all is labelled.
+    """
 
     variance: Floats     # (R, Q) B
     df: Floats           # (R, 1) its degrees of freedom
@@ -218,8 +220,6 @@ def wider_with_clusters(
     low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
     return np.where(spread, np.maximum(lower, low), low), np.where(spread, np.minimum(upper, high), high)
 
-
-# The errors of the numbers asked for: variances with all that adds to them, and where nothing is known.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Errors:
@@ -301,20 +301,6 @@ def enough(state: SampleState) -> Bools:
     return state.stack.enough(state.table.loss[state.item])
 
 
-# Heavy tails: how far the ends of an interval are moved out where a few large errors carry a measure.
-#
-# Of a measure without bounds (a squared error, R²) the labels may not have met the largest errors yet.  How
-# heavy the tail of the pulls z = J·e is on either side is told by the index of Hill (1975), from the k
-# largest distances of n from their median (the mean of squares lies beyond most of them),
-#
-#     α̂ = 1 / mean(log z_(i) - log z_(k+1)),    k = n/5.
-#
-# With an index of 2 or less z has no variance, with 1 or less no mean.  Where α̂ is below 1 the end on that
-# side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations
-# (docs/measured/outcome-coverage.md) this took the coverage of errors with Student's t, 4 degrees of freedom,
-# times the prediction from 0.90 to 0.94, and widened intervals of normal errors by 3 to 10%.  Log-normal
-# errors whose largest are a hundred times the median stay below: docs/measured/named-failures.md.
-
 TAIL = 0.2       # the share of the pulls that the index rests on
 LEAST = 5        # of them at least
 STEEP = 1.5
@@ -322,7 +308,23 @@ FURTHEST_MOVE = 0.75
 
 
 def index(pull: Floats) -> Floats:
-    """α̂ (R, Q) of the largest of pull (R, n, Q); infinite where too few are above the median."""
+    """α̂ (R, Q) of the largest of pull (R, n, Q); infinite where too few are above the median.
+
+    Heavy tails: how far the ends of an interval are moved out where a few large errors carry a measure.
+
+    Of a measure without bounds (a squared error, R²) the labels may not have met the largest errors yet.  How
+    heavy the tail of the pulls z = J·e is on either side is told by the index of Hill (1975), from the k
+    largest distances of n from their median (the mean of squares lies beyond most of them),
+
+        α̂ = 1 / mean(log z_(i) - log z_(k+1)),    k = n/5.
+
+    With an index of 2 or less z has no variance, with 1 or less no mean.  Where α̂ is below 1 the end on that
+    side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations
+    (docs/measured/outcome-coverage.md) this took the coverage of errors with Student's t, 4 degrees of
+    freedom, times the prediction from 0.90 to 0.94, and widened intervals of normal errors by 3 to 10%.
+    Log-normal errors whose largest are a hundred times the median stay below:
+    docs/measured/named-failures.md.
+    """
     k = max(int(np.ceil(TAIL * pull.shape[1])), LEAST)
     if k >= pull.shape[1]:
         return np.full((pull.shape[0], pull.shape[2]), np.inf)
@@ -359,15 +361,6 @@ def largest_share(reading: Reading, pull: Floats) -> Floats:
     return np.asarray(squares.max(axis=1) / np.where(total > 0, total, np.inf))
 
 
-# The confidence at which the intervals of a curve's points hold all together.
-#
-# Max-t (Hothorn, Bretz & Westfall 2008): with the points' errors jointly normal, of the correlations that the
-# labels show, c is the quantile of the largest error in units of its standard error.  Every point is given
-# the method's own interval at the confidence that puts its ends c standard errors out, so its degrees of
-# freedom, its skew and its bounds are kept.  Never wider than Bonferroni's, 1 - α/q.
-#
-# The correlations are drawn towards 0, by NONE labels' worth, because few labels overstate them.
-
 DRAWS = 4_096
 NONE = 10.0
 
@@ -376,6 +369,15 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
     """(R,) the confidence of each of q intervals for all of them to hold with `confidence`.
 
     parts (R, n, q): what each label adds to the error of each number.
+
+    The confidence at which the intervals of a curve's points hold all together.
+
+    Max-t (Hothorn, Bretz & Westfall 2008): with the points' errors jointly normal, of the correlations that
+    the labels show, c is the quantile of the largest error in units of its standard error.  Every point is
+    given the method's own interval at the confidence that puts its ends c standard errors out, so its degrees
+    of freedom, its skew and its bounds are kept.  Never wider than Bonferroni's, 1 - α/q.
+
+    The correlations are drawn towards 0, by NONE labels' worth, because few labels overstate them.
     """
     n, q = parts.shape[1:]
     product = np.einsum("rni,rnj->rij", parts, parts)
@@ -392,8 +394,6 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
     quantile = np.quantile(largest, confidence, axis=1)
     return np.asarray(np.clip(2 * scipy.special.ndtr(quantile) - 1, confidence, 1 - (1 - confidence) / q))
 
-
-# From an estimate and its error to what is reported: ends inside the bounds, and bands of curves.
 
 def nothing_yet(stack: Stack, exact: Bools) -> OutcomeEstimates:
     """The estimates before any label: NaN for each of the Q numbers in every repeat. Repeats in which no

@@ -76,8 +76,6 @@ class MeasuredItems(OneShard):
         return ScoresInMemory(number(self.stack, self.items))
 
 
-# How far the label of an item may move the measures, as the first weights of the guesses say.
-
 FLOOR = 1e-3        # of the variance under outcomes all alike: no relevant item counts for less
 AT_ONCE = 1 << 18   # numbers that are made at once: they stay in the processor's cache
 FEWEST = 64         # items: with fewer the calls take longer than what they compute
@@ -116,16 +114,17 @@ def guessed_spread(
     return np.maximum(spread, FLOOR * flat), flat
 
 
-# What is found of a pool and of each item before it is cut: how far its label may move the measures.
-#
-# The first pass sums what the guesses expect, which gives the risk R and the slopes J expected before any
-# label.  The variance of the pull of any item follows from these (`Beforehand`).  Where groups are ordered,
-# or nothing pulls in the first shard, a second pass looks at all items; in one shard what it finds is kept.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemProfile:
     """What the two passes over a pool find of each of N items: how far its label may pull, whether it can
-    matter at all, its group, and the score by which the group is cut."""
+    matter at all, its group, and the score by which the group is cut.
+
+    What is found of a pool and of each item before it is cut: how far its label may move the measures.
+
+    The first pass sums what the guesses expect, which gives the risk R and the slopes J expected before any
+    label.  The variance of the pull of any item follows from these (`Beforehand`).  Where groups are ordered,
+    or nothing pulls in the first shard, a second pass looks at all items; in one shard what it finds is kept.
+    """
 
     pull: Floats        # (N,) s
     relevant: Bools     # (N,)
@@ -294,8 +293,6 @@ class _Whole:
         kept_pulls = None if self.pool_profile.even else self.look.pulls
         return self.pool_profile.profile(items, *(kept_pulls or self.pool_profile.pulls(stack, items)))
 
-
-# The sums of cells over a pool, made by shard: of its items in order, and of the shards in order.
 
 # the cell (n,) of each item of a shard, and whether it is relevant (n,)
 Assign = Callable[[Stack, Items], tuple[Ints, Bools]]

@@ -110,24 +110,26 @@ def fit_difference_estimator(
     return reading if state.stack.weights is None else _per_weight(state, reading)
 
 
-# How often a class is predicted is known of the whole pool.  So hits and labels of class k are estimated from
-# the items that are predicted to be k, and from all others, each by their known number (post-stratification:
-# Holt & Smith 1979; Cochran 1977, sec. 5A.9):
-#
-#     m_k(x) = a_k x + b_k (1 - x),      x = 1 where k is predicted
-#
-# a_k, b_k the rates among the labels, each for what it stands for, and hits have no b.  With F1 = 2 hit/(f +
-# label) estimated so, a random sample needs a third of the labels that it needs with hits and labels as they
-# come.  Few labels of a prediction say little of it: a_k counts one label more, with the rate of hits among
-# all labels.  What m_k misses is added as of any label model, so once all is labelled nothing of it is left.
-
 OF_ALL = 1.0   # labels with the rate of all predictions, that each prediction counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PostStrataOfPredictions:
     """Post-strata by what is predicted: for components that are hits or labels of a class, the rate where
-    the class is predicted and where it is not, (R, d) each. Residuals are taken from these rates."""
+    the class is predicted and where it is not, (R, d) each. Residuals are taken from these rates.
+
+    How often a class is predicted is known of the whole pool.  So hits and labels of class k are estimated
+    from the items that are predicted to be k, and from all others, each by their known number
+    (post-stratification: Holt & Smith 1979; Cochran 1977, sec. 5A.9):
+
+        m_k(x) = a_k x + b_k (1 - x),      x = 1 where k is predicted
+
+    a_k, b_k the rates among the labels, each for what it stands for, and hits have no b.  With F1 = 2 hit/(f
+    + label) estimated so, a random sample needs a third of the labels that it needs with hits and labels as
+    they come.  Few labels of a prediction say little of it: a_k counts one label more, with the rate of hits
+    among all labels.  What m_k misses is added as of any label model, so once all is labelled nothing of it
+    is left.
+    """
 
     columns: Ints    # (d,) components that have them,
     known_columns: Ints       # (d,) and where what is predicted of their class stands among what is known
@@ -228,13 +230,6 @@ def _from_predictions(state: SampleState, reading: Reading) -> Reading:
     )
 
 
-# Where items have weights, their sum over the pool is known, and that over the labelled ones, each for what
-# it stands for, misses it by chance: so does the sum of losses, which are w ℓ.  The ratio takes that off:
-#
-#     δ = Σ ω e / Σ ω w,      e - w δ for e,      and δ Σ_pool w more of the model's part
-#
-# which is Hájek's estimate (1971) where there is no model, and exact once all is labelled.
-
 def _per_weight(state: SampleState, reading: Reading) -> Reading:
     """With residuals per weight."""
     relevant = state.cells.relevant
@@ -253,7 +248,15 @@ def _per_weight(state: SampleState, reading: Reading) -> Reading:
 
 
 def fitted(state: SampleState, stands: Floats) -> Floats:
-    """W of the label model, each label weighing by the items it stands for; stands (R, n)."""
+    """W of the label model, each label weighing by the items it stands for; stands (R, n).
+
+    Where items have weights, their sum over the pool is known, and that over the labelled ones, each for what
+    it stands for, misses it by chance: so does the sum of losses, which are w ℓ.  The ratio takes that off:
+
+        δ = Σ ω e / Σ ω w,      e - w δ for e,      and δ Σ_pool w more of the model's part
+
+    which is Hájek's estimate (1971) where there is no model, and exact once all is labelled.
+    """
     model, cells = state.stack.kind.label_model, state.cells
     n_guesses = cells.guesses(state.stack)
     if cells.beside is not None and state.table is not None and state.n:
@@ -346,25 +349,6 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
     return np.where(is_nothing(pull - centre, size + np.abs(centre)), 0.0, pull - centre)
 
 
-# Corrections of shares drawn towards what is probable beforehand: small-area estimation by class.
-#
-# The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  A
-# total (all hits together) is left as the design has it: the interval pays for every step away from it.
-#
-# *Of one class*, let δ_k = β m_k + u_k + noise: β shared by all classes, u_k ~ (0, τ² m_k²) its own.  τ² is
-# estimated from all classes together, and the best linear estimate is (Fay & Herriot 1979; Rao & Molina 2015)
-#
-#     δ̃_k = β m_k + λ_k (δ_k - β m_k),      λ_k = τ² m_k² / (τ² m_k² + v_k)
-#
-# What is missing to the total is given to the classes that were shrunken most (benchmarking).  As labels
-# come, v falls to 0 and the corrections are the design's.
-#
-# No estimate is moved by more than MOST of its standard errors (limited translation: Efron & Morris 1972), so
-# what was thought impossible is believed once labels show it, and what is labelled in full is exact.
-#
-#     v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
-#         has no spread among the labels, and is not known to be absent
-
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
 STEPS = 4
@@ -373,7 +357,28 @@ OWN = 4.0           # labels of a class that its own variance must rest on to co
 
 
 def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats:
-    """The corrections (R, D); those of blocks of shares are drawn towards what is probable."""
+    """The corrections (R, D); those of blocks of shares are drawn towards what is probable.
+
+    Corrections of shares drawn towards what is probable beforehand: small-area estimation by class.
+
+    The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  A
+    total (all hits together) is left as the design has it: the interval pays for every step away from it.
+
+    *Of one class*, let δ_k = β m_k + u_k + noise: β shared by all classes, u_k ~ (0, τ² m_k²) its own.  τ² is
+    estimated from all classes together, and the best linear estimate is (Fay & Herriot 1979; Rao & Molina
+    2015)
+
+        δ̃_k = β m_k + λ_k (δ_k - β m_k),      λ_k = τ² m_k² / (τ² m_k² + v_k)
+
+    What is missing to the total is given to the classes that were shrunken most (benchmarking).  As labels
+    come, v falls to 0 and the corrections are the design's.
+
+    No estimate is moved by more than MOST of its standard errors (limited translation: Efron & Morris 1972),
+    so what was thought impossible is believed once labels show it, and what is labelled in full is exact.
+
+        v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
+            has no spread among the labels, and is not known to be absent
+    """
     if not state.stack.blocks or not state.n or state.table is None or state.stack.weights is not None:
         return correction     # with weights, what is probable of a share says little of its errors
     after = correction.copy()

@@ -47,31 +47,6 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
-# How far the pulls of items spread, learned from the labels: of numbers the pool tells nothing of it.
-#
-# Cells lie in order (of numbers: of the score), so neighbours spread alike.  With x_c = Φ⁻¹(u_c) the normal
-# score of the middle of cell c in that order, z the pull of a residual, off the centre of its group, and g
-# the variance that was guessed beforehand,
-#
-#     v_c/g_c = (Σ_i K(x_c - x_i) r_i + κ r̄) / (Σ_i K(x_c - x_i) + κ),      r_i = z_i²/g_i
-#
-# over the labels i: a kernel mean (Nadaraya 1964; Watson 1964), drawn to the mean r̄ over the pool while
-# labels are few.  In normal scores the ends of the order are wide, which is where spread changes most when it
-# follows the score.
-#
-# κ is PRIOR labels, and more where squares scatter more about what was found than those of normal errors do:
-# PRIOR √(S/2), S their variance in squares of their mean.  A label that is far off draws further ones to its
-# cell, which outvote it, so draws that follow single labels leave estimates too low: with Student's t, 2.2
-# degrees of freedom, by 0.44 of the error at 500 labels, where 0.92 of the intervals of `mae` covered.
-#
-# Neighbours and the prior keep a cell whose first labels agree from being left alone.  Distances |z| in place
-# of squares do as well where tails are heavy, but where errors are rare they take cells with few of them for
-# quiet ones: with most grades alike intervals covered 0.89 to 0.93.
-#
-# The number 0 as a further guess of numbers with one prediction, at which losses are f, |f| and f², was tried
-# beside this, and left out: cells are strata of f, so errors stayed the same, and where most predictions are
-# exact its weight made intervals a quarter to a half wider.
-
 BAND = 0.35     # of the kernel, its standard deviation in normal scores
 PRIOR = 12.0    # labels that spread as everywhere, which each cell has besides its own
 NORMAL = 2.0    # how far the squares of normal errors scatter: their variance, in squares of their mean
@@ -79,7 +54,34 @@ _LEAST = 1e-30
 
 
 def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floats:
-    """v (R, C, Q), at least one label; slopes (R, Q, D)."""
+    """v (R, C, Q), at least one label; slopes (R, Q, D).
+
+    How far the pulls of items spread, learned from the labels: of numbers the pool tells nothing of it.
+
+    Cells lie in order (of numbers: of the score), so neighbours spread alike.  With x_c = Φ⁻¹(u_c) the normal
+    score of the middle of cell c in that order, z the pull of a residual, off the centre of its group, and g
+    the variance that was guessed beforehand,
+
+        v_c/g_c = (Σ_i K(x_c - x_i) r_i + κ r̄) / (Σ_i K(x_c - x_i) + κ),      r_i = z_i²/g_i
+
+    over the labels i: a kernel mean (Nadaraya 1964; Watson 1964), drawn to the mean r̄ over the pool while
+    labels are few.  In normal scores the ends of the order are wide, which is where spread changes most when
+    it follows the score.
+
+    κ is PRIOR labels, and more where squares scatter more about what was found than those of normal errors
+    do: PRIOR √(S/2), S their variance in squares of their mean.  A label that is far off draws further ones
+    to its cell, which outvote it, so draws that follow single labels leave estimates too low: with Student's
+    t, 2.2 degrees of freedom, by 0.44 of the error at 500 labels, where 0.92 of the intervals of `mae`
+    covered.
+
+    Neighbours and the prior keep a cell whose first labels agree from being left alone.  Distances |z| in
+    place of squares do as well where tails are heavy, but where errors are rare they take cells with few of
+    them for quiet ones: with most grades alike intervals covered 0.89 to 0.93.
+
+    The number 0 as a further guess of numbers with one prediction, at which losses are f, |f| and f², was
+    tried beside this, and left out: cells are strata of f, so errors stayed the same, and where most
+    predictions are exact its weight made intervals a quarter to a half wider.
+    """
     cells = state.cells
     size = np.maximum(cells.size * cells.relevant, 1e-9)
     score = scipy.special.ndtri((np.cumsum(size) - size / 2) / size.sum())
@@ -197,13 +199,14 @@ class ByWeight:
         return replace(item_profile, group=octave * FEW_GROUPS + item_profile.group if few else octave)
 
 
-# `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
-#
-# Which of the two it is follows from the question and the columns of the pool, once, when the pool is cut.
-
 @dataclass(frozen=True, slots=True)
 class RecalibratedSample(Sampled):
-    """`recalibrated` of any outcome: a score model of one class or a few, else guesses."""
+    """`recalibrated` of any outcome: a score model of one class or a few, else guesses.
+
+    `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
+
+    Which of the two it is follows from the question and the columns of the pool, once, when the pool is cut.
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023", "farquhar2021")
     published: ClassVar[bool] = False

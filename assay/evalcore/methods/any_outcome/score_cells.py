@@ -267,20 +267,21 @@ class _Placed:
         return cell, self.profile_of(stack, items).relevant
 
 
-# Measures of one class against the rest as functions of the positives by group of cells.
-#
-# A measure that the two-class registry has too, of the predictions of the (first) system, is that one: its
-# groups are what is predicted and the rest.  Any other has a group for all cells whose items have the same
-# losses, if they are of the class and if they are not.  A labelled item counts with its own losses; those of
-# a cell stand for its unlabelled items alone.
-
 _OF_BOTH = ("accuracy", "cohen_kappa", "mcc", "matthews", "balanced_accuracy")   # the same for either class
 _SHARES = (0.07, 0.31, 0.83)      # of the class, at which it is tried what moves a measure
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OfLosses(Quantity):
-    """A measure as a function of the positives by group; R repeats may differ."""
+    """A measure as a function of the positives by group; R repeats may differ.
+
+    Measures of one class against the rest as functions of the positives by group of cells.
+
+    A measure that the two-class registry has too, of the predictions of the (first) system, is that one: its
+    groups are what is predicted and the rest.  Any other has a group for all cells whose items have the same
+    losses, if they are of the class and if they are not.  A labelled item counts with its own losses; those
+    of a cell stand for its unlabelled items alone.
+    """
 
     measure: OutcomeMeasure
     loss: Floats         # (G, 2, D) of an item of each group, if it is of another class and of this one

@@ -201,13 +201,14 @@ class _Placed:
         return np.searchsorted(self.codes, self.by(stack, items)), self.profile_of(stack, items).relevant
 
 
-# The models side by side: each is the state of a question about its class, of the cells in the order of its
-# score.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeveralState(SampleState):
     """The common sample, and what each of the M named classes makes of it: a state of the score model for
-    each, with the order of the cells along its score and the numbers that are its own."""
+    each, with the order of the cells along its score and the numbers that are its own.
+
+    The models side by side: each is the state of a question about its class, of the cells in the order of its
+    score.
+    """
 
     classes: tuple[ScoreState, ...]
     order: tuple[Ints, ...]        # (C,) the cells as each class has them

@@ -59,8 +59,6 @@ from assay.evalcore.types import Bools, Floats, Ints
 B = TypeVar("B")
 
 
-# The cells: one cut of the pool, and what each question expects of it.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellsOfQuestions:
     """The cells of one pool, and for each question what they are to it."""
@@ -197,8 +195,6 @@ class _There:
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
         return self.cell, self.relevant
 
-
-# The states: one for each question, and what they have in common.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateOfQuestion(SampleState):

@@ -118,8 +118,6 @@ class OutcomeCells:
         return OutcomeCells(**{name: np.asarray(values) for name, values in arrays.items()})
 
 
-# Losses and guesses of single items, and the sums that the label model is fitted to.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossTable:
     """Of M items with their outcomes: all that any method ever sees of them.
@@ -210,8 +208,6 @@ def spent_on_fit(stack: Stack, cells: OutcomeCells) -> float:
     n_beside = 0 if cells.beside is None else int(cells.beside.sum())
     return stack.kind.label_model.spent(cells.guesses(stack)) + n_beside
 
-
-# What is known between rounds, and the records of a round.
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact
 _DECIMALS = 12     # of an exact value

@@ -66,16 +66,17 @@ def in_turn(chance: Floats, rng: np.random.Generator) -> Ints:
     return np.argsort(np.where(certain, -1 / time, np.where(never, np.inf, time)), axis=1, kind="stable")
 
 
-# What whole clusters say: how many items each stands for, and the errors of their ratio estimate.
-#
-# The formulas are in `method`.
-
 LEAST_DF = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """The clusters of a state: the open ones are those of which an item has an outcome."""
+    """The clusters of a state: the open ones are those of which an item has an outcome.
+
+    What whole clusters say: how many items each stands for, and the errors of their ratio estimate.
+
+    The formulas are in `method`.
+    """
 
     open: Bools          # (R, C)
     items: Floats        # (R, C) N_j of those that can matter, without undecided ones
@@ -161,31 +162,32 @@ def _between(
     )
 
 
-# Whole clusters: all items that come together are asked together, such as the answers to one prompt.
-#
-# cells      the clusters
-# allocation clusters are drawn one after the other (`order`), with chances half alike, half by the root of
-#            the mean guessed spread of their items.  One cluster is finished before the next begins
-# estimate   Hájek's ratio (1971) of clusters: each of the m clusters drawn stands for 1/π_j of its kind,
-#
-#                N R̂ = Σ_pool m + N Σ_j e_j/π_j / Σ_j N_j/π_j,     e_j = N_j ē_j
-#
-#            with the residuals e of the label model (`reading`), ē_j the mean over the labelled items of
-#            cluster j, which are all of them unless the budget cut the last one short
-# interval   Student's over clusters: with u_j what cluster j adds to the error of J·R̂,
-#
-#                V = m/(m - 1) Σ (1 - π_j) u_j²
-#
-#            and, as with clusters in every method (`clusters`), B on top: it is for the population
-#            that the clusters were drawn from.  Here B is Σ_j S_j²/π_j/N², as they are drawn whole
-
 MOST_CLUSTERS = 5_000   # each is a cell of the record
 EVEN = 0.5              # of the chances
 
 
 def too_many(number: str) -> BadInput:
     """The error, to be raised, for a pool of more than MOST_CLUSTERS clusters; the message has the number as
-    text, and says that intervals are over clusters without this method too."""
+    text, and says that intervals are over clusters without this method too.
+
+    Whole clusters: all items that come together are asked together, such as the answers to one prompt.
+
+    cells      the clusters
+    allocation clusters are drawn one after the other (`order`), with chances half alike, half by the root of
+               the mean guessed spread of their items.  One cluster is finished before the next begins
+    estimate   Hájek's ratio (1971) of clusters: each of the m clusters drawn stands for 1/π_j of its kind,
+
+                   N R̂ = Σ_pool m + N Σ_j e_j/π_j / Σ_j N_j/π_j,     e_j = N_j ē_j
+
+               with the residuals e of the label model (`reading`), ē_j the mean over the labelled items of
+               cluster j, which are all of them unless the budget cut the last one short
+    interval   Student's over clusters: with u_j what cluster j adds to the error of J·R̂,
+
+                   V = m/(m - 1) Σ (1 - π_j) u_j²
+
+               and, as with clusters in every method (`clusters`), B on top: it is for the population
+               that the clusters were drawn from.  Here B is Σ_j S_j²/π_j/N², as they are drawn whole
+    """
     return BadInput(
         f"method {WholeClusters.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
         f"{number}; leave `method` out: intervals are over clusters then too"

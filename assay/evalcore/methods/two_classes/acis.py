@@ -79,15 +79,16 @@ class Iterations:
         return (a * value).sum(axis=1), combined
 
 
-# What `acis` knows between rounds, and what follows from it at once.
-#
-# R   repeats;  C   cells;  i   the iteration under way, from 1;  L   items labelled before it;  N   items
-
 _FIRST = 10   # labels of the first iteration; each has twice as many as the one before
 
 
 def planned_labels(closed: Ints) -> Ints:
-    """Labels of the iteration after so many closed ones: 10, 20, 40 ..."""
+    """Labels of the iteration after so many closed ones: 10, 20, 40 ...
+
+    What `acis` knows between rounds, and what follows from it at once.
+
+    R   repeats;  C   cells;  i   the iteration under way, from 1;  L   items labelled before it;  N   items
+    """
     return np.asarray(_FIRST * 2**closed)
 
 
@@ -176,10 +177,6 @@ class AcisState(MethodState):
         return np.stack([counts[:, prediction == f].sum(axis=1) for f in (0, 1)], axis=1).astype(np.float64)
 
 
-# Equation 4 of Poms et al. (2021): what the next draw of `acis` is made from.
-#
-# R   repeats;  C   cells
-
 _MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 
 
@@ -187,6 +184,10 @@ def pull_of(measure: Measure, value: Floats, risk: Floats, epsilon: float) -> Fl
     """φ = v (ℓ - Ĝ) (R, 2, 2) by [prediction, label], Ĝ the value (R,) kept within [ε, 1 - ε].
 
     Of a measure that is no ratio of means, its influence at risk (R, d).
+
+    Equation 4 of Poms et al. (2021): what the next draw of `acis` is made from.
+
+    R   repeats;  C   cells
     """
     at_0, at_1 = measure.margin(0.0), measure.margin(1.0)
     if at_0 is None or at_1 is None:
@@ -233,31 +234,6 @@ def _finds(q: Floats, open_items: Ints, size: Ints) -> Bools:
     )
 
 
-# `acis`: active calibration and importance sampling, Algorithm 1 of Poms et al. (2021) as printed.
-#
-# Iteration i = 1, 2, ... takes 10, 20, 40 ... labels, so that there are 10, 30, 70, 150 ... in all:
-#
-#     calibrate  c_{i-1}: `evalcore.label_models`.  c₀ is fitted to the model's own
-#                predictions ŷ; later curves are blended with it, β_i = 1 - i / prior_iterations
-#     sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, by eq. 4:
-#                q(x) ∝ √( c (1 - G)² + α² (1 - c) G² )  where ŷ = 1,   (1 - α) √( c G² )  where ŷ = 0,
-#                with G = Ĝ_{i-1}, and Ĝ_0 = ½
-#     estimate   Ĝ_i from the new draws, w = p/q, and the items L labelled before, w = |L|/|X|: eqs. 2 and 6
-#                in `evalcore.estimators.importance`
-#     average    eq. 5 in `evalcore.methods.two_classes.acis`
-#
-# In words of `evalcore.design.proposal`, eq. 4 is √ E[φ²] with φ = v (ℓ - G); other measures take theirs.
-# The paper leaves open, and this module decides:
-#
-#     ε        0.01.  G is kept within [ε, 1 - ε] as well: at G = 0 eq. 4 never draws a predicted negative
-#     β_i      0 from the fourth iteration on;  ℓ: all iterations
-#     draws    with replacement among the unlabelled items of the domain, until B_i of them have come up
-#     |L|/|X|  as printed.  The sum over B_i draws is B_i times a mean over the others, so L should weigh
-#              B_i/|X| (`reuse=draws`)
-#     domain   when fewer than B_i of its items are unlabelled, they and the next highest scores are asked
-#     a budget that ends inside an iteration: it counts with the draws it has, and |L|/|X| times its share of
-#              labels so far
-
 _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 
 
@@ -265,7 +241,35 @@ _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 class Acis(CountingMethod):
     """The method `acis` (Poms et al. 2021): iterations of calibrating the scores by the labels and sampling
     by importance under that calibration, averaged over the iterations. The paper prints no interval; a
-    normal one is reported."""
+    normal one is reported.
+
+    `acis`: active calibration and importance sampling, Algorithm 1 of Poms et al. (2021) as printed.
+
+    Iteration i = 1, 2, ... takes 10, 20, 40 ... labels, so that there are 10, 30, 70, 150 ... in all:
+
+        calibrate  c_{i-1}: `evalcore.label_models`.  c₀ is fitted to the model's own
+                   predictions ŷ; later curves are blended with it, β_i = 1 - i / prior_iterations
+        sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, by eq.
+                   4:
+                   q(x) ∝ √( c (1 - G)² + α² (1 - c) G² )  where ŷ = 1,   (1 - α) √( c G² )  where ŷ = 0,
+                   with G = Ĝ_{i-1}, and Ĝ_0 = ½
+        estimate   Ĝ_i from the new draws, w = p/q, and the items L labelled before, w = |L|/|X|: eqs. 2 and 6
+                   in `evalcore.estimators.importance`
+        average    eq. 5 in `evalcore.methods.two_classes.acis`
+
+    In words of `evalcore.design.proposal`, eq. 4 is √ E[φ²] with φ = v (ℓ - G); other measures take theirs.
+    The paper leaves open, and this module decides:
+
+        ε        0.01.  G is kept within [ε, 1 - ε] as well: at G = 0 eq. 4 never draws a predicted negative
+        β_i      0 from the fourth iteration on;  ℓ: all iterations
+        draws    with replacement among the unlabelled items of the domain, until B_i of them have come up
+        |L|/|X|  as printed.  The sum over B_i draws is B_i times a mean over the others, so L should weigh
+                 B_i/|X| (`reuse=draws`)
+        domain   when fewer than B_i of its items are unlabelled, they and the next highest scores are asked
+        a budget that ends inside an iteration: it counts with the draws it has, and |L|/|X| times its share
+            of
+                 labels so far
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     name: str = "acis"

@@ -68,13 +68,14 @@ class IterationSums:
             return mean, spread / (caution + past * self.error_weight[:, j])
 
 
-# What `acis-pooled` knows between rounds, and what follows from it at once.
-#
-# R   repeats;  C   cells;  the domain is the top of the ranking, down to the cut
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PooledState(MethodState):
-    """The calibration and proposal in force, and what the iterations said."""
+    """The calibration and proposal in force, and what the iterations said.
+
+    What `acis-pooled` knows between rounds, and what follows from it at once.
+
+    R   repeats;  C   cells;  the domain is the top of the ranking, down to the cut
+    """
 
     domain: Bools          # (C,)
     rate: Floats           # (R, C) p_t
@@ -106,33 +107,6 @@ class PooledState(MethodState):
         return measure.of_confusion(counts), predicted_variance(measure, self.cells, data, counts)
 
 
-# `acis-pooled`: calibrate and sample in turns, with the labels of all turns weighed together.
-#
-# A variant of Poms et al.'s algorithm (`evalcore.methods.two_classes.acis` is theirs as printed).  Iteration
-# t:
-#
-#     calibrate  p_t: isotonic regression of the labels so far on the score, with the supplied probabilities
-#                as prior c₀ worth β_t labels, β_t falling
-#     sample     from q_t ∝ √ Σ_y p_t(y|x) (J·ℓ(f, y))² within the K highest scores, Sawade et al.'s optimum
-#                for F_α and Proposition 2 of Marchant & Rubinstein (stochastic form) for any measure
-#     estimate   from all labels, reused across proposals
-#
-# and each iteration has as many labels as all before it together.  The answer averages the estimates of the
-# iterations.  Everything below rank K counts as negative: evalcore.pool.partition has the cut, and what
-# happens when all above it is labelled.
-#
-# What is not the paper's:
-#
-#     K            see evalcore.pool.partition
-#     c₀           the supplied probability
-#     β_t          10 / √(1 + t) labels, spread over the domain (a tenth of that gains a third of the squared
-#                  error and loses 0.1 to 0.2 of the coverage)
-#     iterations   end at 25, 50, 100 ... labels
-#     reuse        by pooled inclusion probabilities (evalcore.estimators.horvitz_thompson)
-#     average      with weight n_t⁴, n_t the labels behind the estimate (with n_t² the squared error is up to
-#                  half as much again); of the standard errors with weight n_t²: the later a calibration, the
-#                  surer it is of the tail it no longer looks at
-
 _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
 
 
@@ -140,7 +114,38 @@ _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
 class AcisPooled(CountingMethod):
     """The method `acis-pooled`, a variant of `acis` (Poms et al. 2021): calibration and sampling in turns,
     with the labels of all turns reused by their pooled inclusion probabilities. Its parts can be switched
-    off for ablations."""
+    off for ablations.
+
+    `acis-pooled`: calibrate and sample in turns, with the labels of all turns weighed together.
+
+    A variant of Poms et al.'s algorithm (`evalcore.methods.two_classes.acis` is theirs as printed).
+    Iteration t:
+
+        calibrate  p_t: isotonic regression of the labels so far on the score, with the supplied probabilities
+                   as prior c₀ worth β_t labels, β_t falling
+        sample     from q_t ∝ √ Σ_y p_t(y|x) (J·ℓ(f, y))² within the K highest scores, Sawade et al.'s optimum
+                   for F_α and Proposition 2 of Marchant & Rubinstein (stochastic form) for any measure
+        estimate   from all labels, reused across proposals
+
+    and each iteration has as many labels as all before it together.  The answer averages the estimates of the
+    iterations.  Everything below rank K counts as negative: evalcore.pool.partition has the cut, and what
+    happens when all above it is labelled.
+
+    What is not the paper's:
+
+        K            see evalcore.pool.partition
+        c₀           the supplied probability
+        β_t          10 / √(1 + t) labels, spread over the domain (a tenth of that gains a third of the
+                     squared
+                     error and loses 0.1 to 0.2 of the coverage)
+        iterations   end at 25, 50, 100 ... labels
+        reuse        by pooled inclusion probabilities (evalcore.estimators.horvitz_thompson)
+        average      with weight n_t⁴, n_t the labels behind the estimate (with n_t² the squared error is up
+                     to
+                     half as much again); of the standard errors with weight n_t²: the later a calibration,
+                         the
+                     surer it is of the tail it no longer looks at
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     name: str = "acis-pooled"

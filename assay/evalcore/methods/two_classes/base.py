@@ -31,7 +31,6 @@ from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
 
-# What every method knows between rounds.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MethodState(LabelledSample):
@@ -197,13 +196,14 @@ class CountingMethod(Method):
         return self
 
 
-# What no method may get wrong: when every label that matters is known, the answer is exact.
-#
-# R   repeats;  C   cells
-
 def known_confusion(state: MethodState) -> Floats:
     """The number of labelled items by prediction and label, (R, 2, 2); by their answers in methods that
-    count several of an item."""
+    count several of an item.
+
+    What no method may get wrong: when every label that matters is known, the answer is exact.
+
+    R   repeats;  C   cells
+    """
     by_prediction = [state.answered[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
     return np.stack(by_prediction, axis=1)
 
@@ -242,8 +242,6 @@ def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -
     return result
 
 
-# The design of a round drawn without replacement, shared by the methods that draw so.
-
 def fixed_size_design(
     state: MethodState, inclusion: Floats, *, model: Floats, gradient: Floats, size: Ints
 ) -> CountedDesign:
@@ -261,18 +259,6 @@ def fixed_size_design(
     )
 
 
-# What no label has shown, in the intervals of design-based methods for two classes (`estimators.intervals`).
-#
-# The unlabelled items of a cell may have another label than the labels of their prediction make one expect,
-# without any of them having been drawn.  How far that takes a measure is told by the measure itself: items
-# are moved in the estimated confusion table, most telling cells first, and the measure is taken of the table.
-#
-# Shares of a simple random sample (accuracy, precision, recall ...) have exact intervals.  Of a share among
-# predictions the size of the group is known; among labels it is at most the pool's, which is on the safe
-# side.
-#
-#     R   repeats;  C   cells;  T   steps of t
-
 def with_hidden_labels(
     state: MethodState, estimates: Sequence[EstimateArrays], table: Floats, caught: Floats, confidence: float
 ) -> list[EstimateArrays]:
@@ -280,6 +266,20 @@ def with_hidden_labels(
 
     table (R, 2, 2): the estimated shares by [prediction, label], of any sum; caught (R, C): -log of the
     chance that an item was not drawn so far.
+
+    What no label has shown, in the intervals of design-based methods for two classes
+    (`estimators.intervals`).
+
+    The unlabelled items of a cell may have another label than the labels of their prediction make one expect,
+    without any of them having been drawn.  How far that takes a measure is told by the measure itself: items
+    are moved in the estimated confusion table, most telling cells first, and the measure is taken of the
+    table.
+
+    Shares of a simple random sample (accuracy, precision, recall ...) have exact intervals.  Of a share among
+    predictions the size of the group is known; among labels it is at most the pool's, which is on the safe
+    side.
+
+        R   repeats;  C   cells;  T   steps of t
     """
     total = table.sum(axis=(1, 2), keepdims=True)
     shares = np.maximum(table, 0.0) / np.where(total > 0, total, 1.0)

@@ -220,26 +220,27 @@ class Bernoulli(BernoulliDesign):
         )
 
 
-# `bernoulli-online`: Bernoulli sampling in rounds that learn from each other.
-#
-# Yilmaz et al. (2021), appendix E.  Round t asks among the items not labelled yet, with the π_t of least
-# error for the R estimated so far, and estimates both sums of a ratio R = Σ f / Σ g as
-#
-#     F̂_t = Σ_labelled before f + Σ_asked in t f / π_t
-#
-# which is unbiased given everything before it: E[F̂_t | past] = F whatever the past made of π_t.  So any
-# weights ω_t fixed before the round's draw keep Σ ω_t F̂_t / Σ ω_t unbiased, for f and g alike, and R̂ is the
-# ratio of the two.  ω_t is the number of labels of the round (`plain`), 1 (`equal`: eq. 128), √t
-# (`square-root`), or the inverse of the variance that eq. 28 predicts (`inverse-variance`); the other table
-# entries are combined the same way, so that every measure is served.  `assisted` replaces F̂_t by the
-# difference estimator, with p_a for a model.
-#
-# Never over budget: by default a round is a systematic draw of exactly the size asked for
-# (`evalcore.design.draws`); with `draws=independent` every item has its own coin, as in the paper.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnlineState(MethodState):
-    """The labels by cell with all rounds so far combined into one weighted confusion table."""
+    """The labels by cell with all rounds so far combined into one weighted confusion table.
+
+    `bernoulli-online`: Bernoulli sampling in rounds that learn from each other.
+
+    Yilmaz et al. (2021), appendix E.  Round t asks among the items not labelled yet, with the π_t of least
+    error for the R estimated so far, and estimates both sums of a ratio R = Σ f / Σ g as
+
+        F̂_t = Σ_labelled before f + Σ_asked in t f / π_t
+
+    which is unbiased given everything before it: E[F̂_t | past] = F whatever the past made of π_t.  So any
+    weights ω_t fixed before the round's draw keep Σ ω_t F̂_t / Σ ω_t unbiased, for f and g alike, and R̂ is
+    the ratio of the two.  ω_t is the number of labels of the round (`plain`), 1 (`equal`: eq. 128), √t
+    (`square-root`), or the inverse of the variance that eq. 28 predicts (`inverse-variance`); the other table
+    entries are combined the same way, so that every measure is served.  `assisted` replaces F̂_t by the
+    difference estimator, with p_a for a model.
+
+    Never over budget: by default a round is a systematic draw of exactly the size asked for
+    (`evalcore.design.draws`); with `draws=independent` every item has its own coin, as in the paper.
+    """
 
     positive_rate: Floats  # (C,) p_a(y = 1)
     influence: Floats      # (C,) h as p_a expects it, for comparing rounds with each other

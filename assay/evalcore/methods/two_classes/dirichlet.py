@@ -56,26 +56,27 @@ from assay.evalcore.pool.partition import cut_scores
 from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
-# `dirichlet-tree` and `dirichlet-flat`: adaptive importance sampling with a Dirichlet(-tree) label model.
-#
-# Marchant & Rubinstein (2021), "Ours-8" of their experiments: cumulative-√frequency strata on a binary tree
-# of depth 8, deterministic oracle, Proposition 2 with ε_t = ε_0 times the unlabelled share, the
-# importance-weighted estimate and its normal interval.  "Ours-1" is `dirichlet-flat`: the same strata, all
-# hung directly below the root, so that strata learn from the pool as a whole and not from their neighbours.
-# It shows what the tree is worth.
-#
-# Options beyond the experiments of the paper: `combination` weighs the rounds
-# (`evalcore.estimators.importance`), `self_normalised` divides by the weights drawn, `partition` cuts the
-# pool otherwise, `branches=modes` takes the modes of eq. 11 where it has any, `variance` and
-# `region_quantile` give interval and joint region as the paper prints them
-# (`evalcore.estimators.joint_region`), `printed` takes all as printed, EM to its end, and `reuse` mixes a
-# share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets
-# the same labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
-
 
 def strata_as_leaves(cells: Cells) -> Leaves:
     """The strata of a pool of two classes as leaves of a Dirichlet tree, with the mean supplied
-    probabilities of both classes."""
+    probabilities of both classes.
+
+    `dirichlet-tree` and `dirichlet-flat`: adaptive importance sampling with a Dirichlet(-tree) label model.
+
+    Marchant & Rubinstein (2021), "Ours-8" of their experiments: cumulative-√frequency strata on a binary tree
+    of depth 8, deterministic oracle, Proposition 2 with ε_t = ε_0 times the unlabelled share, the
+    importance-weighted estimate and its normal interval.  "Ours-1" is `dirichlet-flat`: the same strata, all
+    hung directly below the root, so that strata learn from the pool as a whole and not from their neighbours.
+    It shows what the tree is worth.
+
+    Options beyond the experiments of the paper: `combination` weighs the rounds
+    (`evalcore.estimators.importance`), `self_normalised` divides by the weights drawn, `partition` cuts the
+    pool otherwise, `branches=modes` takes the modes of eq. 11 where it has any, `variance` and
+    `region_quantile` give interval and joint region as the paper prints them
+    (`evalcore.estimators.joint_region`), `printed` takes all as printed, EM to its end, and `reuse` mixes a
+    share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets
+    the same labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
+    """
     return Leaves(
         slot=cells.stratum, size=cells.size, n_slots=cells.n_slots, lump=np.arange(2),
         chance=np.stack([1 - cells.mean_probability, cells.mean_probability], axis=1),
@@ -267,34 +268,35 @@ class DirichletFlat(DirichletTreeMethod):
     sampling_note: ClassVar[str] = ""
 
 
-# `dirichlet-tree-stochastic`: when the same item may be labelled differently on another day.
-#
-# Marchant & Rubinstein (2021), appendix H: every draw counts its weight (`LabelsVary`), and the proposal is
-# Proposition 2 in its stochastic form, for labelled and unlabelled items alike.
-#
-# With `requery=true` every draw asks about its item anew, as the appendix has it: the answer is another draw
-# from p(y|x), each costs a label, and no item is ever done with.  A replay does so.  People cannot be asked
-# about an item twice in one round: they would answer once.  So live it is `requery=rounds`: a round of b
-# draws asks about b different items, by a systematic draw whose chances are
-#
-#     π = min(1, μ q),  Σ π = b        an answer weighs 1/(N q'), q' = π/b
-#
-# and the next round draws from all items again, whatever was answered before.  A round's mean is unbiased
-# given the past, as with independent draws, and no more variable: draws of different items do not repeat
-# each other's luck.  So the variance, which takes draws for independent, errs to the wide side.  Budgets may
-# exceed the pool; each answer is one person's.
-#
-# Several annotators of an item are several labels of it: a draw of an item with k answers counts each answer
-# for w / k, in the model and in the estimate.  Draws of items that were labelled before, in this round or in
-# earlier ones, use the answers on record; they fall evenly on the items of a cell and a label, so each brings
-# the mean of those items' answers.  The variance takes a draw for one answer picked at random, which errs to
-# the wide side.  The estimate speaks of the answers given, and is exact once all are; with one annotator an
-# item they are its labels.
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StochasticState(TreeState):
     """A tree's state with the weighted counts of draws by answer and leaf, (R, 2, L), the answers that
-    labelled items got in shares, and the number of draws that were asked anew."""
+    labelled items got in shares, and the number of draws that were asked anew.
+
+    `dirichlet-tree-stochastic`: when the same item may be labelled differently on another day.
+
+    Marchant & Rubinstein (2021), appendix H: every draw counts its weight (`LabelsVary`), and the proposal is
+    Proposition 2 in its stochastic form, for labelled and unlabelled items alike.
+
+    With `requery=true` every draw asks about its item anew, as the appendix has it: the answer is another
+    draw from p(y|x), each costs a label, and no item is ever done with.  A replay does so.  People cannot be
+    asked about an item twice in one round: they would answer once.  So live it is `requery=rounds`: a round
+    of b draws asks about b different items, by a systematic draw whose chances are
+
+        π = min(1, μ q),  Σ π = b        an answer weighs 1/(N q'), q' = π/b
+
+    and the next round draws from all items again, whatever was answered before.  A round's mean is unbiased
+    given the past, as with independent draws, and no more variable: draws of different items do not repeat
+    each other's luck.  So the variance, which takes draws for independent, errs to the wide side.  Budgets
+    may exceed the pool; each answer is one person's.
+
+    Several annotators of an item are several labels of it: a draw of an item with k answers counts each
+    answer for w / k, in the model and in the estimate.  Draws of items that were labelled before, in this
+    round or in earlier ones, use the answers on record; they fall evenly on the items of a cell and a label,
+    so each brings the mean of those items' answers.  The variance takes a draw for one answer picked at
+    random, which errs to the wide side.  The estimate speaks of the answers given, and is exact once all are;
+    with one annotator an item they are its labels.
+    """
 
     counts: Floats       # (R, 2, L) Σ w of the draws, by answer and leaf
     votes: Floats        # (R, C, 2, 2) of the labelled items, by label: Σ share of their answers 0 and 1

@@ -145,20 +145,21 @@ class StaticImportance(CountingMethod):
         ]
 
 
-# `static-is`: importance sampling with Proposition 2 and the scores taken for p(y|x).
-#
-# Marchant & Rubinstein (2021), remark 4: their best proposal needs the unknown p(y|x); a static method uses
-# the supplied probabilities instead and never changes them.  In the deterministic form of Proposition 2, a
-# pool whose labels do not change,
-#
-#     q(x) ∝ Σ_y p(y|x) max(‖J(R) ℓ(f, y)‖, ε 1[ℓ ≠ 0]),   mixed with ε of the uniform distribution
-#
-# (the norm over all measures that drive the sampling, see `evalcore.design.proposal`) with the
-# importance-weighted estimate and its normal interval.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticIS(StaticImportance):
-    """The baseline the adaptive method of the same paper is measured against."""
+    """The baseline the adaptive method of the same paper is measured against.
+
+    `static-is`: importance sampling with Proposition 2 and the scores taken for p(y|x).
+
+    Marchant & Rubinstein (2021), remark 4: their best proposal needs the unknown p(y|x); a static method uses
+    the supplied probabilities instead and never changes them.  In the deterministic form of Proposition 2, a
+    pool whose labels do not change,
+
+        q(x) ∝ Σ_y p(y|x) max(‖J(R) ℓ(f, y)‖, ε 1[ℓ ≠ 0]),   mixed with ε of the uniform distribution
+
+    (the norm over all measures that drive the sampling, see `evalcore.design.proposal`) with the
+    importance-weighted estimate and its normal interval.
+    """
 
     name: str = "static-is"
     interval_kind: ClassVar[IntervalKind] = "normal"
@@ -230,20 +231,21 @@ class StaticIS(StaticImportance):
         return phi[0], slope[0]
 
 
-# `optimal-is`: importance sampling for ratios, with softened probabilities.
-#
-# Yilmaz et al. (2021), section 2.  A ratio measure is R = Σ f_n / Σ g_n over the pool, f and g functions of
-# prediction and label; its estimate from draws n ~ q is Σ f/q / Σ g/q, and the q of least error is
-#
-#     q(n) ∝ √ Σ_c p_a(c|n) (f(c, n) - R g(c, n))²,   p_a = λ p + (1 - λ)/2
-#
-# with R as p_a expects it.  Softening with λ < 1 keeps q away from 0 where an over-confident classifier is
-# sure.  The interval is that of the beta distribution with the estimate's mean and variance.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimalIS(StaticImportance):
     """The method `optimal-is` (Yilmaz et al. 2021): importance sampling by the optimal static proposal of
-    Sawade et al. for any ratio of sums, under softened probabilities, with a beta interval."""
+    Sawade et al. for any ratio of sums, under softened probabilities, with a beta interval.
+
+    `optimal-is`: importance sampling for ratios, with softened probabilities.
+
+    Yilmaz et al. (2021), section 2.  A ratio measure is R = Σ f_n / Σ g_n over the pool, f and g functions of
+    prediction and label; its estimate from draws n ~ q is Σ f/q / Σ g/q, and the q of least error is
+
+        q(n) ∝ √ Σ_c p_a(c|n) (f(c, n) - R g(c, n))²,   p_a = λ p + (1 - λ)/2
+
+    with R as p_a expects it.  Softening with λ < 1 keeps q away from 0 where an over-confident classifier is
+    sure.  The interval is that of the beta distribution with the estimate's mean and variance.
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     name: str = "optimal-is"
@@ -266,12 +268,6 @@ class OptimalIS(StaticImportance):
         return self.epsilon
 
 
-# `passive-with-replacement`: a simple random sample in which an item may come up again.
-#
-# The importance sampler whose proposal is the pool's own distribution: every weight is 1.  A draw of an item
-# that is already labelled costs nothing, but the sample is worth less than one without replacement, and there
-# is no finite-population correction.
-
 _NOMINAL = "Nominal normal interval of a random sample."
 _NOMINAL_WIDENED = (
     "Nominal normal interval of a random sample, made as wide as what no label has shown may reach."
@@ -281,7 +277,14 @@ _NOMINAL_WIDENED = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassiveWithReplacement(StaticImportance):
     """The method `passive-with-replacement`: uniform draws with replacement, as a baseline, with nominal
-    normal intervals."""
+    normal intervals.
+
+    `passive-with-replacement`: a simple random sample in which an item may come up again.
+
+    The importance sampler whose proposal is the pool's own distribution: every weight is 1.  A draw of an
+    item that is already labelled costs nothing, but the sample is worth less than one without replacement,
+    and there is no finite-population correction.
+    """
 
     name: str = "passive-with-replacement"
     interval_kind: ClassVar[IntervalKind] = "normal"
@@ -326,29 +329,6 @@ class PassiveWithReplacement(StaticImportance):
         return with_hidden_labels(state, estimates, state.sums.weight, self.caught(state), confidence)
 
 
-# `sawade`: active estimation of F-measures.
-#
-# Sawade, Landwehr & Scheffer (2010).  A generalised risk is G = E[w ℓ] / E[w]; with w = α f + (1 - α) y it is
-# F_α = TP / (α PP + (1 - α) P), precision at α = 1 and recall at α = 0.  The best sampling distribution is
-# q(x) ∝ p(x) √ E[w² (ℓ - G)² | x], and with p = p(y = 1 | x)
-#
-#     F_α (corollary 2)        √( p (1 - F)² + α² (1 - p) F² )   where f = 1
-#                              (1 - α) √( p F² )                 where f = 0
-#     recall (corollary 3)     √( p (1 - G)² )  where f = 1,     √( p G² )  where f = 0
-#     precision (corollary 4)  √( p (1 - G)² + (1 - p) G² )  where f = 1,  0 elsewhere
-#
-# G being what the supplied probabilities expect.  (The corollaries write p(f(x)|x) for the chance that the
-# prediction is right; corollary 4 in that form is √((1 - 2G) p(f(x)|x) + G²).)  All are √ E[φ² | x] with φ
-# the centred influence of `evalcore.design.proposal`, which is how they are computed here; that serves the
-# other measures too.  The estimate is Σ v w ℓ / Σ v w with v = p(x)/q(x), and the interval Student's, Ĝ ± t
-# √V:
-#
-#     corrected   V = Σ v² w² (ℓ - Ĝ)² / (Σ v w)²        with n - 1 degrees of freedom
-#     printed     V = Σ v² w² (ℓ - Ĝ)² / (n Σ v)         with n: section 2.3
-#
-# Lemma 2, on which section 2.3 rests, lacks E[w]² below the variance, which Poms et al. (2021), appendix D.2,
-# put right.  The printed interval is E[w] times too narrow (docs/measured/papers/errata.md).
-
 _CORRECTED = (
     "The paper's Student interval, with E[w]² in its variance, which the paper leaves out. "
     + covered((53, 20, 27, 71), (99, 91, 31, 18))
@@ -365,7 +345,31 @@ _PRINTED = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sawade(StaticImportance):
     """The method `sawade` (Sawade et al. 2010, as in Poms et al. 2021): importance sampling by the static
-    proposal that would be optimal if the supplied probabilities were true, with Student's interval."""
+    proposal that would be optimal if the supplied probabilities were true, with Student's interval.
+
+    `sawade`: active estimation of F-measures.
+
+    Sawade, Landwehr & Scheffer (2010).  A generalised risk is G = E[w ℓ] / E[w]; with w = α f + (1 - α) y it
+    is F_α = TP / (α PP + (1 - α) P), precision at α = 1 and recall at α = 0.  The best sampling distribution
+    is q(x) ∝ p(x) √ E[w² (ℓ - G)² | x], and with p = p(y = 1 | x)
+
+        F_α (corollary 2)        √( p (1 - F)² + α² (1 - p) F² )   where f = 1
+                                 (1 - α) √( p F² )                 where f = 0
+        recall (corollary 3)     √( p (1 - G)² )  where f = 1,     √( p G² )  where f = 0
+        precision (corollary 4)  √( p (1 - G)² + (1 - p) G² )  where f = 1,  0 elsewhere
+
+    G being what the supplied probabilities expect.  (The corollaries write p(f(x)|x) for the chance that the
+    prediction is right; corollary 4 in that form is √((1 - 2G) p(f(x)|x) + G²).)  All are √ E[φ² | x] with φ
+    the centred influence of `evalcore.design.proposal`, which is how they are computed here; that serves the
+    other measures too.  The estimate is Σ v w ℓ / Σ v w with v = p(x)/q(x), and the interval Student's, Ĝ ± t
+    √V:
+
+        corrected   V = Σ v² w² (ℓ - Ĝ)² / (Σ v w)²        with n - 1 degrees of freedom
+        printed     V = Σ v² w² (ℓ - Ĝ)² / (n Σ v)         with n: section 2.3
+
+    Lemma 2, on which section 2.3 rests, lacks E[w]² below the variance, which Poms et al. (2021), appendix
+    D.2, put right.  The printed interval is E[w] times too narrow (docs/measured/papers/errata.md).
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("sawade2010", "poms2021")
     name: str = "sawade"

@@ -126,14 +126,15 @@ def without_interval(measure: Measure, value: Floats, state: PlugInState) -> Est
     )
 
 
-# `topk`: label the highest scores, and count the rest as negative.
-#
-# The TOP-K baseline of Poms et al. (2021): no sampling, no weights, no model.  It is right when every
-# positive ranks among the labelled items, and wrong by every positive that does not.
-
 @dataclass(frozen=True, slots=True)
 class TopK(PlugIn):
-    """From the top down.  Items of one stratum, half a percent of their rank apart, come in random order."""
+    """From the top down.  Items of one stratum, half a percent of their rank apart, come in random order.
+
+    `topk`: label the highest scores, and count the rest as negative.
+
+    The TOP-K baseline of Poms et al. (2021): no sampling, no weights, no model.  It is right when every
+    positive ranks among the labelled items, and wrong by every positive that does not.
+    """
 
     name: str = "topk"
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
@@ -158,21 +159,6 @@ class TopK(PlugIn):
         return without_replacement(from_the_top(state.wanted, size))
 
 
-# `gmm`: label the top of the ranking, and read the rest off two normal distributions of the score.
-#
-# The GMM baseline of Poms et al. (2021): the highest scores are labelled as in TOP-K, and the score's density
-# is a mixture of two normals, one per class (Miller, Vila, Kirn & Zipkin 2018), by expectation-maximisation
-# on the cells of the whole pool.  A labelled item belongs to its class, an unlabelled one to each class by
-# its posterior
-#
-#     r_c = w φ(s_c; μ₁, σ₁) / [w φ(s_c; μ₁, σ₁) + (1 - w) φ(s_c; μ₀, σ₀)]
-#
-# The start is the model's own predictions.  The scores of rare classes are not normal in the tails, and the
-# labels are no random sample of the classes: it is a baseline and not recommended.
-#
-# With the setting `top_domain`, which is not the paper's, items are a random sample of the top of the
-# ranking, the mixture is of that domain, and it starts at the supplied probabilities.
-
 _STEPS = 60
 _LEAST_VARIANCE = 1e-4   # in units of the domain's score variance: a class may not shrink to a point
 _TOP = TopK()
@@ -181,7 +167,23 @@ _TOP = TopK()
 @dataclass(frozen=True, slots=True)
 class GaussianMixture(PlugIn):
     """The method `gmm` (Poms et al. 2021, after Miller et al. 2018): a normal distribution of the scores for
-    each class, fitted to labelled and unlabelled items by EM; the highest scores are labelled."""
+    each class, fitted to labelled and unlabelled items by EM; the highest scores are labelled.
+
+    `gmm`: label the top of the ranking, and read the rest off two normal distributions of the score.
+
+    The GMM baseline of Poms et al. (2021): the highest scores are labelled as in TOP-K, and the score's
+    density is a mixture of two normals, one per class (Miller, Vila, Kirn & Zipkin 2018), by
+    expectation-maximisation on the cells of the whole pool.  A labelled item belongs to its class, an
+    unlabelled one to each class by its posterior
+
+        r_c = w φ(s_c; μ₁, σ₁) / [w φ(s_c; μ₁, σ₁) + (1 - w) φ(s_c; μ₀, σ₀)]
+
+    The start is the model's own predictions.  The scores of rare classes are not normal in the tails, and the
+    labels are no random sample of the classes: it is a baseline and not recommended.
+
+    With the setting `top_domain`, which is not the paper's, items are a random sample of the top of the
+    ranking, the mixture is of that domain, and it starts at the supplied probabilities.
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021", "miller2018")
     name: str = "gmm"
@@ -232,30 +234,32 @@ def _step(score: Floats, labelled: Ints, open_items: Ints, posterior: Floats, fl
     return np.asarray(1 / (1 + np.exp(np.clip(log_density[0] - log_density[1], -700, 700))))
 
 
-# `herding`: items picked one by one so that the sample looks like the pool.
-#
-# A baseline of Poms et al. (2021), Welling's herding (2009): with φ(x) the statistics of an item, φ̄ their
-# mean over the pool, and w_0 = 0,
-#
-#     x_t = argmax_x w_{t-1}·φ(x),    w_t = w_{t-1} + φ̄ - φ(x_t),
-#
-# so that the picks' mean of φ follows φ̄ as 1/t instead of 1/√t.  The paper does not say what φ is, only that
-# it is "high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), s the score
-# less the decision boundary, each centred and with a variance of 1 over the pool.  Of items that tie, the one
-# nearest φ̄ is picked, and an item is picked once.  Labels do not steer the picks, and the measure of the
-# labelled items alone is the answer: without a positive or predicted positive among them there is no F.
-#
-# With `kernel=gaussian`, which is not the paper's, it is kernel herding (Chen, Welling & Smola 2010),
-#
-#     argmax_x  μ(x) - 1/(n + 1) Σ_{picked} k(x, x_i),    μ(x) the mean of k(x, ·) over the domain,
-#
-# with k a Gaussian kernel of the score, as wide as a quarter of its standard deviation, and the answer is the
-# share of positives among the labelled of each prediction, ½ where there is none.  (Welling's herding is the
-# same with k(x, x') = φ(x)·φ(x').)
-
 @dataclass(frozen=True, slots=True)
 class Herding(PlugIn):
-    """Deterministic but for ties: items of one cell are picked in random order."""
+    """Deterministic but for ties: items of one cell are picked in random order.
+
+    `herding`: items picked one by one so that the sample looks like the pool.
+
+    A baseline of Poms et al. (2021), Welling's herding (2009): with φ(x) the statistics of an item, φ̄ their
+    mean over the pool, and w_0 = 0,
+
+        x_t = argmax_x w_{t-1}·φ(x),    w_t = w_{t-1} + φ̄ - φ(x_t),
+
+    so that the picks' mean of φ follows φ̄ as 1/t instead of 1/√t.  The paper does not say what φ is, only
+    that it is "high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), s
+    the score less the decision boundary, each centred and with a variance of 1 over the pool.  Of items that
+    tie, the one nearest φ̄ is picked, and an item is picked once.  Labels do not steer the picks, and the
+    measure of the labelled items alone is the answer: without a positive or predicted positive among them
+    there is no F.
+
+    With `kernel=gaussian`, which is not the paper's, it is kernel herding (Chen, Welling & Smola 2010),
+
+        argmax_x  μ(x) - 1/(n + 1) Σ_{picked} k(x, x_i),    μ(x) the mean of k(x, ·) over the domain,
+
+    with k a Gaussian kernel of the score, as wide as a quarter of its standard deviation, and the answer is
+    the share of positives among the labelled of each prediction, ½ where there is none.  (Welling's herding
+    is the same with k(x, x') = φ(x)·φ(x').)
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021", "welling2009")
     name: str = "herding"
@@ -330,16 +334,18 @@ class Herding(PlugIn):
         return np.asarray(phi @ phi.T)
 
 
-# `isotonic` and `platt`: calibrate the score on a random sample, and use the curve for the unlabelled items.
-#
-# ISO and PLATT of Poms et al. (2021), section 4.2.2: items are a uniform random sample of the pool, and
-# isotonic regression (Zadrozny & Elkan 2002) or Platt's method (1999) infers the labels of the others.
-# Isotonic regression assumes that higher scores are no less likely positive.  Neither samples more where it
-# is unsure.
-
 @dataclass(frozen=True, slots=True)
 class Isotonic(PlugIn):
-    """The isotonic curve; with `prior_labels` the supplied probabilities enter as labels."""
+    """The isotonic curve; with `prior_labels` the supplied probabilities enter as labels.
+
+    `isotonic` and `platt`: calibrate the score on a random sample, and use the curve for the unlabelled
+    items.
+
+    ISO and PLATT of Poms et al. (2021), section 4.2.2: items are a uniform random sample of the pool, and
+    isotonic regression (Zadrozny & Elkan 2002) or Platt's method (1999) infers the labels of the others.
+    Isotonic regression assumes that higher scores are no less likely positive.  Neither samples more where it
+    is unsure.
+    """
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021", "zadrozny2002")
     name: str = "isotonic"

@@ -82,8 +82,6 @@ class RecalibratedState(MethodState):
         return of_predictions(self.measures, self.model.shape.predicted)
 
 
-# Of any state with the score model: one with K = 2 labels by cell, and `model`, `fit`, `sums` and `rounds`.
-
 def evidence_of(state: Any) -> list[tuple[slice, Evidence]]:
     """Everything that is known, the label model with its fit, counts by cell and the rounds' sums, in parts
     of a few repeats each: pairs of the slice of repeats and their evidence."""

@@ -163,8 +163,6 @@ def gathered(
     return GatheredResponses(items=items, judges=judges, people=people)
 
 
-# Responses to items, and which of them are the same.
-
 def _digest(*parts: str | None) -> int:
     text = "\0".join("\1" if part is None else part for part in parts)
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
@@ -317,8 +315,6 @@ def _numbered(items: list[LoggedResponse]) -> list[LoggedResponse]:
     return items
 
 
-# What scorers said.
-
 def _judges(items: Sequence[LoggedResponse], notes: Notes) -> dict[str, Verdicts]:
     """The verdicts of every judge; items get a reading of each judge that speaks of them."""
     split = _names_of_several_sources(items)
@@ -385,8 +381,6 @@ def _verdicts(readings: Iterable[tuple[str, VerdictReading]], notes: Notes) -> d
                        "verdict, and count as gaps")
     return verdicts
 
-
-# What people said.
 
 def _people(items: Sequence[LoggedResponse], notes: Notes) -> dict[str, Verdicts]:
     """The verdicts of every question to people; items get each person's vote, by a number of the person."""

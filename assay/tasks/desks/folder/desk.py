@@ -50,15 +50,6 @@ from assay.tasks.desks.folder.csv_cells import (
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
 
-# What the rows of an answer file mean.
-#
-# A row without label and skip is not answered yet. A skip comes before a label. What a label may be is said
-# by `AnswerKind.meaning`. A row with another label or an unknown item, or with another label than the same
-# person gave the same item in the same file, is invalid: kept with what it said, and named in the log.
-#
-# A person is a name, in the `annotator` column or else in the file's name (kim in round-0001-kim.csv);
-# without either, everybody is one nameless person. The ledger gets a digest of the name, never the name.
-
 MOST_ANSWERS = 200   # rows of a file for each item of its round: of so many people
 _NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}
 _OUR_PART = re.compile(r"(?:more|somebody-else)-[0-9a-f]{16}")
@@ -68,7 +59,17 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
     """One file of answers as it was read: its path, its bytes, when it was last changed, and whether that
-    was so lately (less than `WRITING_SECONDS` ago) that it may not be whole yet."""
+    was so lately (less than `WRITING_SECONDS` ago) that it may not be whole yet.
+
+    What the rows of an answer file mean.
+
+    A row without label and skip is not answered yet. A skip comes before a label. What a label may be is said
+    by `AnswerKind.meaning`. A row with another label or an unknown item, or with another label than the same
+    person gave the same item in the same file, is invalid: kept with what it said, and named in the log.
+
+    A person is a name, in the `annotator` column or else in the file's name (kim in round-0001-kim.csv);
+    without either, everybody is one nameless person. The ledger gets a digest of the name, never the name.
+    """
 
     path: Path
     blob: bytes
@@ -452,8 +453,6 @@ def _stem(batch: Batch) -> str:
 def _digest_of(items: Sequence[Item]) -> str:
     return digest_of_parts(*sorted(item.item_id for item in items))[:16]
 
-
-# Files that appear whole or not at all: created once, or put in place of what was there.
 
 def create_exclusively(path: Path, blob: bytes) -> bool:
     """Create the file with all of its content, durably; False if the name is taken. OSError otherwise.

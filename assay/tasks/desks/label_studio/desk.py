@@ -234,17 +234,6 @@ def batch_name(batch: Batch) -> str:
     return f"{batch.evaluation}/{batch.round:04d}{suffix}"
 
 
-# What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.
-#
-# Skipped comes first, because a skip may hold a choice; then the answer `can't tell`, which is a skip too;
-# then what the page's control makes of the results (`page.controls`). Anything else (no result, two choices,
-# an unknown class, malformed data) is invalid: it is not counted, and the raw record is kept for inspection.
-# Regions that people drew in the shown text are ignored.
-#
-# An answer is the work of whoever edited it last, and the raw record tells who gave it first. An answer that
-# Label Studio attributes to nobody (its person was deleted, or it was imported) is invalid: how many people
-# stand behind such answers cannot be known.
-
 # Not created_username: it holds an e-mail address.
 _KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", "updated_at", "lead_time")
 
@@ -254,7 +243,19 @@ def annotation(
 ) -> Annotation:
     """One annotation that Label Studio lists, in our terms: what it means (a label, a skip or invalid), who
     gave it and when, and the raw fields that are kept. Its id joins Label Studio's, used again after
-    deletions, with the time of creation."""
+    deletions, with the time of creation.
+
+    What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.
+
+    Skipped comes first, because a skip may hold a choice; then the answer `can't tell`, which is a skip too;
+    then what the page's control makes of the results (`page.controls`). Anything else (no result, two
+    choices, an unknown class, malformed data) is invalid: it is not counted, and the raw record is kept for
+    inspection. Regions that people drew in the shown text are ignored.
+
+    An answer is the work of whoever edited it last, and the raw record tells who gave it first. An answer
+    that Label Studio attributes to nobody (its person was deleted, or it was imported) is invalid: how many
+    people stand behind such answers cannot be known.
+    """
     person = _number(raw.get("updated_by")) or _number(raw.get("completed_by"))
     kind, label = _meaning(raw, control) if person else ("invalid", None)
     people = {name: _number(raw[name]) for name in ("completed_by", "updated_by") if name in raw}

@@ -42,12 +42,6 @@ from assay.tasks.desks.label_studio.page.fields import unmarked
 from assay.tasks.ledger.asked_round import PlannedRound
 from assay.tasks.operating_system import WINDOWS
 
-# Starting and stopping a Label Studio server, as a process of its own.
-#
-# The server sees a clean environment (it reads bare HOST, PORT, DEBUG and CI), listens on 127.0.0.1 only and
-# calls nobody. Asked for a port that was just taken it moves to the next one without a word, so it counts as
-# started only once it accepts the token that only this server knows.
-
 with needs("label-studio", "desks in Label Studio"):
     import httpx
 
@@ -71,6 +65,12 @@ def server_command(venv: Path, data: Path, port: int, token: str) -> tuple[list[
     """How to start a server on this data folder: the command, and all of its environment.
 
     Loopback only, silent on the network, and reading nothing of ours: it looks for bare HOST, PORT and DEBUG.
+
+    Starting and stopping a Label Studio server, as a process of its own.
+
+    The server sees a clean environment (it reads bare HOST, PORT, DEBUG and CI), listens on 127.0.0.1 only
+    and calls nobody. Asked for a port that was just taken it moves to the next one without a word, so it
+    counts as started only once it accepts the token that only this server knows.
     """
     environment = {
         "PATH": f"{venv / 'bin'}:/usr/local/bin:/usr/bin:/bin",
@@ -156,11 +156,6 @@ def _answers(url: str, token: str, process: subprocess.Popen[bytes], timeout: fl
     return False
 
 
-# Installing Label Studio: its environment, and a data folder whose migrations have run.
-#
-# Each of the two is built under an exclusive `flock`, which the kernel drops when its holder dies, and counts
-# only once its last file is in place: a build that was killed is thrown away and made again.
-
 # Hashed pins, where this is a checkout of the repository.
 REQUIREMENTS = Path(__file__).resolve().parents[4] / "requirements" / "label-studio.txt"
 INSTALL_TIMEOUT = 1200.0   # seconds; 20 when downloads are quick
@@ -171,6 +166,11 @@ def install(cache: Path | None = None, say: Callable[[str], None] = lambda _line
     """Make sure environment and template exist; the folder that holds them. Processes take turns.
 
     say: told of the steps that take minutes, before each.
+
+    Installing Label Studio: its environment, and a data folder whose migrations have run.
+
+    Each of the two is built under an exclusive `flock`, which the kernel drops when its holder dies, and
+    counts only once its last file is in place: a build that was killed is thrown away and made again.
     """
     home = (cache or _default_cache()) / f"label-studio-{VERSION}"
     if WINDOWS:
@@ -258,8 +258,6 @@ def _build_template(home: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-# A running server with data of its own.
-
 PASSWORD_ROUNDS = 100_000  # Django raises them by itself at the first sign-in
 
 
@@ -332,8 +330,6 @@ def _set_credentials(database: Path, *, token: str, password: str) -> None:
         connection.execute("UPDATE authtoken_token SET key = ? WHERE user_id = ?", (token, user))
 
 
-# The command.
-
 def main(arguments: list[str] | None = None) -> int:
     """`--install`: everything a later start needs, so that the start itself takes seconds."""
     program = "python -m assay.tasks.desks.label_studio.local"
@@ -353,11 +349,6 @@ if __name__ == "__main__":
     raise SystemExit(main())
 
 
-# A person in Label Studio who knows the answers, for the demo: reads what is shown, and submits a choice.
-#
-# It uses the public API that a browser uses, and sees what a person sees: it recognises an item by its shown
-# fields, because the item's id is not uploaded.
-
 _SHOWN = "shown_"
 _CHOICES = re.compile(r'<Choices name="([^"]+)" toName="([^"]+)"')
 
@@ -368,7 +359,13 @@ class CannotRecognise(AssayError):
 
 class SimulatedPerson:
     """Somebody who labels in a real Label Studio, for demos and tests: knows the class of every item of one
-    evaluation, recognises items by the fields that the page shows, and submits answers through the API."""
+    evaluation, recognises items by the fields that the page shows, and submits answers through the API.
+
+    A person in Label Studio who knows the answers, for the demo: reads what is shown, and submits a choice.
+
+    It uses the public API that a browser uses, and sees what a person sees: it recognises an item by its
+    shown fields, because the item's id is not uploaded.
+    """
 
     def __init__(self, api: LabelStudioApi, evaluation: str, truth: Mapping[str, str]) -> None:
         """evaluation: its name, which is its project's title. truth: item id -> class name."""

@@ -170,13 +170,6 @@ def _instruction(guidelines: str | None) -> str:
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line)
 
 
-# Asking Label Studio to tell us that somebody answered: a webhook of one project, registered once.
-#
-# It is a hint: if one is lost, the next sweep does the work. Label Studio makes one attempt with a timeout of
-# a second, during the annotator's own request, and signs nothing. So no answer is sent with it
-# (`send_payload` is off), only a header with a secret. Every member of the project can read the secret in the
-# project's settings; it keeps strangers out, and can be used for nothing but to ask for an advance.
-
 ACTIONS = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED", "TASKS_DELETED"]
 
 
@@ -185,6 +178,13 @@ def ensure_webhook(api: LabelStudioApi, projects: Sequence[int], url: str, secre
 
     Registered for the address already: only a secret that was changed since is renewed. Raises DeskRefused if
     Label Studio does not take the address, and DeskUnreachable if it is away.
+
+    Asking Label Studio to tell us that somebody answered: a webhook of one project, registered once.
+
+    It is a hint: if one is lost, the next sweep does the work. Label Studio makes one attempt with a timeout
+    of a second, during the annotator's own request, and signs nothing. So no answer is sent with it
+    (`send_payload` is off), only a header with a secret. Every member of the project can read the secret in
+    the project's settings; it keeps strangers out, and can be used for nothing but to ask for an advance.
     """
     headers = {SECRET_HEADER: secret}
     changed = False

@@ -87,8 +87,6 @@ def _s3(location: str, url: str) -> Store:
     return S3Store(bucket, prefix, url=url)
 
 
-# A store on its way to a worker: in another process it is opened again, by its address.
-
 class Travelling:
     """Holds a store. Pickled, it holds the address alone: credentials come from each worker's environment."""
 
@@ -118,17 +116,18 @@ def _arrived(url: str) -> Travelling:
     return Travelling(open_store(url))
 
 
-# Reading part of a value: a file-like view over a store's range reads.
-#
-# pyarrow reads a Parquet file's footer and then only the columns and row groups it is asked for, so a frozen
-# part of many megabytes in S3 costs a few small requests. Small reads fetch `block` bytes and the next ones
-# are answered from them; a read larger than that is fetched as it is.
-
 BLOCK = 128 * 1024
 
 
 def open_reader(store: Store, key: str) -> BinaryIO:
-    """The value under key as a seekable read-only binary file, or KeyMissing. The caller closes it."""
+    """The value under key as a seekable read-only binary file, or KeyMissing. The caller closes it.
+
+    Reading part of a value: a file-like view over a store's range reads.
+
+    pyarrow reads a Parquet file's footer and then only the columns and row groups it is asked for, so a
+    frozen part of many megabytes in S3 costs a few small requests. Small reads fetch `block` bytes and the
+    next ones are answered from them; a read larger than that is fetched as it is.
+    """
     if isinstance(store, LocalStore):
         return store.open(key)
     return cast(BinaryIO, RangeReader(store, key))

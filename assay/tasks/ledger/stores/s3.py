@@ -40,12 +40,6 @@ from assay.tasks.ledger.stores.store import (
 )
 from assay.tasks.secrets import quiet_libraries
 
-# What went wrong with S3, in words a user can act on.
-#
-# boto3's errors stop here. The messages name the bucket, the endpoint and the environment variables to look
-# at; never the values of credentials, nor the server's own text, which may quote them. An endpoint may carry
-# a user and password: they are cut out.
-
 CREDENTIALS = (
     "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN if temporary), or AWS_PROFILE"
 )
@@ -81,7 +75,14 @@ class OutOfRange(StoreError):
 
 
 class BrokenReply(StoreUnreachable):
-    """The connection broke while a value was being read; reading again is safe."""
+    """The connection broke while a value was being read; reading again is safe.
+
+    What went wrong with S3, in words a user can act on.
+
+    boto3's errors stop here. The messages name the bucket, the endpoint and the environment variables to look
+    at; never the values of credentials, nor the server's own text, which may quote them. An endpoint may
+    carry a user and password: they are cut out.
+    """
 
 
 def public_endpoint(endpoint: str | None) -> str:

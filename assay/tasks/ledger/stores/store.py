@@ -96,19 +96,20 @@ class Store(Protocol):
         ...
 
 
-# What may be a key: one rule for every store, so that a ledger can be copied from one to another.
-#
-# A key is a relative POSIX path in UTF-8. Parts that start with a dot are kept for the stores' own temporary
-# files and probes; that also rules out `.` and `..`. The lengths fit a file name (255 bytes a part) and, with
-# a prefix in front, an S3 key (1,024 bytes).
-
 MAX_KEY_BYTES = 700
 MAX_PART_BYTES = 255
 DISCARDABLE = "index/"  # the one folder that holds no evidence
 
 
 def check_key(key: str) -> str:
-    """The key itself, or BadKey saying what is wrong with it."""
+    """The key itself, or BadKey saying what is wrong with it.
+
+    What may be a key: one rule for every store, so that a ledger can be copied from one to another.
+
+    A key is a relative POSIX path in UTF-8. Parts that start with a dot are kept for the stores' own
+    temporary files and probes; that also rules out `.` and `..`. The lengths fit a file name (255 bytes a
+    part) and, with a prefix in front, an S3 key (1,024 bytes).
+    """
     wrong = _wrong_with(key)
     if wrong:
         raise BadKey(f"{key!r} cannot be a key: {wrong}")
@@ -183,13 +184,14 @@ def _wrong_with_rare(key: str) -> str | None:
     return None
 
 
-# In memory: a double of the real stores, and one that reads each key of another store only once.
-#
-# The double serves tests, and simulations that need no record. It is as strict as the strictest real store
-# (no key inside another key, as in a folder), so what works on it works on both.
-
 class MemoryStore:
-    """A Store that lives as long as the object does. Safe to share between threads."""
+    """A Store that lives as long as the object does. Safe to share between threads.
+
+    In memory: a double of the real stores, and one that reads each key of another store only once.
+
+    The double serves tests, and simulations that need no record. It is as strict as the strictest real store
+    (no key inside another key, as in a folder), so what works on it works on both.
+    """
 
     def __init__(self) -> None:
         self.url = "memory"
@@ -265,8 +267,6 @@ def _folders_of(key: str) -> Iterator[str]:
         end = key.find("/", end + 1)
 
 
-# A store that is only looked at: a service shows it, and never writes.
-
 class ReadOnly:
     """A Store of the same values as `inner`; whatever would write is refused."""
 
@@ -304,19 +304,20 @@ class ReadOnly:
         next(iter(self.inner.keys("index/")), None)
 
 
-# A store that reads each key once: what is under a key of the evidence never changes.
-#
-# For the length of one call of `advance`. It remembers what it read and what it put, and is told at the start
-# what a checkpoint holds. Inside a folder that was looked around in, it also knows which keys are not there,
-# as of that moment; who needs to know it as of now looks away first.
-
 LARGEST = 1 << 20   # bytes of a value that is remembered
 
 
 class Remembering:
     """A store of the same values as `inner` that reads each key of the evidence once: it remembers values of
     up to 1 MiB that it read or put, and listings that it was told to make. It is made for one call of
-    `advance`."""
+    `advance`.
+
+    A store that reads each key once: what is under a key of the evidence never changes.
+
+    For the length of one call of `advance`. It remembers what it read and what it put, and is told at the
+    start what a checkpoint holds. Inside a folder that was looked around in, it also knows which keys are not
+    there, as of that moment; who needs to know it as of now looks away first.
+    """
 
     def __init__(self, inner: Store, blobs: Mapping[str, bytes] | None = None) -> None:
         self.url = inner.url

@@ -159,8 +159,6 @@ def probability_in(
     return numbers
 
 
-# The predictions of a window of any kind of outcome, read for its profile.
-
 class WatchedItems(Watching):
     """What the probabilities expect of the measure, and how often each class or tag is predicted.
 

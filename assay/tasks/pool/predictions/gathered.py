@@ -50,12 +50,14 @@ from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import SEGMENTS, segments_drive
 from assay.tasks.spec.labels.questions import QuestionList
 
-# A column of the frozen parts that holds several numbers an item, gathered in a temporary file.
-#
-# Memory does not grow with how many numbers an item has.
 
 class PackedColumn:
-    """The values of one column of the parts read so far."""
+    """The values of one column of the parts read so far.
+
+    A column of the frozen parts that holds several numbers an item, gathered in a temporary file.
+
+    Memory does not grow with how many numbers an item has.
+    """
 
     def __init__(self, name: str, dtype: str, width: int) -> None:
         self.name, self._dtype, self._width = name, dtype, width
@@ -84,8 +86,6 @@ def packed(table: Array, dtype: str) -> Array:
     # numpy takes trailing zero bytes off fixed texts: a void view keeps them
     return rows.view(f"S{size}")[:, 0].view(f"V{size}")
 
-
-# The clusters of the rows read so far, for methods that draw whole ones.
 
 def are_needed(spec: Spec) -> bool:
     """Whether the pool is cut by cluster: it has a column of clusters, and the method draws whole ones."""
@@ -192,8 +192,6 @@ class GatheredNumbers:
             fields["segment"] = np.concatenate(self._codes)
         return fields | ({"feature": np.stack(features, axis=1)} if features else {})
 
-
-# The items, and the cut.
 
 PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8", BESIDE: "<f8"}   # what is kept of an item in one column
 

@@ -93,14 +93,15 @@ def table_of_confidence(supplied: Array, code: Array, k: int) -> Array:
     return table
 
 
-# Systems that predict a class.
-#
-# What a system gives each class are its own probabilities; the logistic function of its score, less its
-# threshold; or CONFIDENCE for what it predicts.
-
 class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
     """Predictions of one of several classes by each of several systems, with what each system gives each
-    class."""
+    class.
+
+    Systems that predict a class.
+
+    What a system gives each class are its own probabilities; the logistic function of its score, less its
+    threshold; or CONFIDENCE for what it predicts.
+    """
 
     type = pa.int16()
     column = PREDICTIONS
@@ -141,8 +142,6 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
         return kind is not None and kind.counted is not None
 
 
-# Numbers: a predicted number lies within the bounds of the labels, what a judge says is any number.
-
 class NumberPredictions(OutcomePredictions):
     """Predictions of a number, a float of 64 bits, within the bounds of the labels."""
 
@@ -161,8 +160,6 @@ class NumberPredictions(OutcomePredictions):
         return numbers
 
 
-# Systems that predict a number.
-
 class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
     """Predictions of a number by each of several systems; they come without probabilities."""
 
@@ -170,8 +167,6 @@ class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
         """An empty table, (n, 0), as numbers have no probabilities."""
         return np.zeros((len(code), 0))
 
-
-# Tags: several tags joined by bars or listed, none where a row has no value; a probability of each tag.
 
 class TagPredictions(OutcomePredictions):
     """Predictions of tags: a mask of 64 bits, 0 where a row has no tag, and the probability of each tag."""
@@ -194,14 +189,15 @@ class TagPredictions(OutcomePredictions):
         return rows.codes(name).astype(np.int64)
 
 
-# Systems that predict tags.
-#
-# What a system gives each tag is its own probability, or CONFIDENCE_IN_TAGS for what it predicts. Nothing is
-# kept of it where no system has probabilities.
-
 class TagsOfSystems(PredictionsOfSystems, TagPredictions):
     """Predictions of tags by each of several systems, with what each gives each tag where any system has
-    probabilities."""
+    probabilities.
+
+    Systems that predict tags.
+
+    What a system gives each tag is its own probability, or CONFIDENCE_IN_TAGS for what it predicts. Nothing
+    is kept of it where no system has probabilities.
+    """
 
     @property
     def told(self) -> bool:
@@ -217,14 +213,16 @@ class TagsOfSystems(PredictionsOfSystems, TagPredictions):
         return np.where(bits > 0, CONFIDENCE_IN_TAGS, 1 - CONFIDENCE_IN_TAGS)
 
 
-# One class of several against the rest: what methods of two classes read of the pool.
-#
-# A prediction is the name of a class; it is positive where it is the class that is asked for. The probability
-# is that class's own column, or what the confidence in the prediction leaves to it, which all other classes
-# share alike. The score is its log-odds. Without probabilities the prediction is a score of two values.
-
 class OneClassPredictions(TwoClassPredictions):
-    """The prediction, score and probability of one class against the rest."""
+    """The prediction, score and probability of one class against the rest.
+
+    One class of several against the rest: what methods of two classes read of the pool.
+
+    A prediction is the name of a class; it is positive where it is the class that is asked for. The
+    probability is that class's own column, or what the confidence in the prediction leaves to it, which all
+    other classes share alike. The score is its log-odds. Without probabilities the prediction is a score of
+    two values.
+    """
 
     @property
     def source_columns(self) -> Sequence[str]:

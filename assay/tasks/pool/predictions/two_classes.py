@@ -174,11 +174,12 @@ class TwoClassPredictions(Predictions):
                               "a probability is; if this is a score, name it under `score` instead")
 
 
-# The predictions of a window with a positive and a negative class, read for its profile: in one place, or by
-# shard.
-
 class WatchedScores(Watching):
-    """What the profile of a window is made of: its scores."""
+    """What the profile of a window is made of: its scores.
+
+    The predictions of a window with a positive and a negative class, read for its profile: in one place, or
+    by shard.
+    """
 
     def __init__(self, spec: Spec) -> None:
         super().__init__()
@@ -221,13 +222,15 @@ class TalliedScores(Tallying):
         )
 
 
-# A positive and a negative class whose statistics are those of any classes: with curves, clusters or weights.
-#
-# Prediction, score and probability are read as above. Kept are the code of the prediction, the probabilities
-# of both classes as floats of 32 bits, and the score where the pool has one.
-
 class ScoredPredictions(TwoClassPredictions):
-    """Prediction, score and both probabilities, as any kind of outcome keeps them."""
+    """Prediction, score and both probabilities, as any kind of outcome keeps them.
+
+    A positive and a negative class whose statistics are those of any classes: with curves, clusters or
+    weights.
+
+    Prediction, score and probability are read as above. Kept are the code of the prediction, the
+    probabilities of both classes as floats of 32 bits, and the score where the pool has one.
+    """
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:

@@ -91,8 +91,6 @@ def _json(history: MonitorHistory) -> bytes:
     return json_file(history.to_json())
 
 
-# The page of one window that was judged.
-
 _DRAWN = 20          # windows in the figure, this one last
 
 

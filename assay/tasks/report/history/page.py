@@ -244,8 +244,6 @@ def _figure(value: float | None) -> str:
     return "" if value is None else wording.number(value, 3)
 
 
-# The plot: estimate and interval of every window, its limits, and the verdict.
-
 _COLOURS = {"ok": LINE, "breach": LIMIT, "inconclusive": "#7b8794"}
 _GAP = "#e4e7eb"
 _MOST_TICKS = 12      # a phone has half of them

@@ -138,8 +138,6 @@ class HistoryJson(OwnershipJson):
     windows: list[WindowJson]
 
 
-# The windows, and their JSON.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRow:
     """One window; `verdict` is None while people are working, and where `wrong` says why."""

@@ -193,8 +193,6 @@ def confidences_in_words(rows: Sequence[HistoryRow]) -> str:
     return f"Intervals are at {wording.percent(lowest)}{further}."
 
 
-# The chart of characters.
-
 WIDTH = 41   # columns of the scale
 
 
@@ -238,8 +236,6 @@ def _all_ends(place: PlaceVerdict) -> list[float]:
     values = [x for x in (m.value, m.lower, m.upper) if x is not None]
     return values + [limit.value for limit in place.limits] if values else []
 
-
-# How the judges changed, as a table has it and in words.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeOfJudge:

@@ -352,8 +352,6 @@ def _limit(limits: tuple[float | None, float | None]) -> dict[str, float]:
     return {name: x for name, x in zip(("min", "max"), limits, strict=True) if x is not None}
 
 
-# What is asked for of the list.
-
 SORTS: Mapping[str, tuple[str, Callable[[HomeEntry], Any]]] = {
     "attention": ("what needs people first", lambda entry: entry.attention),
     "changed": ("last change", lambda entry: -(entry.changed.timestamp() if entry.changed else 0.0)),

@@ -34,8 +34,6 @@ MOST_ALERTS = 50     # listed on a monitor's page
 MOST_SPENDERS = 200  # monitors and evaluations on the page of labels
 
 
-# Files beside the pages: each has its digest in its name, so that a browser may keep it for good.
-
 @cache
 def beside_files() -> Mapping[str, tuple[bytes, str]]:
     """The stylesheet and the script of the service by file name, each with its bytes and its content type.
@@ -57,8 +55,6 @@ def _page(template: str, title: str, section: str, **values: object) -> bytes:
         **{"w": wording} | values,
     )
 
-
-# The lists.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeList:
@@ -131,8 +127,6 @@ def _turns(path: str, query: Mapping[str, str], page: int, pages: int) -> Turns:
     return Turns(page, pages, at(page - 1), at(page + 1))
 
 
-# One evaluation.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationAbout:
     """What stands above the report of an evaluation, and below it."""
@@ -195,8 +189,6 @@ def systems_html(data: ReportData, link: str) -> bytes:
     )
 
 
-# Monitors.
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertLine:
     """One alert of a monitor as the page prints it: subject, key, severity, and who was told, in words."""
@@ -258,8 +250,6 @@ def window_json_bytes(row: HistoryRow) -> bytes:
     expectations."""
     return json_file(window_json(row))
 
-
-# What went wrong.
 
 def problem_html(status: int, message: str) -> bytes:
     """A page in HTML that says why there is no other one: a heading for the HTTP status, and the reason."""

@@ -67,8 +67,6 @@ def changed_while_read(path: str) -> BadInput:
     return BadInput(f"{path}: changed while it was being read; try again when nothing writes to it")
 
 
-# An object in a store, read by ranges, as a seekable file.
-
 def open_ranges(size: int, fetch: Callable[[int, int], bytes], buffer: int) -> BinaryIO:
     """A file of `size` bytes over `fetch(start, length)`.
 
@@ -126,16 +124,6 @@ def _short(names: Sequence[str], limit: int = 40) -> list[str]:
     return shown if len(names) <= limit else [*shown, f"and {len(names) - limit} more"]
 
 
-# What names of files and folders say: formats, wildcards, what a folder leaves out, and columns.
-#
-# Some columns are in no file: the number of a row, and what stands in the names of folders, as Spark, Hive
-# and warehouses write them.
-#
-#     predictions/date=2026-11-20/country=DE/part-00000.snappy.parquet      date, country
-#
-# They are text; %3A in a name is a colon, and __HIVE_DEFAULT_PARTITION__ a missing value. A column that the
-# file has itself is read from the file.
-
 Format = Literal["parquet", "arrow", "csv", "jsonl", "json", "table"]
 _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -167,7 +155,18 @@ _INSTEAD = {
 
 
 def no_predictions(path: str) -> str | None:
-    """Of a name that promises data in a format that is not read: what it is, and what to do."""
+    """Of a name that promises data in a format that is not read: what it is, and what to do.
+
+    What names of files and folders say: formats, wildcards, what a folder leaves out, and columns.
+
+    Some columns are in no file: the number of a row, and what stands in the names of folders, as Spark, Hive
+    and warehouses write them.
+
+        predictions/date=2026-11-20/country=DE/part-00000.snappy.parquet      date, country
+
+    They are text; %3A in a name is a colon, and __HIVE_DEFAULT_PARTITION__ a missing value. A column that the
+    file has itself is read from the file.
+    """
     advice = _INSTEAD.get(_suffix(path))
     return None if advice is None else f"{path}: {advice[0]}, which is not read; {advice[1]}"
 
@@ -281,8 +280,6 @@ def _suffix(path: str) -> str:
     suffixes = [s.lower() for s in Path(path).suffixes]
     return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
 
-
-# Columns that are in no file.
 
 ROW_NUMBER = "row number"    # from 1, in its file; a file's own column of this name comes first
 _MISSING = "__HIVE_DEFAULT_PARTITION__"

@@ -100,8 +100,6 @@ class _DuckDB:
         self._connection.close()
 
 
-# How each scheme is opened: the whole address, and what stands behind the scheme.
-
 def _postgresql(address: str, _: str) -> Database:
     with needs("sql", "sources in PostgreSQL"):
         driver = import_module("adbc_driver_postgresql.dbapi")

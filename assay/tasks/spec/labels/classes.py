@@ -21,8 +21,6 @@ from assay.tasks.spec.goals import asks_for_scores
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.pool import compares
 
-# The name of a class: what every desk can show and give back, and when two names look the same.
-
 # By Unicode category.
 _REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
 # They turn around the text that follows, so that a name reads as another: "no match" as "hctam on".
@@ -73,8 +71,6 @@ def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
                         "names")
     return names
 
-
-# Labels that are one class: a positive and a negative one, a list, or grades.
 
 MOST_CLASSES = 1000
 
@@ -235,18 +231,19 @@ class Grades(ClassLabels):
         return Classes(names=self.names, values=self.grades)
 
 
-# Labels that say which of two answers is better.
-#
-# The two names are columns of the pool that hold the answers. People see them side by side, as A and B, in an
-# order that is drawn for each item; what they say is turned back into these names
-# (`assay.tasks.desks.blind`).
-
 TIE = "tie"
 
 
 class PreferenceLabels(LabelsForm):
     """Labels that say which of two answers is better, as in `{prefer: [old, new]}`: the first, the second
-    or, where `tie` allows it, neither. Outcomes are named after the columns of the two answers."""
+    or, where `tie` allows it, neither. Outcomes are named after the columns of the two answers.
+
+    Labels that say which of two answers is better.
+
+    The two names are columns of the pool that hold the answers. People see them side by side, as A and B, in
+    an order that is drawn for each item; what they say is turned back into these names
+    (`assay.tasks.desks.blind`).
+    """
 
     task: ClassVar[str] = "preference"
     one_system: ClassVar[str | None] = (
@@ -297,14 +294,16 @@ class PreferenceLabels(LabelsForm):
         return first, second
 
 
-# Classes of which one is asked for, by a method of two classes: `{classes: [cat, dog, owl]}`, `f1` of `owl`.
-#
-# People answer with every class. A label says whether the answer is the class: code 1, and 0 for all others.
-# So the rest of an evaluation is that of a positive and a negative class.
-
 class OneOfSeveral(ClassList):
     """Labels of several classes where every measure is of one of them. People choose among all classes; the
-    label is whether they chose that class (code 1) or any other (code 0)."""
+    label is whether they chose that class (code 1) or any other (code 0).
+
+    Classes of which one is asked for, by a method of two classes: `{classes: [cat, dog, owl]}`, `f1` of
+    `owl`.
+
+    People answer with every class. A label says whether the answer is the class: code 1, and 0 for all
+    others. So the rest of an evaluation is that of a positive and a negative class.
+    """
 
     task: ClassVar[str] = "one class"
 

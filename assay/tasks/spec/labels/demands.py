@@ -32,8 +32,6 @@ from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.pool import Pool, System, columns_by_class, problems_of_probability
 
-# What a spec with other labels than a positive and a negative class demands of its parts.
-
 Problem = tuple[str, str]
 
 
@@ -288,8 +286,6 @@ def _of_audit(
             )
 
 
-# What a spec whose pool compares systems demands of its measures and of every system.
-
 MOST_COMPONENTS = 2_000   # of all losses together: what a round and its record can hold
 MOST_NUMBERS = 2_000      # that are estimated, of all systems, differences and measures
 MOST_PROBABILITIES = 1_000   # of an item, of all systems and classes: what a frozen pool can hold
@@ -373,11 +369,6 @@ def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
         )
 
 
-# Which measures a monitor can watch: those whose limits are statements about a mean of bounded losses, or
-# that are smooth functions of such means.
-#
-# Of two systems a monitor watches the difference of the first measure.
-
 _NO_MEAN = "cannot be watched: no mean over items decides whether it is beyond a limit"
 _HEAVY = "cannot be watched: single items may count for many times the mean, and false breaches are then " \
          "more frequent than promised"
@@ -386,7 +377,13 @@ _NO_CURVE = "cannot be watched: an area is about pairs of items and a curve abou
 
 
 def unwatched_systems(compared: Collection[str]) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of systems that a monitor compares."""
+    """(key, what is wrong with it) of systems that a monitor compares.
+
+    Which measures a monitor can watch: those whose limits are statements about a mean of bounded losses, or
+    that are smooth functions of such means.
+
+    Of two systems a monitor watches the difference of the first measure.
+    """
     if len(compared) > 2:
         yield "pool.systems", (
             f"has {len(compared)}, and a monitor watches one difference; keep two, or watch the others in a "

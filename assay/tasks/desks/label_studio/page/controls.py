@@ -234,18 +234,20 @@ def _chosen(result: Mapping[str, object]) -> list[str] | None:
     return choices
 
 
-# People's words in the XML of a labelling page.
-#
-# They go through Label Studio's own templates, where `$word` is replaced by a value of the item: a zero-width
-# space after every `$` keeps it a dollar sign, and is taken out again when the answer comes back.
-
 _GUARD = "\u200b"
 # What XML 1.0 cannot hold, not even escaped. A class that holds one is refused when the spec is read.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_page(text: str) -> str:
-    """The text as a value on the page, not yet quoted."""
+    """The text as a value on the page, not yet quoted.
+
+    People's words in the XML of a labelling page.
+
+    They go through Label Studio's own templates, where `$word` is replaced by a value of the item: a
+    zero-width space after every `$` keeps it a dollar sign, and is taken out again when the answer comes
+    back.
+    """
     return _NOT_XML.sub("", text).replace("$", "$" + _GUARD)
 
 
@@ -255,14 +257,15 @@ def from_page(text: str) -> str:
     return text.replace("$" + _GUARD, "$")
 
 
-# Several questions on one labelling page: a control for each below the item, in the order of the spec.
-#
-# Each has `can't tell` among its answers, which leaves that question alone unanswered; who cannot tell of any
-# skips the item.  Keys are those that Label Studio gives, one after the other over the whole page.
-
 def control_of(answers: AnswerKind) -> Control:
     """The control with which people give answers of this kind: one that holds a control for each question
-    where several are asked, else a single one."""
+    where several are asked, else a single one.
+
+    Several questions on one labelling page: a control for each below the item, in the order of the spec.
+
+    Each has `can't tell` among its answers, which leaves that question alone unanswered; who cannot tell of
+    any skips the item.  Keys are those that Label Studio gives, one after the other over the whole page.
+    """
     return ControlsOfQuestions(answers) if isinstance(answers, QuestionAnswers) else Control(answers)
 
 

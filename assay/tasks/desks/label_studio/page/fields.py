@@ -22,14 +22,6 @@ from typing import Literal
 
 import nh3
 
-# Two texts that people compare: the words that differ, marked in HTML.
-#
-# Text is escaped, and `<mark>` is the only markup. How a mark looks is said by the page (`style`): underlined
-# and bold as well as coloured, so that nobody needs to see colours. White space is not compared.
-#
-# A mark tells something only where most of the rest is the same. So long texts that share less than half of
-# their words have no marks. Short ones (names, addresses) are always marked.
-
 SHORT = 12           # words: a text up to this is marked whatever it shares
 LEAST_SHARED = 0.5   # of the words of two long texts
 _MOST_PAIRS = 1_000_000   # words of one text times words of the other that are compared one by one
@@ -43,7 +35,16 @@ _MARKS = re.compile("</?mark>")
 
 
 def marked(left: str, right: str) -> tuple[str, str]:
-    """Both texts in HTML, with marks around the words that the other one does not have there."""
+    """Both texts in HTML, with marks around the words that the other one does not have there.
+
+    Two texts that people compare: the words that differ, marked in HTML.
+
+    Text is escaped, and `<mark>` is the only markup. How a mark looks is said by the page (`style`):
+    underlined and bold as well as coloured, so that nobody needs to see colours. White space is not compared.
+
+    A mark tells something only where most of the rest is the same. So long texts that share less than half of
+    their words have no marks. Short ones (names, addresses) are always marked.
+    """
     pieces = _PIECE.findall(left), _PIECE.findall(right)
     words = [[piece for piece in side if not piece.isspace()] for side in pieces]
     if not all(words):
@@ -296,16 +297,6 @@ def _words(name: str) -> str:
     return re.sub(r"[_\s]+", " ", name).strip() or name
 
 
-# HTML that may be shown to people: structure and emphasis, no behaviour, no style, no links out.
-#
-# The rule, applied before anything is uploaded: the text is parsed as browsers parse it and written anew
-# (nh3), so whatever is not listed below cannot survive in any spelling. Kept are the tags in `_KEPT`; of
-# attributes only `colspan`, `rowspan`, `title`, `alt` and `dir`, and an `img`'s `src` if it is http(s) or an
-# inline png, jpeg, gif, webp. Other tags go and their text stays, except for script, style and the like,
-# which go with all they hold. Links become their text, because a labelling page is no place to leave from.
-#
-# The lists are ours, and stricter than nh3's own: those allow links and relative addresses.
-
 _KEPT = {
     "p", "br", "hr", "div", "span", "section", "article", "h1", "h2", "h3", "h4", "h5", "h6",
     "b", "i", "em", "strong", "u", "s", "sub", "sup", "small", "mark", "code", "pre", "blockquote", "q",
@@ -321,7 +312,18 @@ _SOURCE = re.compile(r"https?://\S+|data:image/(?:png|jpeg|gif|webp);base64,[A-Z
 
 
 def sanitised(html: str) -> str:
-    """The same text with nothing in it but the tags and attributes listed above, every tag closed."""
+    """The same text with nothing in it but the tags and attributes listed above, every tag closed.
+
+    HTML that may be shown to people: structure and emphasis, no behaviour, no style, no links out.
+
+    The rule, applied before anything is uploaded: the text is parsed as browsers parse it and written anew
+    (nh3), so whatever is not listed below cannot survive in any spelling. Kept are the tags in `_KEPT`; of
+    attributes only `colspan`, `rowspan`, `title`, `alt` and `dir`, and an `img`'s `src` if it is http(s) or
+    an inline png, jpeg, gif, webp. Other tags go and their text stays, except for script, style and the like,
+    which go with all they hold. Links become their text, because a labelling page is no place to leave from.
+
+    The lists are ours, and stricter than nh3's own: those allow links and relative addresses.
+    """
     return _CLEANER.clean(html)
 
 
