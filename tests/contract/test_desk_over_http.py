@@ -11,7 +11,7 @@ from services.serving import beside
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.listen.desk import desk_token, openapi
+from assay.flows.listen.desk import desk_openapi, desk_token
 from assay.flows.listen.receiver import Receiver, serve
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
@@ -180,7 +180,7 @@ def served(tmp_path_factory):
 
 def test_its_description_names_every_type_that_it_refers_to(served):
     document = httpx.get(str(served.base_url).replace("/desks/spam/", "/desks/openapi.json")).json()
-    assert document == openapi()
+    assert document == desk_openapi()
     text = str(document)
     for name in ("AskedJson", "WaitingJson", "TellJson", "ToldJson", "Problem"):
         assert name in document["components"]["schemas"]

@@ -23,8 +23,7 @@ from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import unmarked
 from assay.tasks.desks.phoenix.api import PhoenixApi
-from assay.tasks.desks.phoenix.desk import CANNOT_TELL, PhoenixDesk, annotation_config
-from assay.tasks.desks.phoenix.desk import batch_name as batch_name_of_spans
+from assay.tasks.desks.phoenix.desk import CANNOT_TELL, PhoenixDesk, annotation_config, name_of_spans
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 
@@ -99,7 +98,7 @@ class PhoenixWorld:
         by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
         with httpx.Client(base_url=f"{self._url}/v1", timeout=60) as client:
             for project in client.get("/projects").json()["data"]:
-                params = {"name": batch_name_of_spans(batch), "limit": 1000}
+                params = {"name": name_of_spans(batch), "limit": 1000}
                 for span in client.get(f"/projects/{project['name']}/spans", params=params).json()["data"]:
                     shown = json.loads(span["attributes"]["input.value"])
                     if project["name"] != desk.project or shown["name_a"] not in by_name:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from prefect import flow, runtime, tags
 from prefect.client.schemas.objects import State
@@ -27,7 +28,6 @@ from prefect.states import Completed, Failed
 from prefect.variables import Variable
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
 from assay.flows.alerts import deliver
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import Patience, drive
@@ -68,7 +68,7 @@ def _named_in_the_form() -> str:
 
 # Text, and no form of all keys: Prefect's form sends every default as if somebody had chosen it.
 @flow(name="assay-begin", flow_run_name=_named_in_the_form, persist_result=False)
-def begin_deployed(spec: str | JsonObject, store: str = "") -> State:
+def begin_deployed(spec: str | dict[str, Any], store: str = "") -> State:
     """Begin one evaluation from a spec, ask for its first labels, and leave the rest to sweeps.
 
     Args:

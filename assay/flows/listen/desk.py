@@ -108,7 +108,7 @@ def add_desk(
 
     @app.get("/desks/openapi.json")
     def description() -> Response:
-        return Response(json.dumps(openapi()), media_type="application/json")
+        return Response(json.dumps(desk_openapi()), media_type="application/json")
 
     @app.get("/desks/{evaluation}/ask")
     def ask(evaluation: str, request: Request) -> Response:
@@ -233,7 +233,7 @@ def _problem(status: int, message: str) -> "Response":
 
 
 @cache
-def openapi() -> dict[str, Any]:
+def desk_openapi() -> dict[str, Any]:
     """The OpenAPI 3.1 document of the desk, from which clients can be generated: both addresses, and the
     schemas of what they take and give."""
     parts: dict[str, Any] = {"Problem": {

@@ -21,7 +21,7 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:   # a command that only looks where an evaluation stands computes nothing
-    from assay.tasks.pool.held_labels import HeldLabels
+    from assay.tasks.pool.held_labels import FrozenHeldLabels
     from assay.tasks.pool.inherited import InheritedLabel
     from assay.tasks.pool.kind import FrozenCut
 
@@ -69,7 +69,7 @@ class Beginning:
         return retried(read_outcomes)(self.store, key)
 
     @cached_property
-    def held(self) -> "HeldLabels | None":
+    def held(self) -> "FrozenHeldLabels | None":
         """The labels of a sample that was there before; None without one."""
         key = self.manifest.held_key
         if key is None:

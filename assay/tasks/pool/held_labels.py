@@ -37,7 +37,7 @@ LABELS_SO_FAR = "labels_so_far"    # the key of a spec that names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeldLabels:
+class FrozenHeldLabels:
     """The labelled items: id -> code, and where they are and with which chances they were drawn."""
 
     code: Mapping[str, float]
@@ -80,11 +80,11 @@ def freeze_held(
     return digest
 
 
-def read_held(store: Store, key: str) -> HeldLabels:
+def read_held(store: Store, key: str) -> FrozenHeldLabels:
     """The labels under a key. Raises KeyMissing and DamagedRecord."""
     columns, _ = record.from_parquet(store.get(key), key, _schema(True), optional=("chance",))
     chance = columns.get("chance")
-    return HeldLabels(
+    return FrozenHeldLabels(
         code=dict(zip(columns["item_id"], columns["label"], strict=True)),
         sample=HeldSample(
             cell=np.array(columns["cell"], np.int64), rank=np.array(columns["rank"], np.int64),

@@ -55,7 +55,7 @@ def segments_of_cells(stack: Stack, items: Items, cell: Ints, n_cells: int) -> F
     ], axis=1)
 
 
-def members(cells: OutcomeCells) -> Bools:
+def segment_members(cells: OutcomeCells) -> Bools:
     """(C, G) whether the items of a cell are of a segment.  Raises ValueError for cells of another cut."""
     if cells.segment is None:
         raise ValueError("the pool was not cut by segment")
@@ -68,7 +68,7 @@ def segment_root(state: SampleState, spread: Floats) -> Floats:
     """(R, C) the share of one item of each cell; spread (C, Q) or (R, C, Q): the guessed variances of
     pulls."""
     cells, stack = state.cells, state.stack
-    member, driving = members(cells), int(np.flatnonzero(stack.weight > 0)[0])
+    member, driving = segment_members(cells), int(np.flatnonzero(stack.weight > 0)[0])
     of = np.asarray((state.wanted + state.by_cell) * cells.relevant, np.float64)
     size = np.maximum((cells.size[:, None] * member).sum(axis=0), 1)
     by_number = np.broadcast_to(spread, (len(of), *spread.shape[-2:]))[..., driving]

@@ -83,7 +83,7 @@ class PhoenixDesk:
         spans = [self._span_json(batch, span, new[span], moment) for span in sorted(new)]
         status, reply = self._api.send("POST", self._path("spans"), {"data": spans})
         if status == 400 and not reply.get("duplicate_spans"):
-            raise DeskRefused(f"Phoenix at {self._api.url} refused the spans of {batch_name(batch)}")
+            raise DeskRefused(f"Phoenix at {self._api.url} refused the spans of {name_of_spans(batch)}")
         waits_until = time.monotonic() + ARRIVES_WITHIN
         while not new.keys() <= self._present(batch):
             if time.monotonic() > waits_until:
@@ -125,7 +125,7 @@ class PhoenixDesk:
 
     def _present(self, batch: Batch) -> set[str]:
         """The ids of the spans of the batch."""
-        params = {"name": batch_name(batch), "limit": PAGE_SIZE}
+        params = {"name": name_of_spans(batch), "limit": PAGE_SIZE}
         try:
             rows = self._api.rows(self._path("spans"), params)
         except NotThere:
@@ -167,7 +167,8 @@ class PhoenixDesk:
         text = next(iter(shown.values())) if len(shown) == 1 else json.dumps(shown, ensure_ascii=False)
         mime = "text/plain" if len(shown) == 1 else "application/json"
         return {
-            "name": batch_name(batch), "context": {"trace_id": digest_of_parts(span)[:32], "span_id": span},
+            "name": name_of_spans(batch),
+            "context": {"trace_id": digest_of_parts(span)[:32], "span_id": span},
             "span_kind": "CHAIN", "start_time": moment, "end_time": moment, "status_code": "OK",
             "attributes": {"input.value": text, "input.mime_type": mime},
         }
@@ -211,7 +212,7 @@ def meaning(result: Any, answers: AnswerKind) -> tuple[Literal["label", "skip", 
     return "invalid", None
 
 
-def batch_name(batch: Batch) -> str:
+def name_of_spans(batch: Batch) -> str:
     """The name of the spans of a batch: `round 1`, and `round 1, again 2` of what is asked again."""
     return f"round {batch.round}" + (f", again {batch.asking}" if batch.asking > 1 else "")
 
