@@ -29,6 +29,7 @@ from pyarrow.parquet import write_table
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.evaluation import state
+from assay.face.paid_judges import Judgements
 from assay.flows.alerts import deliver
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
@@ -54,7 +55,7 @@ from assay.tasks.ledger.findings import Integrity
 from assay.tasks.ledger.integrity import check_integrity, check_monitor_seals
 from assay.tasks.ledger.log_check import check_log
 from assay.tasks.ledger.monitors import WindowState
-from assay.tasks.ledger.record import Ledger, encode
+from assay.tasks.ledger.record import Ledger, decode, encode
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool import freeze_shards, frozen, scores, shards
 from assay.tasks.pool.freeze import freeze_pool
@@ -93,6 +94,7 @@ def every_ledger(folder: Path) -> list[FuzzedLedger]:
         FuzzedLedger(values=_known(folder / "known"), readers=partial(evaluation_readers, "small")),
         FuzzedLedger(values=_monitor(folder / "monitor"), readers=partial(monitor_readers, "stream")),
         FuzzedLedger(values=_of_many_rounds(folder / "many"), readers=partial(evaluation_readers, "small")),
+        FuzzedLedger(values=_held(folder / "held"), readers=partial(evaluation_readers, "small")),
         FuzzedLedger(values=_settled(folder / "settled"), readers=partial(monitor_readers, "stream")),
         _being_frozen(folder / "frozen"),
         *(FuzzedLedger(
@@ -226,6 +228,27 @@ def _of_many_rounds(folder: Path) -> dict[str, bytes]:
     return dict(world.store._values)
 
 
+def _held(folder: Path) -> dict[str, bytes]:
+    """Labels that were there, a request to tell answers that was carried out, and rows that a judge has
+    judged."""
+    folder.mkdir(parents=True, exist_ok=True)
+    held = {"source": str(folder / "held.csv"), "label": "label", "drawn": "random"}
+    world = World(folder, n=40, budget={"labels": 8}, batch_size=4, desk={"kind": "caller"},
+                  labels_so_far=held, method="passive")
+    with (folder / "labels.csv").open(newline="") as opened:
+        rows = list(csv.reader(opened))
+    with (folder / "held.csv").open("w", newline="") as opened:
+        csv.writer(opened).writerows(rows[:9])
+    begin_evaluation(world.store, world.spec)
+    advance(world.store, "small")
+    desk = CallerDesk(world.store, evaluation="small", answers=class_answers("match", "no match"))
+    waiting = desk.ask()[0].item.item_id
+    desk.tell({waiting: world.truth[waiting]}, request="the first")
+    judged = Judgements(judge="length", rows=("0" * 32, "1" * 32), answers=(0.25, None))
+    world.store.put(layout.judged_rows("small", layout.digest(b"rows")), encode(judged))
+    return dict(world.store._values)
+
+
 @contextmanager
 def _small_shards() -> Iterator[None]:
     """A pool of some rows is frozen in shards, as one of millions is."""
@@ -293,6 +316,10 @@ def evaluation_readers(name: str, store: MemoryStore, key: str) -> Iterator[Read
     yield "verify", lambda: all(verify(store, each).verified for each in names)
     yield "lists", lambda: len(standings(store))
     yield "alerts", lambda: len(outbox_rows(Ledger(store, name)))
+    yield "judgements", lambda: [
+        decode(Judgements, store.get(key), key) for key in store.keys("desks/judges/")
+    ]
+    yield "requests", lambda: _told_again(store, name)
     yield "report", lambda: _report(store, name)
     yield "forecast", lambda: bool(kept_outlook(
         open_evaluation(store, name), current_standing(open_evaluation(store, name))
@@ -308,6 +335,15 @@ def _owner(key: str) -> str:
     values = dict(zip(parsed.kind.fields, parsed.values, strict=True))
     owner = str(values.get("evaluation", values.get("owner", "")))
     return "" if owner.startswith(layout.MONITORS_PREFIX) else owner
+
+
+def _told_again(store: MemoryStore, name: str) -> bool:
+    """Whether a request to tell answers, sent again, would be carried out again."""
+    if not any(store.keys(f"desks/caller/{name}/requests/")):
+        return False
+    desk = CallerDesk(store, evaluation=name, answers=class_answers("match", "no match"))
+    waiting = desk.ask()
+    return desk.tell({waiting[0].item.item_id: None}, request="the first") if waiting else False
 
 
 def _damaged_by_digests(store: MemoryStore, name: str) -> bool:
