@@ -348,8 +348,8 @@ class Spec(Part):
             return None
         measures = [choice.of(kind, 1, s) for s in range(len(pool.compared) or 1) for choice in self.measure]
         return aim_of_rows(
-            Stack(kind=kind, measures=tuple(measures)), pool.no_item, predicted, self.first_half_width,
-            self.target.confidence, self.budget.labels,
+            Stack(kind=kind, measures=tuple(measures)), pool.no_item(kind.width), predicted,
+            self.first_half_width, self.target.confidence, self.budget.labels,
         )
 
     @property

@@ -337,9 +337,8 @@ class Pool(Part):
         columns = () if self.judge is None else (self.judge,) if isinstance(self.judge, str) else self.judge
         return (*columns, *(self.earlier or ()))
 
-    @property
-    def no_item(self) -> Items:
-        """No item, with the columns that the items of the pool have."""
+    def no_item(self, classes: int) -> Items:
+        """No item, with the columns that the items of the pool have; classes: or tags, of the outcome."""
         nothing: Floats = np.zeros((0, 1))
 
         def column(present: object) -> Floats | None:
@@ -349,7 +348,8 @@ class Pool(Part):
         scored = any(system.score is not None for system in self.compared.values())
         return Items(
             prediction=np.zeros((0, systems)), score=column(self.score or scored),
-            probability=column(self.probability), judge=column(self.judges), weight=column(self.weight),
+            probability=None if self.probability is None else np.zeros((0, classes)),
+            judge=column(self.judges), weight=column(self.weight),
             cluster=column(self.cluster), covariate=column(self.covariates), deviation=column(self.spread),
             rank=column(self.rank),
         )
