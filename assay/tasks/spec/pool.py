@@ -344,7 +344,8 @@ class Pool(Part):
         def column(present: object) -> Floats | None:
             return nothing if present else None
 
-        systems = len(self.compared) or int(self.prediction is not None)
+        predicts = (self.prediction, self.threshold, self.score, self.probability)
+        systems = len(self.compared) or int(any(column is not None for column in predicts))
         scored = any(system.score is not None for system in self.compared.values())
         return Items(
             prediction=np.zeros((0, systems)), score=column(self.score or scored),
