@@ -13,7 +13,7 @@ of the rows that are judged, which are a random sample of the frame.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ import pyarrow as pa
 from assay.evalcore.design.two_phase import Prices, split_of_money
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.model_assisted import AssistedNumber
+from assay.evalcore.methods.registry import AUTO
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Ints
 from assay.face.awaiting import awaited
@@ -38,6 +39,7 @@ PILOT = 2 * TOGETHER   # rows that are judged and labelled before the money is s
 ATTEMPTS = 3        # calls of a function that fails
 _LABEL = "pilot_label"
 _PILOT = "-pilot"
+_ASSISTED = "model-assisted"   # weighs what judges say
 
 
 
@@ -160,6 +162,7 @@ def split_arguments(
     if not isinstance(budget, Mapping) or "money" not in budget:
         return judged_arguments(arguments), oracle
     money, prices = _amounts(budget)
+    prices = replace(prices, judge=prices.judge * len(functions_in(arguments["judge"])))   # of one row
     data = arguments["data"]
     if hasattr(oracle, "__len__") and not isinstance(oracle, str | Mapping):    # values in the order of rows
         data, names = with_columns(data, {"oracle": oracle})
@@ -177,7 +180,7 @@ def split_arguments(
             f"{2 * pilot * (prices.label + prices.judge):g} or more, or a number of labels"
         )
     pilot_run = run(judges.asked_of(
-        pilot, name=judges.name + _PILOT, budget={"labels": pilot}, target={}, method="model-assisted",
+        pilot, name=judges.name + _PILOT, budget={"labels": pilot}, target={}, method=_ASSISTED,
         limit=None, alerts=None, drive=None, interval=None, about=None,
     ), oracle)
     split = split_of_money(money, prices, _explained(pilot_run), items)
@@ -190,7 +193,9 @@ def split_arguments(
     paid = {"money": remaining, "price": prices_given, "judged": judged}
     if not split.judged:
         return judges.without_judge(labels, budget=paid, labels_so_far=so_far), oracle
-    about = {} if judged == items else {"about": "population"}
+    about: dict[str, Any] = {} if judged == items else {"about": "population"}
+    if arguments["method"] == AUTO:     # which may be one that strata serve, without what judges say
+        about["method"] = _ASSISTED
     return judges.asked_of(judged, labels, budget=paid, labels_so_far=so_far, **about), oracle
 
 

@@ -36,12 +36,14 @@ _CAPPING_STEPS = 20     # of labels that are meant for cells with fewer items
 class WeightedItems:
     """What is known of the cells of a pool whose items do not all count alike, (R, C) each.
 
-    number: items; labelled: how many of them have a label; squares: Σ w² over these.
+    number: items; labelled: how many of them have a label; squares: Σ w² over these; meant: the labels that
+    each cell was to get, where some were drawn by others; None where weight decides that.
     """
 
     number: Floats
     labelled: Floats
     squares: Floats
+    meant: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +95,8 @@ class SampleAlongScore:
     def _stands(self, weighted: WeightedItems) -> Floats:
         """(R, C) how many items of its cell a labelled one was meant to stand for: of the labels of a
         stratum each cell is meant to have a part in proportion to its weight, and at most all its items."""
+        if weighted.meant is not None:
+            return np.asarray(weighted.number / np.clip(weighted.meant, 1e-12, weighted.number))
         stratum = self.strata.stratum[self.level]
         labels = self._sums(weighted.labelled)
         meant = np.zeros_like(self.items)

@@ -136,10 +136,10 @@ def share_decided(windows: Sequence[PlaceVerdict], labels: int) -> float | None:
     above z s.  None where no window has an estimate beside a limit and an error.
     """
     measured = [
-        (place.measured.value - limits[0].value, _spread(place.measured), place.measured)
+        (place.measured.value - nearest, _spread(place.measured), place.measured)
         for place in windows
         if place.measured.value is not None and _spread(place.measured) > 0
-        and (limits := fixed_limits(place.limits))
+        and (nearest := _nearest_limit(place)) is not None
     ]
     if not measured:
         return None
@@ -151,6 +151,13 @@ def share_decided(windows: Sequence[PlaceVerdict], labels: int) -> float | None:
     mean, deviation = float(np.mean(distance)), float(np.sqrt(error**2 + beyond_errors))
     ends = (-z * error - mean) / deviation, (z * error - mean) / deviation
     return float(scipy.special.ndtr(ends[0]) + scipy.special.ndtr(-ends[1]))
+
+
+def _nearest_limit(place: PlaceVerdict) -> float | None:
+    """The fixed limit that a window's estimate lies nearest to; None where there is none."""
+    value = place.measured.value or 0.0
+    limits = [limit.value for limit in fixed_limits(place.limits)]
+    return min(limits, key=lambda limit: abs(value - limit), default=None)
 
 
 def labels_to_decide_half(windows: Sequence[PlaceVerdict], most: int) -> int | None:

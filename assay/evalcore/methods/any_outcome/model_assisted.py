@@ -298,9 +298,12 @@ class AssistedNumber:
         value = np.where(np.isfinite(value), value, plain[:, q])
         made_up = (n - 1) / np.maximum(n - 1 - fit.spent, 1.0)
         residual = fit.residual if strata is None else off_strata(fit.residual) * strata.freed
+        # residuals may be larger where labels stand for more: what the design's variance makes of them counts
+        by_design = (label_error**2 * residual**2).sum(axis=1)
+        by_design = by_design * n / np.maximum((label_error**2).sum(axis=1), 1e-300)
         return AssistedNumber(
             value=value, risk=risk, slopes=slopes, parts=scale * residual, spent=fit.spent,
-            residual_square=(weight * residual**2).sum(axis=1) * made_up,
+            residual_square=np.maximum((weight * residual**2).sum(axis=1), by_design) * made_up,
             square=(weight * pull**2).sum(axis=1),
         )
 

@@ -136,11 +136,14 @@ class StrataState(SampleState):
             positive = self.outcomes_of(self.table, RoundOutcomes(item=self.item, cell=self.cell))
             columns = [item_weight, item_weight * positive, item_weight**2]
             by_cell = sums(self.cell, np.stack(columns, axis=2), self.cells.n_cells)
+        # undecided items are taken to weigh what those without a label do
+        others = np.maximum(self.cells.told[:, -1] - by_cell[..., 0], 0.0)
+        each = others / np.maximum(self.cells.size - counted.labelled, 1.0)
         return replace(
-            counted, items=counted.items * self.item_weight,
+            counted, items=by_cell[..., 0] + (counted.items - counted.labelled) * each,
             labelled=by_cell[..., 0], positive=by_cell[..., 1],
             weighted=WeightedItems(
-                number=counted.items, labelled=counted.labelled, squares=by_cell[..., 2]
+                number=counted.items, labelled=counted.labelled, squares=by_cell[..., 2], meant=self.given
             ),
         )
 

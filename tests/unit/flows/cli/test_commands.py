@@ -104,7 +104,7 @@ FORECASTS = {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.spatial", 
 # With it the most modules of our own: each costs some 2 ms, half of it for its dataclasses.
 IMPORTS = {
     "status small": (READS_A_LEDGER, 210),
-    "advance small": (READS_A_LEDGER | {"rich", "scipy.special"}, 280),
+    "advance small": (READS_A_LEDGER | {"rich", "scipy.special"}, 285),
     "alerts": (READS_A_LEDGER, 230),
     "doctor predictions.csv": (READS_A_LEDGER | FORECASTS | {"rich"}, 270),
 }
