@@ -135,3 +135,20 @@ def test_replays_and_labelled_frames_take_weights(tmp_path, capsys):
     with pytest.raises(BadInput, match=r"'calls'.*row 3"):
         assay.estimate(table.set_column(4, "calls", pa.array([1.0, 1.0, -1.0] + [1.0] * (N - 3))),
                        measures=["accuracy"], weight="p_probability", item_weight="calls", pool_size=N)
+
+
+def test_with_undecided_items_a_weighted_census_has_the_value_of_the_others():
+    rng = np.random.default_rng(4)
+    weight = rng.choice([1.0, 1.9], 80)      # of one octave, and so of one cell
+    label = np.where(rng.random(80) < 0.5, "spam", "ham").astype(object)
+    predicted = np.where(rng.random(80) < 0.5, "spam", "ham")
+    pool = pa.table({"item_id": np.arange(80), "prediction": predicted, "weight": weight})
+    label[(weight == 1.0) & (rng.random(80) < 0.5)] = None
+    result = assay.evaluate(
+        pool, outcome={"classes": ["ham", "spam", "other"]}, prediction="prediction", weight="weight",
+        measures="accuracy", id="item_id", budget=80, batch_size=80, skipped="set-aside",
+        oracle=dict(enumerate(label)),
+    )
+    decided = np.array([one is not None for one in label])
+    right = (label == predicted)[decided]
+    assert result["accuracy"].value == pytest.approx(np.average(right, weights=weight[decided]), abs=1e-9)

@@ -113,6 +113,24 @@ def test_items_with_chances_of_their_own_and_a_difference_of_systems():
     assert (covers >= int(binom.ppf(1e-4, FEWER, 0.94))).all()
 
 
+def test_a_share_is_covered_where_the_stratum_with_few_labels_is_the_uncertain_one():
+    rng, covers = stream(6, "model assisted strata"), 0
+    stratum = (np.arange(SIZE) >= SIZE // 2).astype(np.int64)
+    kind = Classes(("no", "yes"), positive="yes")
+    stack = Stack(kind=kind, measures=(outcome_measure("rate", kind, SIZE),))
+    for _ in range(FEWER):
+        codes = (rng.random(SIZE) < np.where(stratum == 0, 0.5, 0.99)).astype(np.float64)
+        drawn = [rng.permutation(np.flatnonzero(stratum == h))[:n] for h, n in ((0, 20), (1, 180))]
+        labelled = np.sort(np.concatenate(drawn))
+        held = HeldLabels(
+            items=Items(prediction=np.zeros((SIZE, 0))), labelled=labelled, codes=codes[labelled],
+            inclusion=np.where(stratum == 0, 0.02, 0.18)[labelled], stratum=stratum[labelled],
+        )
+        (row,) = estimates_from_held_labels(held, stack, (), 0.95, "pool")
+        covers += row.lower <= codes.mean() <= row.upper
+    assert covers >= int(binom.ppf(1e-3, FEWER, 0.93))     # by Kish's number of labels alone 0.83 are
+
+
 def test_the_population_is_covered_and_wider():
     rng, covers, wider = stream(5, "model assisted population"), 0, 0
     for _ in range(FEWER):

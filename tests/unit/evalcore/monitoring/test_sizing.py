@@ -118,3 +118,10 @@ def test_how_many_windows_a_budget_decides():
     ends = (-1.959964 * 0.03 - 0.03) / deviation, (1.959964 * 0.03 - 0.03) / deviation
     assert share_decided(apart, 100) == pytest.approx(norm.cdf(ends[0]) + norm.sf(ends[1]), rel=1e-5)
     assert share_decided([_place(None), _place(0.9, exact=True)], 100) is None
+
+
+def test_of_two_limits_the_nearer_one_decides():
+    far, near = FLOOR, WatchedLimit(side="above", value=0.92, name="ceiling")
+    value = 0.91
+    beside = [_place(value, limits=(far, near))]
+    assert share_decided(beside, 100) == share_decided([_place(value, limits=(near,))], 100)
