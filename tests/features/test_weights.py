@@ -139,11 +139,11 @@ def test_replays_and_labelled_frames_take_weights(tmp_path, capsys):
 
 def test_with_undecided_items_a_weighted_census_has_the_value_of_the_others():
     rng = np.random.default_rng(4)
-    weight = rng.choice([1.0, 1.9], 80)      # of one octave, and so of one cell
+    weight = rng.choice([0.2, 2.2, 3.4], 80, p=[0.4, 0.3, 0.3])      # the last two are of one octave
     label = np.where(rng.random(80) < 0.5, "spam", "ham").astype(object)
     predicted = np.where(rng.random(80) < 0.5, "spam", "ham")
     pool = pa.table({"item_id": np.arange(80), "prediction": predicted, "weight": weight})
-    label[(weight == 1.0) & (rng.random(80) < 0.5)] = None
+    label[(weight == 2.2) & (rng.random(80) < 0.5)] = None
     result = assay.evaluate(
         pool, outcome={"classes": ["ham", "spam", "other"]}, prediction="prediction", weight="weight",
         measures="accuracy", id="item_id", budget=80, batch_size=80, skipped="set-aside",
