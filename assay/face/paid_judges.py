@@ -12,8 +12,11 @@ of the rows that are judged, which are a random sample of the frame.
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from inspect import iscoroutinefunction
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,7 +106,8 @@ class PaidJudges:
         rows = np.sort(drawn)
         table, names = self.table.take(pa.array(rows)), list(self._columns["judge"])
         for function in functions_in(self._judges):
-            name, answers = _name_of(function, table.column_names), self._judged(function, drawn)
+            name = _name_of(function, table.column_names)
+            answers = self._judged(function, name, drawn)
             table = table.append_column(name, pa.array([answers[row] for row in rows.tolist()]))
             names.append(name)
         if labels is not None:
@@ -119,9 +123,9 @@ class PaidJudges:
         columns = {**self._columns, "judge": self._columns["judge"] or None, "id": self.source.id}
         return {**self.arguments, **columns, "data": table, **changes}
 
-    def _judged(self, function: Judge, rows: Ints) -> dict[int, str | float | None]:
-        """Row -> what a function says of it, from the store or by calling it."""
-        name = _name_of(function, ())
+    def _judged(self, function: Judge, name: str, rows: Ints) -> dict[int, str | float | None]:
+        """Row -> what a function says of it, from the store, where it lies under the name of its column, or
+        by calling it."""
         answers: dict[int, str | float | None] = {}
         for start in range(0, len(rows), TOGETHER):
             batch = rows[start : start + TOGETHER].tolist()
@@ -202,12 +206,21 @@ def split_arguments(
 def _amounts(budget: Mapping[str, Any]) -> tuple[float, Prices]:
     """Raises BadInput for amounts that are missing or are none."""
     price = budget.get("price")
+    unknown = [key for key in budget if key not in ("money", "price")]
+    unknown += [f"price.{key}" for key in price if key not in ("label", "judge")] if isinstance(
+        price, Mapping) else []
+    if unknown:
+        raise BadInput(f"budget: {', '.join(unknown)} has no meaning beside money; leave it out")
     amounts = [budget.get("money"), *(
         [price.get(key) for key in ("label", "judge")] if isinstance(price, Mapping) else [None])]
-    if len(amounts) < 3 or not all(isinstance(amount, int | float) and amount > 0 for amount in amounts):
+    if len(amounts) < 3 or not all(map(_is_amount, amounts)):
         raise BadInput("budget: an amount of money needs the price of a label and of a judgement: "
                        "{'money': 500, 'price': {'label': 2.0, 'judge': 0.02}}")
     return float(amounts[0]), Prices(label=float(amounts[1]), judge=float(amounts[2]))
+
+
+def _is_amount(amount: Any) -> bool:
+    return isinstance(amount, int | float) and not isinstance(amount, bool) and 0 < amount < math.inf
 
 
 def _explained(pilot: DrivenEvaluation) -> float:
@@ -234,8 +247,18 @@ def _labels_of(pilot: DrivenEvaluation, source: FrameSource) -> dict[int, Any]:
 
 
 def _called(function: Judge, row: dict[str, Any]) -> Any:
-    """What a function says of a row; called again where it fails, ATTEMPTS times in all."""
-    return retrying(Exception, ATTEMPTS)(function, row)
+    """What a function says of a row; called again where it fails, ATTEMPTS times in all. Of a coroutine
+    function a coroutine that does so."""
+    if not iscoroutinefunction(function):
+        return retrying(Exception, ATTEMPTS)(function, row)
+
+    async def called() -> Any:
+        for _ in range(ATTEMPTS - 1):
+            with suppress(Exception):
+                return await function(row)
+        return await function(row)
+
+    return called()
 
 
 def _plain_answer(answer: Any) -> str | float | None:
@@ -243,7 +266,7 @@ def _plain_answer(answer: Any) -> str | float | None:
     value = answer.item() if hasattr(answer, "item") else answer
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise BadInput(f"judge: said {value!r}; a judge says the name of a class, a number, or None")
 

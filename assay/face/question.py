@@ -61,6 +61,10 @@ _LISTED = ("show", "segments", "features", "thresholds", "covariates", "earlier"
 
 def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
     """The spec of the arguments of `begin`. Raises BadInput naming each argument that is wrong."""
+    held = arguments.get("labels_so_far")
+    if held is not None and not isinstance(held, Mapping):
+        raise BadInput(f"labels_so_far: a {type(held).__name__} does not say how its labels were drawn; give "
+                       "{'source': FILE, 'label': COLUMN, 'drawn': 'random'}")
     options = {
         name: _plain(value) for name, value in arguments.items()
         if value is not None and value != _DEFAULTS.get(name, ())

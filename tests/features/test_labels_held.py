@@ -70,6 +70,16 @@ def test_systems_are_compared(pool):
     assert apart.lower < truth < apart.upper
 
 
+def test_a_measure_has_its_own_interval_whatever_is_asked_before_it(pool):
+    systems = {"tight": "call", "loose": "looser"}
+    alone = assay.estimate(pool, outcome=["spam", "ham"], systems=systems, measures="f1")
+    after = assay.estimate(pool, outcome=["spam", "ham"], systems=systems, measures=["accuracy", "f1"])
+    for system in systems:
+        one, two = alone["f1", system], after["f1", system]
+        assert two.value == pytest.approx(one.value, abs=0.05)
+        assert width(two) == pytest.approx(width(one), rel=0.2)
+
+
 def test_grades_classes_clusters_and_the_population(pool):
     grades = assay.estimate(
         pool, label="grade", judge="guessed_grade", outcome=[1, 2, 3, 4, 5], measures="mean"

@@ -180,6 +180,8 @@ def _answers(body: bytes) -> tuple[str, dict[str, Any]]:
         message = json.loads(body, parse_constant=refuse)
     except (ValueError, RecursionError):
         raise BadInput(f"the body is no JSON; send {_EXAMPLE}") from None
+    if "\\ud" in body.decode("utf-8", "replace").lower():     # half a character, which cannot be kept
+        message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
     answers = message.get("answers") if isinstance(message, dict) else None
     if not isinstance(answers, dict) or not answers or set(message) - {"answers", "annotator"}:
         raise BadInput(f"send {_EXAMPLE} with at least one answer")

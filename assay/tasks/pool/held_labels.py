@@ -139,8 +139,9 @@ def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> 
     """(n,) with which chance each item was drawn."""
     written: dict[str, str | None] = {}
     for item_id, name, value in _read(spec, column):
-        if name is not None:
-            written.setdefault(item_id, value)
+        if name is not None and written.setdefault(item_id, value) != value:
+            raise BadInput(f"{_place(spec)}: column {column!r}: item {item_id!r} has two different chances; "
+                           "keep the one that it was drawn with")
     values = [written[item_id] for item_id in item_ids]
     numbers = []
     for item_id, value in zip(item_ids, values, strict=True):

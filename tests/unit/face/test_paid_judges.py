@@ -133,3 +133,47 @@ def test_its_variance_is_that_of_double_sampling_with_regression():
     # the variance of 2,000 values is known to 3.2%; four such, and 1/n for the slope
     expected = split.variance * truth.var()
     assert np.var(values) == pytest.approx(expected, rel=0.13 + 1 / split.labels)
+
+
+def test_two_judges_of_one_name_are_both_called_and_cost_twice_as_much(frame):
+    rng, calls = np.random.default_rng(5), [0, 0]
+
+    def judge(number):
+        def said(row):
+            calls[number] += 1
+            return row["graded"] + rng.normal(0, 0.5)
+        return said
+
+    budget = {"money": 300, "price": {"label": 2.0, "judge": 0.05}}
+    result = _asked(frame, [judge(0), judge(1)], budget=budget)
+    assert calls[0] == calls[1] > PILOT
+    assert 2.0 * result.labels + 0.05 * sum(calls) <= 300
+
+
+def test_a_coroutine_that_fails_is_called_again(frame):
+    attempts = []
+
+    async def grader(row):
+        attempts.append(row["item_id"])
+        if len(attempts) == 30:
+            raise ConnectionError("away")
+        return row["graded"]
+
+    assert _asked(frame, grader).labels > 0
+    assert len(attempts) == len(set(attempts)) + 1
+
+
+@pytest.mark.parametrize(("budget", "says"), [
+    ({**MONEY, "labels": 60}, "labels has no meaning beside money"),
+    ({**MONEY, "price": {"label": 2.0, "judge": 0.1, "x": 1}}, r"price\.x has no meaning"),
+    ({**MONEY, "money": float("inf")}, "an amount of money needs the price"),
+    ({**MONEY, "money": True}, "an amount of money needs the price"),
+])
+def test_amounts_that_are_none_are_refused(frame, budget, says):
+    with pytest.raises(BadInput, match=says):
+        _asked(frame, Grader(), budget=budget)
+
+
+def test_a_judgement_without_end_is_refused(frame):
+    with pytest.raises(BadInput, match="judge: said inf"):
+        _asked(frame, lambda row: float("inf"))

@@ -212,12 +212,23 @@ def _with_intervals(
         out=interval.further(parts, unbounded) if unbounded.any() else None,
     )
     usual = reported(state.stack, any_fit.risk, known_sizes, error, exact, confidence, hidden)
+    # where means of other numbers are no means of this one: they may be anything there
+    by_own_means = {
+        q: reported(
+            state.stack, fits[q].risk, known_sizes, error, exact, confidence,
+            unseen_errors(state, reading, fits[q].risk, slopes, error.variance),
+        )
+        for q in np.flatnonzero(~form.straight).tolist() if q in fits and fits[q] is not any_fit
+    }
     value = np.stack([fit.value for fit in fits_of_numbers], axis=1)
     moved = np.nan_to_num(value - usual.value)
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
         lower, upper = (end + moved for end in usual.ends(level)) if usual.ends else (value, value)
+        for q, own in by_own_means.items():
+            if own.ends is not None:
+                lower[:, q], upper[:, q] = (end[:, q] for end in own.ends(level))
         straight_ends = _of_means(value, error, hidden, level, bounds)
         lower, upper = (
             np.where(form.straight, end, alternative)
@@ -227,7 +238,10 @@ def _with_intervals(
             lower[:, q], upper[:, q] = fits[q].share_ends(state, level[:, q])
         lower, upper = (
             np.where(exact[:, None], value, end)
-            for end in (np.fmin(lower, value), np.fmax(upper, value))
+            for end in (
+                np.where(np.isnan(lower) & ~np.isnan(value), bounds[0], np.fmin(lower, value)),
+                np.where(np.isnan(upper) & ~np.isnan(value), bounds[1], np.fmax(upper, value)),
+            )
         )
         return (
             np.where(error.unknown, bounds[0], np.maximum(lower, bounds[0])),
