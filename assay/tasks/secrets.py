@@ -53,7 +53,7 @@ def keyed_digest(secret: bytes, purpose: bytes, body: bytes) -> str:
 
 TALKATIVE = (
     "httpcore", "hpack", "botocore", "boto3", "s3transfer", "urllib3",
-    "aiohttp", "adlfs", "fsspec", "google", "msal",
+    "aiohttp", "adlfs", "fsspec", "google", "msal", "websockets",
 )  # fmt: skip
 _LEVELS = dict.fromkeys(TALKATIVE, logging.INFO) | {
     "azure": logging.WARNING,      # at INFO: every request
@@ -67,9 +67,10 @@ def quiet_libraries() -> None:
     Libraries that would log secrets, told to be quiet.
 
     At DEBUG httpcore prints the headers of replies (the session cookie of Label Studio), botocore the headers
-    it signed (the session token of AWS, and signatures that are good for minutes), urllib3 whole addresses. A
-    worker whose logging is set to DEBUG for everything must not write those down. So these loggers are set to
-    INFO when a client is made; a logger that is set to DEBUG by name afterwards does log at DEBUG.
+    it signed (the session token of AWS, and signatures that are good for minutes), urllib3 whole addresses,
+    websockets the key of Prefect. A worker whose logging is set to DEBUG for everything must not write those
+    down. So these loggers are set to INFO when a client is made; a logger that is set to DEBUG by name
+    afterwards does log at DEBUG.
     """
     for name, level in _LEVELS.items():
         logger = logging.getLogger(name)

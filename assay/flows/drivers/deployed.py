@@ -46,6 +46,7 @@ from assay.tasks.alerts.outbox import deliveries_in_words, send_alert, undeliver
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
+from assay.tasks.secrets import quiet_libraries
 from assay.tasks.settings import Settings
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.evaluation import load_spec, written_spec
@@ -55,6 +56,7 @@ LONGEST_SECONDS = 6 * 3600.0           # after which a run is ended: the next on
 _TELL_AGAIN = timedelta(hours=6)
 _NAMED_AHEAD = 20                      # runs of a monitor that are to come
 _log = logging.getLogger("assay.monitor")
+quiet_libraries()                      # Prefect's own connections too, which runs open by themselves
 
 
 def _named_in_the_form() -> str:
