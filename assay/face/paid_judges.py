@@ -31,11 +31,12 @@ from assay.evalcore.types import Ints
 from assay.face.awaiting import awaited
 from assay.face.frames import FrameSource, as_source, with_columns
 from assay.face.question import COLUMNS, functions_in
-from assay.flows.record.fold import fold
+from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.effects import retrying
 from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.stores.store import MemoryStore, Store
+from assay.tasks.spec.evaluation import Spec
 
 TOGETHER = 25       # rows whose judgements are kept together: what a call that is cut off may lose
 PILOT = 2 * TOGETHER   # rows that are judged and labelled before the money is split
@@ -98,14 +99,15 @@ class PaidJudges:
         return self.source.table
 
     def asked_of(
-        self, judged: int, labels: Mapping[int, Any] | None = None, **changes: Any
+        self, judged: int, labels: Mapping[int, Any] | None = None, *, by_functions: bool = True,
+        **changes: Any,
     ) -> dict[str, Any]:
-        """The arguments of an evaluation of so many random rows, judged; labels: row -> label, where some are
-        there; changes: of other arguments."""
+        """The arguments of an evaluation of so many random rows, judged by the functions unless said; labels:
+        row -> label, where some are there; changes: of other arguments."""
         drawn = self.order[:judged]
         rows = np.sort(drawn)
         table, names = self.table.take(pa.array(rows)), list(self._columns["judge"])
-        for function in functions_in(self._judges):
+        for function in functions_in(self._judges) if by_functions else ():
             name = _name_of(function, table.column_names)
             answers = self._judged(function, name, drawn)
             table = table.append_column(name, pa.array([answers[row] for row in rows.tolist()]))
@@ -113,14 +115,6 @@ class PaidJudges:
         if labels is not None:
             table = table.append_column(_LABEL, pa.array([labels.get(row) for row in rows.tolist()]))
         columns = {**self._columns, "judge": names or None, "id": self.source.id}
-        return {**self.arguments, **columns, "data": table, **changes}
-
-    def without_judge(self, labels: Mapping[int, Any], **changes: Any) -> dict[str, Any]:
-        """The arguments of an evaluation of all rows, without what the functions say."""
-        table = self.table.append_column(
-            _LABEL, pa.array([labels.get(row) for row in range(len(self.table))])
-        )
-        columns = {**self._columns, "judge": self._columns["judge"] or None, "id": self.source.id}
         return {**self.arguments, **columns, "data": table, **changes}
 
     def _judged(self, function: Judge, name: str, rows: Ints) -> dict[int, str | float | None]:
@@ -187,8 +181,10 @@ def split_arguments(
         pilot, name=judges.name + _PILOT, budget={"labels": pilot}, target={}, method=_ASSISTED,
         limit=None, alerts=None, drive=None, interval=None, about=None,
     ), oracle)
-    split = split_of_money(money, prices, _explained(pilot_run), items)
-    labels = _labels_of(pilot_run, judges.source)
+    opened = open_evaluation(pilot_run._store, pilot_run.name)
+    folded = fold(opened.ledger, opened.statistics)
+    split = split_of_money(money, prices, _explained(folded), items)
+    labels = _labels_of(opened.spec, folded, judges.source)
     so_far = {"label": _LABEL, "drawn": "random"}
     prices_given = {"label": prices.label, "judge": prices.judge}
     remaining = money - pilot * prices.label
@@ -196,7 +192,7 @@ def split_arguments(
     judged = items if judged == items else max(judged // TOGETHER * TOGETHER, pilot)
     paid = {"money": remaining, "price": prices_given, "judged": judged}
     if not split.judged:
-        return judges.without_judge(labels, budget=paid, labels_so_far=so_far), oracle
+        return judges.asked_of(items, labels, by_functions=False, budget=paid, labels_so_far=so_far), oracle
     about: dict[str, Any] = {} if judged == items else {"about": "population"}
     if arguments["method"] == AUTO:     # which may be one that strata serve, without what judges say
         about["method"] = _ASSISTED
@@ -223,10 +219,9 @@ def _is_amount(amount: Any) -> bool:
     return isinstance(amount, int | float) and not isinstance(amount, bool) and 0 < amount < math.inf
 
 
-def _explained(pilot: DrivenEvaluation) -> float:
+def _explained(pilot: Fold) -> float:
     """ρ² of the first measure: the part of its pull's variance that the guesses explain in the pilot."""
-    opened = open_evaluation(pilot._store, pilot.name)
-    state = fold(opened.ledger, opened.statistics).state.inner
+    state = pilot.state.inner
     if state.table is None:
         return 0.0
     fitted = AssistedNumber.fitted(state, state.table, 0)
@@ -234,12 +229,10 @@ def _explained(pilot: DrivenEvaluation) -> float:
     return min(max(1 - residual / square, 0.0), 0.99) if square > 0 else 0.0
 
 
-def _labels_of(pilot: DrivenEvaluation, source: FrameSource) -> dict[int, Any]:
+def _labels_of(spec: Spec, pilot: Fold, source: FrameSource) -> dict[int, Any]:
     """Row -> label, as it is spelled, of what people could decide in the pilot."""
-    opened = open_evaluation(pilot._store, pilot.name)
-    kind = opened.spec.labels.answers
-    labels = {}
-    for closed in fold(opened.ledger, opened.statistics).closed:
+    kind, labels = spec.labels.answers, {}
+    for closed in pilot.closed:
         for row in closed.decided or ():
             if row.label is not None:
                 labels[source.places[row.item_id]] = kind.text(row.label)

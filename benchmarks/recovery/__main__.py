@@ -130,7 +130,7 @@ def run_faults(times: int, seed: int, services: set[str]) -> Iterator[tuple[dict
     import assay.tasks.effects
 
     assay.tasks.effects.FIRST_WAIT = 0.01   # retries as in production, without the pauses
-    assay.tasks.desks.label_studio.api.FIRST_PAUSE = 0.1
+    assay.tasks.desks.replies.FIRST_PAUSE = 0.1
     for trial in _trials(times, random.Random(seed), services):
         well = trial.as_if_nothing_had_happened
         outcome = trial.happened if well else trial

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.services
 def _quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
-        patch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.1)
+        patch.setattr("assay.tasks.desks.replies.FIRST_PAUSE", 0.1)
         yield
 
 

@@ -14,6 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
@@ -23,7 +24,7 @@ from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
 from assay.tasks.desks.desk import Desk
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.schema import Column, Location, Part
+from assay.tasks.schema import Column, Location, Part, wrong
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,6 +76,17 @@ class Resources:
     identity: str = ""                           # tells apart evaluations of one name in different ledgers
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)   # has the tokens
     clock: Callable[[], float] = time.time       # seconds since a moment that is the same for every process
+
+
+def server_address(url: str) -> str:
+    """The address of a desk's server as a spec gives it. Raises what pydantic makes an error of, for one that
+    is not of http or https, and for one with a query or a fragment."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise wrong(f"{url!r} is not an http:// or https:// address")
+    if parts.query or parts.fragment:
+        raise wrong("has a query or a fragment ('?', '#'); give the address of the server alone")
+    return url
 
 
 class Gold(Part):

@@ -12,11 +12,15 @@ from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
+import tenacity
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.secrets import refuse_secrets
 
+NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)   # of a request: it had no effect
+FIRST_PAUSE = 0.5      # seconds before a read is tried again, drawn between 0 and this, which then doubles
+LONGEST_PAUSE = 8.0
 LONGEST_ASKED = 60.0   # seconds, of a pause the server itself asks for (Retry-After)
 
 
@@ -152,6 +156,26 @@ class Replies:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
+
+
+def client_of(product: Product, timeout: float, **options: Any) -> httpx.Client:
+    """A client for requests to a server of the product; `timeout` in seconds for one reply. Redirects are not
+    followed: a POST would silently become a GET. Raises BadInput where the environment's proxy cannot be
+    used."""
+    try:
+        return httpx.Client(timeout=httpx.Timeout(timeout, connect=10.0), follow_redirects=False, **options)
+    except (ValueError, ImportError):
+        raise BadInput(
+            "the environment's proxy (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used; give it as "
+            f"http://HOST:PORT, or name the host of {product.name} in NO_PROXY"
+        ) from None
+
+
+def pause(state: tenacity.RetryCallState) -> float:
+    """Seconds before the next attempt: random and growing, and no less than the server asked for."""
+    drawn = tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
+    error = state.outcome.exception() if state.outcome else None
+    return max(drawn, error.seconds) if isinstance(error, Busy) else drawn
 
 
 def checked_token(product: Product, token: str) -> str:

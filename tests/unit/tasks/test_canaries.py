@@ -85,7 +85,7 @@ def everywhere(canary, echo, monkeypatch, tmp_path, caplog):
         f"mailto://u:{canary()}@127.0.0.1:9?to=a@b.example", f"weird://{canary()}", f"http://[{canary()}/x",
     ]))
     monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
-    monkeypatch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("assay.tasks.desks.replies.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("assay.tasks.ledger.stores.s3.ATTEMPTS", 1)
     s3._shared_client.cache_clear()
     monkeypatch.chdir(tmp_path)
@@ -123,7 +123,7 @@ def test_no_planted_secret_is_on_a_page(everywhere, canary, monkeypatch, caplog,
         "OTEL_EXPORTER_OTLP_HEADERS", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD",
     ):
         monkeypatch.setenv(name, token if name == "ASSAY_SERVE_TOKEN" else canary())
-    monkeypatch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("assay.tasks.desks.replies.FIRST_PAUSE", 0.01)
     assert run_command_line(["run", spec_of("told", threshold={"min": 0.999})]) in (3, 4)
     stores = {"team": read_only_store("team", open_store("assay-ledger"))}
     texts = []

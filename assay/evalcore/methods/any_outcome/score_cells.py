@@ -401,6 +401,17 @@ def with_own_losses(
     return replace(losses, own=own_means[:, own_columns], known=known_means[:, known_columns])
 
 
+def all_with_own_losses(
+    quantities: Sequence[Quantity], stack: Stack, cells: OutcomeCells, own_means: Floats, known_means: Floats
+) -> tuple[Quantity, ...]:
+    """The measures, those of losses as `with_own_losses` has them."""
+    return tuple(
+        with_own_losses(quantity, stack, cells, own_means, known_means)
+        if isinstance(quantity, OfLosses) else quantity
+        for quantity in quantities
+    )
+
+
 def _alike(loss: Floats, groups_by_key: dict[bytes, CellGroups]) -> CellGroups:
     """Groups of cells of the same loss (C, 2, D), in the order in which they first come."""
     rows = loss.reshape(len(loss), -1) + 0.0

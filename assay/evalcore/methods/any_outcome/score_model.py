@@ -28,11 +28,10 @@ from assay.evalcore.methods.any_outcome.interval import (
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.score_cells import (
-    OfLosses,
+    all_with_own_losses,
     axis_of,
     quantities_asked,
     score_cells,
-    with_own_losses,
 )
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
@@ -91,11 +90,7 @@ class ScoreState(SampleState):
             excess = self.table.loss[self.item[part]] - self.loss[self.cell[part], label]
             own_loss = excess.sum(axis=1) / items
         known_losses = (self.cells.known[None] - self.excluded_known[part]) / items
-        return tuple(
-            with_own_losses(quantity, self.stack, self.cells, own_loss, known_losses)
-            if isinstance(quantity, OfLosses) else quantity
-            for quantity in self.cell_quantities
-        )
+        return all_with_own_losses(self.cell_quantities, self.stack, self.cells, own_loss, known_losses)
 
 
 @dataclass(frozen=True, slots=True)

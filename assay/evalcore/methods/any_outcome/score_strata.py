@@ -45,7 +45,7 @@ from assay.evalcore.methods.any_outcome.interval import (
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator, sums
 from assay.evalcore.methods.any_outcome.score_cells import (
-    OfLosses,
+    all_with_own_losses,
     along_a_score,
     axis_of,
     class_asked_of,
@@ -54,7 +54,6 @@ from assay.evalcore.methods.any_outcome.score_cells import (
     quantities_asked,
     score_cells,
     table_measure,
-    with_own_losses,
 )
 from assay.evalcore.methods.any_outcome.share_of_hits import asks_for_hits, hit_cells
 from assay.evalcore.methods.any_outcome.state import (
@@ -114,11 +113,7 @@ class StrataState(SampleState):
         items = (self.cells.n_items - self.excluded.sum(axis=1)).astype(np.float64)[:, None]
         known_means = (self.cells.known[None] - self.excluded_known) / items
         nothing = np.zeros((len(items), self.stack.size))
-        return tuple(
-            with_own_losses(quantity, self.stack, self.cells, nothing, known_means)
-            if isinstance(quantity, OfLosses) else quantity
-            for quantity in self.cell_quantities
-        )
+        return all_with_own_losses(self.cell_quantities, self.stack, self.cells, nothing, known_means)
 
     @property
     def item_weight(self) -> Floats:

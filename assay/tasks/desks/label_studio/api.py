@@ -20,12 +20,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import httpx
-import tenacity
 
-from assay.evalcore.errors import BadInput, needs
+from assay.evalcore.errors import needs
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable
-from assay.tasks.desks.replies import Busy, Product, Replies, checked_address, checked_token
+from assay.tasks.desks.replies import (
+    NEVER_SENT,
+    Product,
+    Replies,
+    checked_address,
+    checked_token,
+    client_of,
+    pause,
+)
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 
@@ -34,10 +41,7 @@ LABEL_STUDIO = Product(name="Label Studio", token_variable=TOKEN_VARIABLE, token
 PAGE_SIZE = 200
 PROJECT_PAGE_SIZE = 100
 
-FIRST_PAUSE = 0.5      # seconds before a read is tried again, drawn between 0 and this, which then doubles
-LONGEST_PAUSE = 8.0
 
-_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
 Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filter of the task list
 Listed: TypeAlias = Mapping[str, Any]   # a task, project or webhook as the server lists it; `id` is a number
@@ -57,14 +61,7 @@ class LabelStudioApi:
         self._replies = Replies(LABEL_STUDIO, self.url, checked_token(LABEL_STUDIO, token))
         self._api_error = ApiError
         self._read_attempts = read_attempts
-        # Redirects are not followed: a POST would silently become a GET.
-        try:
-            http = httpx.Client(timeout=httpx.Timeout(timeout, connect=10.0), follow_redirects=False)
-        except (ValueError, ImportError):
-            raise BadInput(
-                "the environment's proxy (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used; give it as "
-                "http://HOST:PORT, or name the host of Label Studio in NO_PROXY"
-            ) from None
+        http = client_of(LABEL_STUDIO, timeout)
         try:
             client: Any = LabelStudio(  # type: ignore[no-untyped-call]
                 base_url=self.url + "/", api_key=token, max_retries=0, timeout=timeout, httpx_client=http
@@ -75,7 +72,7 @@ class LabelStudioApi:
 
     def read(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """GET, tried a few times. The JSON, or DeskUnreachable, DeskRefused or NotThere."""
-        return retrying(DeskUnreachable, self._read_attempts, _pause)(self._read_once, path, params)
+        return retrying(DeskUnreachable, self._read_attempts, pause)(self._read_once, path, params)
 
     def send(self, method: str, path: str, body: object = None) -> Any:
         """One attempt to change something. The JSON (None if there is none).
@@ -86,7 +83,7 @@ class LabelStudioApi:
         self._sign_in()
         try:
             response = self._request(path, method=method, json=body)
-        except _NEVER_SENT as error:
+        except NEVER_SENT as error:
             raise self._replies.unreachable(error) from None
         except httpx.HTTPError as error:
             raise self._replies.ambiguous(f"{type(error).__name__} while waiting for the reply") from None
@@ -250,10 +247,3 @@ def _is_task(row: Listed) -> bool:
 
 def _whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
-
-
-def _pause(state: tenacity.RetryCallState) -> float:
-    """Seconds before the next attempt: random and growing, and no less than the server asked for."""
-    drawn = tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
-    error = state.outcome.exception() if state.outcome else None
-    return max(drawn, error.seconds) if isinstance(error, Busy) else drawn

@@ -7,9 +7,9 @@ from pydantic import Field, field_validator
 
 from assay.evalcore.errors import needs
 from assay.tasks.desks.desk import Desk, DeskRefused
-from assay.tasks.desks.kind import DeskKind, Labelling, Resources
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources, server_address
 from assay.tasks.desks.label_studio.page.fields import IMPORT_BYTES
-from assay.tasks.schema import Location, wrong
+from assay.tasks.schema import Location
 
 if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.api import LabelStudioApi
@@ -37,12 +37,7 @@ class LabelStudioKind(DeskKind):
     @field_validator("url")
     @classmethod
     def _web_address(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise wrong(f"{url!r} is not an http:// or https:// address")
-        if parts.query or parts.fragment:
-            raise wrong("has a query or a fragment ('?', '#'); give the address of the server alone")
-        return url
+        return server_address(url)
 
     def show_check(self, labelling: Labelling) -> "PictureCheck":
         from assay.tasks.desks.label_studio.page.pictures import PictureCheck

@@ -9,11 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx
-import tenacity
 
-from assay.evalcore.errors import BadInput
 from assay.tasks.desks.desk import DeskUnreachable
-from assay.tasks.desks.replies import Product, Replies, checked_address, checked_token
+from assay.tasks.desks.replies import (
+    NEVER_SENT,
+    Product,
+    Replies,
+    checked_address,
+    checked_token,
+    client_of,
+    pause,
+)
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 
@@ -21,9 +27,6 @@ TOKEN_VARIABLE = "PHOENIX_API_KEY"   # noqa: S105 - the name of a variable
 PHOENIX = Product(name="Phoenix", token_variable=TOKEN_VARIABLE, tokens="Settings, API Keys", plain=True)
 PAGE_SIZE = 1000
 MOST_PAGES = 10_000
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0   # seconds before a read is tried again
-
-_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class PhoenixApi:
@@ -36,17 +39,9 @@ class PhoenixApi:
         self._replies = Replies(PHOENIX, self.url, token)
         self._read_attempts = read_attempts
         headers = {"Authorization": f"Bearer {checked_token(PHOENIX, token)}"} if token else {}
-        try:
-            self._client = httpx.Client(
-                timeout=httpx.Timeout(timeout, connect=10.0), follow_redirects=False, headers=headers,
-                # a connection each: the server closes one on which it has failed, and says so to nobody
-                limits=httpx.Limits(max_keepalive_connections=0),
-            )
-        except (ValueError, ImportError):
-            raise BadInput(
-                "the environment's proxy (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used; give it as "
-                "http://HOST:PORT, or name the host of Phoenix in NO_PROXY"
-            ) from None
+        # a connection each: the server closes one on which it has failed, and says so to nobody
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = client_of(PHOENIX, timeout, headers=headers, limits=limits)
 
     def rows(self, path: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """All rows of a list, page by page. DeskUnreachable, DeskRefused, or NotThere where the list is of
@@ -66,7 +61,6 @@ class PhoenixApi:
 
     def read(self, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """GET, tried a few times. An object of JSON; DeskUnreachable, DeskRefused or NotThere."""
-        pause = tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         reading = retrying(DeskUnreachable, self._read_attempts, pause)
         reply: dict[str, Any] = reading(self._read_once, path, params)
         return reply
@@ -78,7 +72,7 @@ class PhoenixApi:
         """
         try:
             response = self._request(method, path, json=body)
-        except _NEVER_SENT as error:
+        except NEVER_SENT as error:
             raise self._replies.unreachable(error) from None
         except httpx.HTTPError as error:
             raise self._replies.ambiguous(f"{type(error).__name__} while waiting for the reply") from None

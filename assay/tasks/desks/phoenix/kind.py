@@ -1,7 +1,6 @@
 """`desk: {kind: phoenix}`."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
@@ -9,8 +8,8 @@ from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import needs
 from assay.tasks.desks.desk import Desk
-from assay.tasks.desks.kind import DeskKind, Labelling, Resources
-from assay.tasks.schema import Location, wrong
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources, server_address
+from assay.tasks.schema import Location
 
 if TYPE_CHECKING:
     from assay.tasks.desks.phoenix.api import PhoenixApi
@@ -31,10 +30,7 @@ class PhoenixKind(DeskKind):
     @field_validator("url")
     @classmethod
     def _web_address(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
-            raise wrong(f"{url!r} is not the http:// or https:// address of a server")
-        return url
+        return server_address(url)
 
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
         if isinstance(answers, QuestionAnswers):
