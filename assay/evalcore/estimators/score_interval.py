@@ -129,8 +129,8 @@ class SampleAlongScore:
 
         PLACED_POSITIVES count as if they lay as expected, so that few say little.
         """
-        found = self._sums(self.positive)
-        share = found / (found + PLACED_POSITIVES)
+        positives = self._sums(self.positive)
+        share = positives / (positives + PLACED_POSITIVES)
         return share[:, :, None] * (self._shares(estimand, self.positive + 1e-300 * self.items) - spread)
 
     def _shares(self, estimand: Estimand, positives: Floats) -> Floats:

@@ -357,8 +357,8 @@ def _settled(state: StrataState, numbers: list[Estimand]) -> tuple[Floats, Bools
     low, high = bounds_of(state.stack)
     values = []
     for number in numbers:
-        found, _, items = counted.by_group(number)
-        values.append(number.value(found, items))
+        positives, _, items = counted.by_group(number)
+        values.append(number.value(positives, items))
     open_ = np.stack([(state.left * number.quantity.matters).any(axis=1) for number in numbers], axis=1)
     return np.clip(np.stack(values, axis=1), low, high), ~open_
 
