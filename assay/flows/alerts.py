@@ -88,7 +88,8 @@ class VerdictChange:
 
 
 def changes(verdicts: Sequence[Verdict | None], final: Sequence[bool]) -> Iterator[Change]:
-    """The changes in a sequence of verdicts; final: which are of a finished evaluation.
+    """The changes in a sequence of verdicts; final: which are of a finished evaluation. Each carries the
+    place of its verdict and of the one before.
 
     Inconclusive counts as a change only among those.
     """
@@ -143,7 +144,8 @@ def raise_verdicts(
 def verdict_changes(
     opened: Opened, looks: Sequence[RoundEstimate], *, finished: bool
 ) -> Iterator[VerdictChange]:
-    """The changes of the verdict that people are told of, in order; finished: whether no round follows."""
+    """The changes of the verdict that people are told of, in order; finished: whether no round follows. None
+    where the spec has no limit, or alerts only at the end and it is not there yet."""
     alerts = opened.spec.alerts or _DEFAULTS
     stopped = finished or bool(opened.extensions)
     if opened.spec.limit is None or not looks or not (stopped or alerts.each_round):
@@ -309,7 +311,9 @@ def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[Out
 
 
 def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.environ) -> list[Delivery]:
-    """Send every channel of the owner a message that says it is a test. Nothing is written."""
+    """Send every channel of the owner a message that says it is a test. Nothing is written. Gives one
+    delivery a channel, with the error of each that failed. Raises BadInput for an owner that the store does
+    not hold."""
     check_owner(store, owner)
     done: list[Delivery] = []
     alert = Alert(

@@ -118,7 +118,7 @@ def examine_spec(
     path: Path, store_of: Callable[[Spec], Store], watch: ExaminationWatch, *, sampling: bool = False
 ) -> Examination:
     """Examine a spec; sampling: read a sample of a large source. Every problem is a finding; nothing is begun
-    or created."""
+    or created. `store_of` opens the store that a spec names, and `watch` is told of each step."""
     try:
         recorded = load_spec(path)
     except BadInput as error:
@@ -203,7 +203,8 @@ def _any_outcome(
 
 
 def as_begin_would(text: str, portion: Portion, roles: Roles) -> list[Finding]:
-    """What `begin` would say of the pool of a suggested spec, in YAML, and a simulated desk of its labels."""
+    """What `begin` would say of the pool of a suggested spec, in YAML, and a simulated desk of its labels.
+    Gives the findings; a spec that would be refused gives the refusal as one of them."""
     try:
         spec = Spec.from_json(parse_yaml(text, _SUGGESTED), _SUGGESTED)
         findings = _can_be_frozen(spec, portion)[1]

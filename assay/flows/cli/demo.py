@@ -69,7 +69,8 @@ def _to_json(result: "Demo") -> DemoJson:
 
 
 def answer(result: "Demo") -> list[str]:
-    """What was asked, in a few lines: the estimate, both intervals, the price, the truth, and the report."""
+    """What was asked, in a few lines: the estimate, both intervals, the price, the truth, and the report.
+    Each is a line for the terminal, without a line break at its end."""
     standing, n = result.standing, result.opened.manifest.rows
     lead, *other_rows = [row for row in standing.estimates if row.segment is None]
     true = result.truth[lead.measure]

@@ -77,7 +77,8 @@ def can_ask(as_json: bool) -> bool:
 def with_answers(
     hints: Told, examine: Callable[[Told], "Examination"], can_ask: bool
 ) -> "Examination":
-    """What `examine` finds; where somebody can be asked, with what a file leaves open settled by them."""
+    """What `examine` finds; where somebody can be asked, with what a file leaves open settled by them.
+    Questions are put on the terminal, and the file is examined once more with the answers."""
     examination = examine(hints)
     if examination.roles is None or not can_ask:
         return examination

@@ -82,7 +82,8 @@ def estimate_pool(
     path: str, measures: list[str], systems: tuple[str, ...], about: About | None, as_json: bool,
     **options: Unpack[PoolOptions],
 ) -> int:
-    """Tell the estimates of a pool. Raises BadInput naming the file and the column, or the option."""
+    """Tell the estimates of a pool. Raises BadInput naming the file and the column, or the option. Gives the
+    exit code 0; printed as JSON or as lines for people, as `as_json` says."""
     named_systems = dict(map(_system, systems))
     with working(f"estimating from the labels of {path}"):
         pool = _read(path, named_systems, options)

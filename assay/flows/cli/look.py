@@ -123,7 +123,8 @@ def _of_question(row: "HistoryRow", *, with_measure: bool) -> str:
 
 
 def standing_code(rows: "Sequence[HistoryRow]") -> int:
-    """3 where the newest judged window is in breach, else the code of the newest window; 0 without one."""
+    """3 where the newest judged window is in breach, else the code of the newest window; 0 without one. The
+    exit code of commands that show a monitor: 0 ok, 4 inconclusive, 5 waiting."""
     judged = [row for row in rows if row.verdict is not None]
     if judged and judged[-1].state == "breach":
         return 3

@@ -226,7 +226,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands, in the order in which people meet them, instead of click's alphabetical
-        order."""
+        order. `assay --help` and the shell's Tab list them so."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -242,7 +242,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that `args` begin with.  Where only help or Tab wants to know, its outline will do."""
+        """The command that `args` begin with. Where only help or Tab wants to know, its outline will do.
+        Raises click's UsageError, with the nearest name, for a command that does not exist."""
         name, *words = args
         if ctx.resilient_parsing or (len(words) == 1 and words[0] in ctx.help_option_names):
             outline = outline_of(name)
@@ -256,7 +257,8 @@ class Commands(click.Group):
         return match
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so, with their lines, none of them imported; then our own options."""
+        """The commands that begin so, with their lines, none of them imported; then our own options. What the
+        shell offers where somebody presses Tab behind `assay`."""
         items = [CompletionItem(name, help=place.line) for name, place in COMMANDS.items()
                  if name.startswith(incomplete)]
         return items + click.Command.shell_complete(self, ctx, incomplete)
@@ -298,7 +300,7 @@ class Outline(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the section "Options" of the help, with the names and texts that the real command has, from
-        the file of outlines."""
+        the file of outlines. Nothing of the real command is imported for it."""
         with formatter.section("Options"):
             formatter.write_dl([(names, says) for names, says in self._options])
 

@@ -326,7 +326,8 @@ def _line(run: Sequence[HistoryRow], wide: int, span: int) -> str:
 
 
 def told_once(messages: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(windows, message): what differs in numbers alone, such as dates, is told once, of the newest."""
+    """(windows, message): what differs in numbers alone, such as dates, is told once, of the newest. The
+    newest window's message stands for all that differ from it in numbers alone."""
     windows: dict[str, list[str]] = {}
     for window, message in messages.items():
         windows.setdefault(re.sub(r"\d+", "#", message), []).append(window)

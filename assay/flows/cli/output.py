@@ -52,13 +52,14 @@ class FolderToWrite(click.Path):
 
 
 def is_verbose() -> bool:
-    """Whether `assay --verbose` is in force: the logger of Assay then lets messages of level INFO through."""
+    """Whether `assay --verbose` is in force: the logger of Assay then lets messages of level INFO through.
+    Commands then say more of what was chosen for people, and why."""
     return logging.getLogger("assay").isEnabledFor(logging.INFO)
 
 
 def store_named(address: str | None) -> "Store":
     """The store in which a command looks for a NAME: the address from its option `--store`, else the one in
-    the settings (`ASSAY_STORE`)."""
+    the settings (`ASSAY_STORE`). Raises BadInput for an address that is none."""
     from assay.tasks.ledger import open_store
     from assay.tasks.settings import Settings
 
@@ -66,12 +67,14 @@ def store_named(address: str | None) -> "Store":
 
 
 def store_for(address: str | None, spec: "Spec") -> "Store":
-    """The store of a command with a SPEC: --store, else the spec's, else as for a NAME."""
+    """The store of a command with a SPEC: --store, else the spec's, else as for a NAME. An option of the
+    command line beats the spec, which beats the settings."""
     return store_named(address or spec.store)
 
 
 def store_flag(url: str) -> str:
-    """` --store WHERE` for a command line, or nothing where that store is the one that is looked in."""
+    """` --store WHERE` for a command line, or nothing where that store is the one that is looked in. So that
+    a command which is printed for people to copy works as it stands."""
     from assay.tasks.settings import Settings
 
     return "" if url == Settings().store else f" --store {shlex.quote(url)}"
@@ -85,19 +88,20 @@ def print_json(value: "Mapping[str, object]") -> None:
 
 def file_link(path: Path) -> str:
     """The path as people can open it from here: relative to the working directory where it lies below it,
-    else unchanged."""
+    else unchanged. Terminals make a link of it that opens the file."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def refuse_to_replace(path: Path) -> None:
     """Make sure that a path is free. Raises BadInput, which says what to do, where a file or a folder is
-    there already."""
+    there already. Nothing is written here."""
     if path.exists():
         raise BadInput(f"{path} exists; choose another name, or remove it first")
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that must not exist yet. Raises BadInput where it does, or cannot be written."""
+    """Write a file that must not exist yet. Raises BadInput where it does, or cannot be written. Written as
+    UTF-8; what stood there before is never replaced."""
     try:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)
@@ -115,7 +119,8 @@ class Tell(Protocol):
 
 @contextmanager
 def working(text: str) -> Iterator[Tell]:
-    """Show `text` on standard error as long as the context lasts; nothing in a file or a pipe."""
+    """Show `text` on standard error as long as the context lasts; nothing in a file or a pipe. The context
+    gives a function that takes the number of steps done and the number there are."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column

@@ -93,7 +93,8 @@ _ELSEWHERE = ("spec", "monitor-spec")     # a page of their own
 
 
 def json_page() -> str:
-    """Markdown: a table for every form, and for every part in common; docs/conf.py puts it on the site."""
+    """Markdown: a table for every form, and for every part in common; docs/conf.py puts it on the site. Made
+    from the schemas that commands print, so it cannot differ from them."""
     parts: dict[str, Any] = {}
     lines: list[str] = []
     for names, schema in _together():

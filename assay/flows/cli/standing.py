@@ -37,7 +37,7 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method, where that was left to `auto`, with --verbose, or where it trusts the score, why; then the
-    forecast."""
+    forecast. One text a line, for the terminal; none where nothing of it is known."""
     reason = f": {opened.why_method}" if is_verbose() or opened.rests_on == "score" else ""
     chosen = [f"method {opened.method.name}{reason}"] if opened.why_method else []
     hardly = hardly_met_by_all(opened.spec, opened.manifest.rows)
@@ -136,7 +136,8 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
 
 
 def estimate_line(row: MeasureEstimate) -> str:
-    """A measure, its value, its interval, the wide one where it says more, and the kind of interval."""
+    """A measure, its value, its interval, the wide one where it says more, and the kind of interval. One line
+    for the terminal; an undefined measure gives the reason instead of a value."""
     unknown = row.lower is None or row.upper is None
     about = " for the population" if row.about == "population" else ""
     tail = "" if unknown else f"   {wording.percent(row.confidence)} interval{about} {wording.interval(row)}"
@@ -198,27 +199,29 @@ class ProgressDisplay:
 
     @contextmanager
     def running(self) -> Iterator["ProgressDisplay"]:
-        """Show the spinner while the context lasts; it is never written to a file or a pipe."""
+        """Show the spinner while the context lasts; it is never written to a file or a pipe. The context
+        gives the display itself, for the steps to be told to."""
         with self._status:
             yield self
 
     def frozen(self, rows: int) -> None:
-        """Show how many rows have been frozen so far, in the status line of the terminal."""
+        """Show how many rows have been frozen so far, in the status line of the terminal. It takes the place
+        of the text before it."""
         self._status.update(f"freezing the pool: {wording.plural(rows, 'row')}")
 
     def say(self, text: str) -> None:
         """Show what is being done, in the status line of the terminal, until the next text takes its place.
-        """
+        It is for steps of a few seconds or more."""
         self._status.update(text)
 
     def worlds(self, played: int, at_most: int) -> None:
         """Show, in the status line, how many simulated worlds a forecast has played, of the most that it may
-        need."""
+        need. A forecast ends early where more of them would change nothing."""
         self._status.update(f"forecasting: {played} of at most {wording.plural(at_most, 'simulated world')}")
 
     def note(self, text: str) -> None:
-        """Print one line above the status line that stays on the terminal; square brackets in it are not
-        read as markup."""
+        """Print one line above the status line that stays on the terminal; square brackets in it are not read
+        as markup. So a later text does not cover it."""
         self._console.print(text, markup=False)
 
     def round(self, look: RoundEstimate) -> None:
@@ -232,6 +235,6 @@ class ProgressDisplay:
         self._status.update(f"{look.labels:,} of at most {wording.plural(self._budget, 'label')}")
 
     def waiting(self, standing: Standing) -> None:
-        """Show, in the status line, what the evaluation waits for while people have to answer: the same
-        words as `state_in_words`."""
+        """Show, in the status line, what the evaluation waits for while people have to answer: the same words
+        as `state_in_words`. It takes the place of the text before it."""
         self._status.update(state_in_words(standing))

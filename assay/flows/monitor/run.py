@@ -125,12 +125,13 @@ class MonitorRun:
 
     @property
     def alerts(self) -> Alerts:
-        """The alerts that the newest version of the spec asks for, or the defaults where it says nothing."""
+        """The alerts that the newest version of the spec asks for, or the defaults where it says nothing.
+        They say who is told, of which kinds of change, and how."""
         return self.spec.alerts or Alerts()
 
     def spec_of(self, window: str) -> MonitorSpec:
         """The spec that a window is judged by: that of the newest version whose first window is not later
-        than it."""
+        than it. So an amendment changes no window that was before it."""
         return self.versions.of(window).spec
 
     def window(self, name: str) -> Window:
@@ -139,7 +140,7 @@ class MonitorRun:
 
     def due_at(self, window: Window) -> datetime:
         """The moment from which a window is looked at, in UTC: its end and the `settle` time of its version
-        of the spec."""
+        of the spec. Before it, rows of the window may still come in."""
         return window.end.astimezone(UTC) + self.spec_of(window.name).settle
 
     def late_from(self, window: Window) -> datetime:
@@ -164,7 +165,7 @@ class MonitorRun:
 
     def of_evaluation(self, name: str) -> Ledger:
         """The ledger of an evaluation in the store of the monitor, by the evaluation's name; nothing is read
-        yet."""
+        yet. A window's evaluation lives beside the monitor."""
         return Ledger(self.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
@@ -189,8 +190,8 @@ class MonitorRun:
         return False
 
     def add_opening(self, opening: Opening) -> None:
-        """Take an opening that was just written into what this run knows: into its summary, into the
-        window's list and among the keys."""
+        """Take an opening that was just written into what this run knows: into its summary, into the window's
+        list and among the keys. So the ledger is not read again for it in this run."""
         self.done.opened.append(opening)
         self.openings.setdefault(opening.window, []).append(opening)
         self.keys.add(layout.monitor_opening(self.ledger.name, opening.window, opening.number))
@@ -219,8 +220,8 @@ class MonitorRun:
         tell(self.ledger, self.spec, verdict, self.verdicts, self.now, signals, reasons)
 
     def signals(self, window: str) -> tuple[Signal, ...]:
-        """The signals of one window, measured on its predictions before anybody labelled anything; none
-        where it was not opened."""
+        """The signals of one window, measured on its predictions before anybody labelled anything; none where
+        it was not opened. Each compares one column or score with earlier windows of the same model."""
         return signals_of(self.openings.get(window, ()))
 
 
@@ -323,7 +324,8 @@ def is_of_window(key: str) -> bool:
 
 
 def verdicts_without_gap(name: str, keys: Collection[str]) -> int:
-    """How many verdicts of a monitor are among these keys, up to the first that is not."""
+    """How many verdicts of a monitor are among these keys, up to the first that is not. Verdicts are numbered
+    from 1 on as they are written, so a gap is where reading has to stop."""
     return next(n - 1 for n in count(1) if layout.monitor_verdict(name, n) not in keys)
 
 

@@ -36,7 +36,8 @@ def tell_silence(store: Store, *, moment: datetime) -> list[str]:
 
 
 def tell_if_silent(run: MonitorRun) -> bool:
-    """Raise the alert of a monitor without a verdict for `silent_days`, once a day; whether it is so."""
+    """Raise the alert of a monitor without a verdict for `silent_days`, once a day; whether it is so. The
+    days count from when the oldest window without a verdict was due."""
     if "silent" not in run.alerts.tell:
         return False
     waiting = unjudged_windows(run)

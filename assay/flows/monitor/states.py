@@ -46,7 +46,8 @@ def write_states(run: MonitorRun, windows: Iterable[str]) -> None:
 
 
 def tell_states(run: MonitorRun) -> None:
-    """Raise the alerts of the day for every kind of state that people want to hear of."""
+    """Raise the alerts of the day for every kind of state that people want to hear of. One alert a kind and
+    day names all windows that came into that state since midnight, UTC."""
     alerts = run.alerts
     for state, kind in STATE_KINDS.items():
         if kind not in alerts.tell:

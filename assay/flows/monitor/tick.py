@@ -387,7 +387,8 @@ def _buyer(run: MonitorRun, active: Sequence[str]) -> str | None:
 
 
 def advance_one_window(store: Store, name: str, window: str, *, moment: datetime) -> Tick:
-    """Do what is due for one window that was opened: its predictions are not looked at again.
+    """Do what is due for one window that was opened: its predictions are not looked at again. Gives what was
+    done, as a whole tick does.
 
     Raises UnknownMonitor, and whatever the store raises.
     """

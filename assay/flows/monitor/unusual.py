@@ -40,7 +40,8 @@ class UnusualTraffic:
 
 
 def standing_signals(run: MonitorRun) -> list[UnusualTraffic]:
-    """What is unusual about the newest window, by kind of alert; nothing where nobody looked at one yet."""
+    """What is unusual about the newest window, by kind of alert; nothing where nobody looked at one yet. A
+    kind is told once while it lasts, so what was told of the window before is left out."""
     order = windows_with_profile(run)
     if not order:
         return []

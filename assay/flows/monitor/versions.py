@@ -65,7 +65,8 @@ class Versions:
 
     @property
     def newest(self) -> MonitorSpec:
-        """What holds for the monitor as a whole: its schedule, its alerts, the labels of a month, its end."""
+        """What holds for the monitor as a whole: its schedule, its alerts, the labels of a month, its end. It
+        is the spec of the last amendment, or the one that the monitor began with."""
         return self.all[-1].spec
 
     def of(self, window: str) -> Version:
@@ -78,11 +79,13 @@ class Versions:
         return self._begun(self.of(window), lambda version: version.new_model)
 
     def since(self, window: str, limit: str) -> int:
-        """The number of the version with which the evidence against a limit began, at a window."""
+        """The number of the version with which the evidence against a limit began, at a window. It begins
+        anew with another model, and where an amendment changes that limit."""
         return self._begun(self.of(window), lambda version: version.new_model or limit in version.anew)
 
     def comparable(self, window: str, newest: Mapping[str, WindowVerdict]) -> NewestVerdicts:
-        """The newest verdicts that a window may be held against, each with the evidence that goes on."""
+        """The newest verdicts that a window may be held against, each with the evidence that goes on. Place
+        by place, of windows of the same model alone: window -> segment -> verdict."""
         model = self.model_of(window)
         return {
             other_window: {
@@ -118,7 +121,8 @@ def _of_question(question: str | None, limit: str) -> str:
 
 
 def read_versions(ledger: Ledger, recorded: RecordedSpec) -> Versions:
-    """The versions of a registered monitor. Raises BadInput for one that says nothing that makes sense."""
+    """The versions of a registered monitor. Raises BadInput for one that says nothing that makes sense. The
+    first is the registered spec, and each amendment makes one more."""
     spec = MonitorSpec.from_data(recorded.spec, origin=layout.spec(ledger.name))
     first_version = Version(
         number=1, first=spec.first.name, spec=spec, asked=spec, anew=frozenset(), new_model=False
@@ -215,7 +219,8 @@ class UnknownMonitor(BadInput):
 
 
 def register(store: Store, spec: MonitorSpec) -> bool:
-    """Put a monitor into the ledger, or find it there; whether it is new.
+    """Put a monitor into the ledger, or find it there; whether it is new. The same spec a second time changes
+    nothing. Raises BadInput for a store that cannot be written.
 
     Raises MonitorNameTaken for another of its name.
     """
@@ -241,7 +246,8 @@ def register(store: Store, spec: MonitorSpec) -> bool:
 
 
 def with_method_of(registered: Versions, spec: MonitorSpec) -> MonitorSpec:
-    """The spec of a monitor with what `auto` meant when it began: before windows decided it, one method."""
+    """The spec of a monitor with what `auto` meant when it began: before windows decided it, one method. A
+    method that the spec names stays as it is."""
     method = registered.newest.method
     if registered.alone == "strata" or spec.method != AUTO or method not in (_AUTO_BEFORE, AUTO):
         return spec
@@ -306,7 +312,8 @@ def amend(
 def amendment_of(
     before: Versions, spec: MonitorSpec, first_window: str, reason: str, moment: datetime
 ) -> Amendment:
-    """The next version, with all that follows from it. Raises BadInput for one that may not be."""
+    """The next version, with all that follows from it. Raises BadInput for one that may not be. `moment` is
+    when it was asked for, and `reason` what people will read of it."""
     follows = consequences(before, spec, first_window)
     return Amendment(
         number=len(before.all) + 1, first=first_window, reference=follows.reference, spec=spec.to_json(),

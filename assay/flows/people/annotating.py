@@ -38,7 +38,8 @@ ReadAnswers = Callable[[Ledger, int, Iterable[str]], list[Annotation]]
 
 
 def own_answers(opened: Opened, number: int) -> Rule:
-    """How the labels of a round are made where each item is decided by its own answers."""
+    """How the labels of a round are made where each item is decided by its own answers. The rule says how
+    many people answer, and how answers that differ are decided."""
     spec = opened.spec
     return Rule(
         name=spec.rule, annotators=spec.desk.annotators_per_item, kind=spec.labels.answers, number=number
@@ -122,7 +123,8 @@ class Annotating:
         )
 
     def earlier(self, folded: Fold, number: int) -> dict[int, Sequence[Annotation]]:
-        """The answers to the closed rounds before the one of this number, by number of their round."""
+        """The answers to the closed rounds before the one of this number, by number of their round. Error
+        rates of people are learned from these as well."""
         return {round_.number: round_.answers for round_ in self.answered(folded) if round_.number < number}
 
     def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, float]:
@@ -130,8 +132,8 @@ class Annotating:
         return {(r.number, item): self.gold[item].label for r in rounds for item in r.gold}
 
     def gold_items(self, planned: PlannedRound) -> list[Item]:
-        """The gold items mixed into a round as people see them: id and shown fields, without the known
-        label."""
+        """The gold items mixed into a round as people see them: id and shown fields, without the known label.
+        They look like any other item of the round, so nobody knows them."""
         return [Item(item_id=item, shown=self.gold[item].shown) for item in planned.gold]
 
     def choose(self, folded: Fold, item_ids: Sequence[str]) -> tuple[str, ...]:

@@ -100,7 +100,8 @@ def _labelled(first_asking: Asking) -> frozenset[str]:
 
 
 def first_batch(evaluation: str, planned: PlannedRound, gold: Sequence[Item] = (), seed: int = 0) -> Batch:
-    """Everything a round asks, the gold items mixed in among it in an order that depends on the seed."""
+    """Everything a round asks, the gold items mixed in among it in an order that depends on the seed. The
+    same arguments give the same batch, whoever asks for it again."""
     items = _items(planned)
     if gold:
         by_id = {item.item_id: item for item in (*items, *gold)}
@@ -163,7 +164,8 @@ def post_new(people: People, batch: Batch) -> None:
 
 
 def post_lost(people: People, asking: Asking) -> bool:
-    """Post the items again that should be on the desk and are not; whether there were any."""
+    """Post the items again that should be on the desk and are not; whether there were any. Only once the last
+    post is old enough for the desk to have taken it in."""
     absent = asking.absent - asking.removed
     posts = asking.posts
     if not absent or not posts or abs(people.now() - posts[-1].at) < people.repost_after:
@@ -223,7 +225,8 @@ def collect(
 
 
 def remove_late_copies(people: People, planned: PlannedRound, gold: Sequence[Item] = ()) -> None:
-    """Remove copies from a closed round's batch that came late. Its labels stay as they are."""
+    """Remove copies from a closed round's batch that came late. Its labels stay as they are. A desk that
+    cannot be reached is a warning in the log and no error."""
     if len(read_posts(people.ledger, planned.number)) < 2:
         return
     batch = first_batch(people.ledger.name, planned, gold, people.opened.spec.seed)

@@ -13,7 +13,7 @@ from assay.tasks.spec.evaluation import Spec
 
 def caller_desk(store: Store, spec: Spec) -> CallerDesk:
     """The desk of an evaluation whose items a program asks for. Raises BadInput where people answer at
-    another kind of desk."""
+    another kind of desk. A desk that shuffles systems for blind comparison is looked through."""
     desk = desk_of(store, spec)
     desk = desk.desk if isinstance(desk, BlindDesk) else desk
     if not isinstance(desk, CallerDesk):

@@ -50,7 +50,7 @@ class People:
     @property
     def asks_twice(self) -> bool:
         """Whether items that everybody skipped are asked a second time. They are, unless the spec says
-        `skipped: set-aside`."""
+        `skipped: set-aside`. Setting them aside leaves them without a label at once."""
         return self.opened.spec.skipped != "set-aside"
 
 
@@ -113,7 +113,7 @@ class Asking:
     @property
     def posts(self) -> list[Post]:
         """The attempts to post that belong to this asking, in order, without those of the round's other
-        asking."""
+        asking. Each says when it was made, and which items it took."""
         return [post for post in self.posts_of_round if post.asking == self.batch.asking]
 
     @property
@@ -123,8 +123,8 @@ class Asking:
 
     @property
     def removed(self) -> set[str]:
-        """The absent items that were removed on purpose: they had arrived on the desk twice, so a person
-        took them away twice."""
+        """The absent items that were removed on purpose: they had arrived on the desk twice, so a person took
+        them away twice. They are not posted again."""
         return self.absent & removed_on_purpose(self.posts)
 
     @property
