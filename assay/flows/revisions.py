@@ -105,7 +105,8 @@ def relabelled(before: Decided, fresh: Decided, tally: AnswerTally, *, on_desk: 
 
 
 def say_the_same(ledger: Ledger, number: int, before: Decided, after: Decided) -> bool:
-    """Whether the answers behind both say the same: a file that is saved again has new times, and no news."""
+    """Whether the answers behind both say the same: a file that is saved again has new times, and no news.
+    What counts is who said which label of which item."""
     if before.annotations == after.annotations:
         return True
     then, new_answers = (read_answers(ledger, number, row.annotations) for row in (before, after))
@@ -154,7 +155,8 @@ class Unchanged:
         return _desk_said(read, number, revision) == memo.said
 
     def note(self, round_: AskedRound, revision: Revision | None) -> None:
-        """A look changed no label of a round, as of this revision: keep that, where it will hold."""
+        """A look changed no label of a round, as of this revision: keep that, where it will hold. The next
+        look then reads nothing of that round at the desk."""
         first_asking, second_asking = round_.first, round_.second
         askings = [first_asking] if second_asking is None else [first_asking, second_asking]
         number = round_.planned.number

@@ -164,7 +164,8 @@ def _joined_samples(opened: Opened) -> tuple[PoolSample, list[tuple[str, PoolSam
 
 
 def exported(opened: Opened, pool_sample: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
-    """The columns of `tasks.weighted.items`, a row for each labelled item, in the order of the draws."""
+    """The columns of `tasks.weighted.items`, a row for each labelled item, in the order of the draws. Column
+    -> values; with `shown` also the fields that people saw."""
     sample, rows, n = pool_sample.sample, pool_sample.rows, len(pool_sample.sample)
     spec, answers = opened.spec, opened.spec.labels.answers
     planned = [round_.planned for round_ in pool_sample.folded.closed]

@@ -206,7 +206,8 @@ class _Run:
     to_close: int | None      # the round to close early
 
     def go(self, folded: Fold) -> Standing:
-        """Until people have to answer: estimate the closed round, then stop, or plan and ask the next one."""
+        """Until people have to answer: estimate the closed round, then stop, or plan and ask the next one.
+        Gives where the evaluation stands then. Raises whatever store and desk raise."""
         look = True
         newest = self.entries.newest
         while True:
@@ -450,7 +451,8 @@ def _write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
 
 
 def estimate_round(opened: Opened, folded: Fold, moment: datetime, on_round: OnRound | None) -> Fold:
-    """Write the estimates of the round just closed and call `on_round`; returns the fold with them."""
+    """Write the estimates of the round just closed and call `on_round`; returns the fold with them. Prefect
+    and the log hear of the closed round as well."""
     look = _write_estimate(opened.ledger, folded.estimate(opened.statistics, opened.segments))
     write_closed(opened.ledger, look.round, moment)
     events.round_closed(opened.ledger.store.url, opened.name, look)

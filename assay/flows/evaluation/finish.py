@@ -114,7 +114,8 @@ def _leave(opened: Opened) -> None:
 
 @retried
 def reopen(ledger: Ledger) -> None:
-    """Put an evaluation that was extended into the index of open ones, and take it out of the finished."""
+    """Put an evaluation that was extended into the index of open ones, and take it out of the finished.
+    Whoever advances the store then finds it again."""
     enter_index(ledger)
     forget_finished(ledger)
 
@@ -182,7 +183,8 @@ def extend(
 def buy_further(
     store: Store, name: str, number: int, labels: int, *, clock: Callable[[], datetime] = utc_now
 ) -> None:
-    """Give a monitor's evaluation so many further labels, as its extension of this number; once.
+    """Give a monitor's evaluation so many further labels, as its extension of this number; once. An extension
+    that is there already changes nothing.
 
     Raises UnknownEvaluation, CannotExtend.
     """

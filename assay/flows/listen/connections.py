@@ -29,7 +29,7 @@ class PunctualProtocol(H11Protocol):
     @property
     def idle(self) -> bool:
         """Whether no request is being answered on this connection: none has come, or the last response is
-        complete."""
+        complete. Such a connection may be closed without cutting off an answer."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
@@ -61,7 +61,7 @@ class PunctualProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock of a connection that either side has closed; `exc` is None where it was closed in
-        order."""
+        order. The server calls it once for each connection."""
         self._stop_watching()
         super().connection_lost(exc)
 

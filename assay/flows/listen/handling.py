@@ -43,7 +43,8 @@ def add_incident_pages(
     app: "FastAPI", store: Store, secret: bytes, body_of: Callable[[Any], Any],
     clock: Callable[[], datetime] = utc_now,
 ) -> None:
-    """Add the page to the receiver's application; body_of: a request's body, None where it is too long."""
+    """Add the page to the receiver's application; body_of: a request's body, None where it is too long. A
+    link of an alert leads to it: the token in the link names the incident and what may be said of it."""
     from fastapi import Request, Response
 
     def page(status: int, title: str, body: str) -> Response:

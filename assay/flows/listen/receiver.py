@@ -97,7 +97,7 @@ class Wakes:
     @property
     def waiting(self) -> int:
         """The number of evaluations that wait to be advanced or are being advanced now, as `/health` tells
-        it."""
+        it. An evaluation counts once, however many events named it."""
         with self._changed:
             return len(self._due) + len(self._running)
 
@@ -173,7 +173,7 @@ class Figures:
 
 def is_loopback(host: str) -> bool:
     """Whether the text is an IP address of this machine's loopback, such as 127.0.0.1 or ::1. A name, even
-    `localhost`, is none."""
+    `localhost`, is none. Only who looks a name up knows where it leads."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -182,7 +182,7 @@ def is_loopback(host: str) -> bool:
 
 def is_own_host(host: str) -> bool:
     """Whether a Host header, with or without a port or brackets, names this machine's loopback: `localhost`,
-    or an address of it."""
+    or an address of it. Any other name may be one that a web page made up."""
     name = host.strip().lower()
     name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
     return name == "localhost" or is_loopback(name)
@@ -203,7 +203,8 @@ class NoSecret(BadInput):
 
 
 def checked_secret(secret: str | None) -> bytes:
-    """The secret as bytes. Raises NoSecret if it is missing, too short, or cannot be sent in a header."""
+    """The secret as bytes. Raises NoSecret if it is missing, too short, or cannot be sent in a header. The
+    messages say which variable of the environment holds it, and how one is made."""
     if not secret or len(secret) < SHORTEST_SECRET or not (secret.isascii() and secret.isprintable()):
         raise NoSecret(
             f"put a secret of at least {SHORTEST_SECRET} printable ASCII characters into the environment "
@@ -232,7 +233,7 @@ def receiver_app(
     wakes: Wakes, secret: bytes, figures: Figures | None = None, store: Store | None = None
 ) -> Any:
     """The web application: a FastAPI; store: where incidents are handled and desks ask, None: there are no
-    addresses for them."""
+    addresses for them. `figures` gives what /metrics answers with; without it that address does not exist."""
     from fastapi import FastAPI, Request, Response
 
     from assay.flows.listen.desk import add_desk

@@ -41,7 +41,8 @@ class Seldom(logging.Filter):
 
 @contextmanager
 def seldom(*names: str) -> Iterator[None]:
-    """In this context the loggers of these names write one line a minute of a kind."""
+    """In this context the loggers of these names write one line a minute of a kind. What is left out is
+    counted, and the next line says how much it was."""
     rare = Seldom()
     for name in names:
         logging.getLogger(name).addFilter(rare)

@@ -104,7 +104,8 @@ def deploy_monitor(spec: MonitorSpec, store: str, version: int = 1) -> DeployedM
 
 
 def monitor_tags(spec: MonitorSpec) -> list[str]:
-    """By which runs of a monitor are found in Prefect: its own, and that of the team that owns it."""
+    """By which runs of a monitor are found in Prefect: its own, and that of the team that owns it. The first
+    is the same for all monitors."""
     team = spec.ownership.team
     return ["assay-monitor", f"monitor:{spec.name}", *([f"team:{team}"] if team else [])]
 

@@ -27,18 +27,19 @@ class Funding:
     @property
     def needed(self) -> int:
         """The labels with which every window of the month gets its least number: windows times
-        `quiet_labels`."""
+        `quiet_labels`. What is above it goes to follow-ups and to windows that need more."""
         return len(self.windows) * self.quiet_labels
 
     @property
     def labelled(self) -> int:
         """How many of the month's windows can get their least number of labels: min(⌊monthly_labels /
-        quiet_labels⌋, windows)."""
+        quiet_labels⌋, windows). The others of the month stay without a verdict."""
         return min(self.monthly_labels // self.quiet_labels, len(self.windows))
 
     @property
     def in_words(self) -> str:
-        """What happens where the labels are too few, and what would do; nothing where they are enough."""
+        """What happens where the labels are too few, and what would do; nothing where they are enough. One
+        sentence for a warning, which names the keys of the spec."""
         if self.needed <= self.monthly_labels:
             return ""
         count, labels = len(self.windows), wording.plural(self.monthly_labels, "label")

@@ -75,7 +75,8 @@ class MonitorGlance:
 def glance_at_monitor(
     store: Store, name: str, moment: datetime, before: MonitorGlance | None = None
 ) -> MonitorGlance:
-    """Where a monitor stands; `before`, what was known, is given back if nothing changed.
+    """Where a monitor stands; `before`, what was known, is given back if nothing changed. It reads the newest
+    records alone, so its price does not grow with the monitor's life.
 
     Raises UnknownMonitor.
     """
@@ -171,7 +172,8 @@ class _Rows:
     blobs: Mapping[str, bytes]                 # key of a verdict -> its bytes
 
     def row(self, window: str) -> HistoryRow | None:
-        """A window in full; None for one of which nothing is said, as where what was wrong is cleared."""
+        """A window in full; None for one of which nothing is said, as where what was wrong is cleared. Read
+        from the newest opening, state and verdict of the window."""
         keys = self.of_window.get(window, ())
         openings = read_openings(self.ledger, keys).get(window, [])
         wrong = standing_state(read_states(self.ledger, keys).get(window, []))

@@ -81,7 +81,8 @@ def history_row(
     window: str, version: Version, openings: Sequence[Opening], verdict: WindowVerdict | None,
     wrong: WindowState | None,
 ) -> HistoryRow:
-    """One window: its openings in order, the newest verdict on it, and what is wrong with it."""
+    """One window: its openings in order, the newest verdict on it, and what is wrong with it. Verdicts on
+    predictions that were replaced stand until the new ones are judged."""
     newest = tuple(current(openings))
     evaluated = {opening.evaluation for opening in newest}
     if verdict is not None and verdict.rests_on.evaluation not in evaluated:
@@ -99,7 +100,8 @@ MOST_WINDOWS = 8   # that are looked at, the newest among them: each is an evalu
 
 @retried
 def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
-    """The history with what its newest judged window says of the judges, beside the windows before it.
+    """The history with what its newest judged window says of the judges, beside the windows before it. One
+    evaluation is opened for each of these windows.
 
     Windows of the same model alone.
     """
@@ -162,7 +164,8 @@ def publish_history(
 
 
 def write_pages(history: MonitorHistory, folder: Path) -> None:
-    """Write the history, and the pages of windows that are new or were judged again.
+    """Write the history, and the pages of windows that are new or were judged again. What has not changed
+    since the last time is not drawn again.
 
     Raises ReportNotWritten.
     """
@@ -180,7 +183,8 @@ def figures_of(store: Store, history: MonitorHistory, moment: datetime) -> list[
 
 
 def figures_of_store(store: Store, moment: datetime) -> list[Sample]:
-    """The figures of every monitor in a store; one that cannot be read is logged and left out."""
+    """The figures of every monitor in a store; one that cannot be read is logged and left out. Ages are
+    seconds at `moment`."""
     figures: list[Sample] = []
     for name in retried(monitors)(store):
         try:

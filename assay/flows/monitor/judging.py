@@ -64,7 +64,8 @@ def revision_of(ledger: Ledger) -> int:
 
 @retried
 def read_window_evidence(ledger: Ledger, follow_ups: int) -> WindowEvidence:
-    """Read what an evaluation said when it had finished after so many extensions, by its newest revision."""
+    """Read what an evaluation said when it had finished after so many extensions, by its newest revision.
+    Raises DamagedRecord where the ledger says nothing of so many."""
     opened = open_evaluation(ledger.store, ledger.name)
     later = opened.extensions[follow_ups:]
     opened = opened.extended(opened.extensions[:follow_ups])

@@ -24,19 +24,22 @@ _BEHIND = timedelta(days=2)
 
 
 def month_of(run: MonitorRun) -> str:
-    """The month whose labels are bought now, as `2026-11`: the calendar month of the run's clock."""
+    """The month whose labels are bought now, as `2026-11`: the calendar month of the run's clock. Budgets of
+    labels are given by the calendar month in UTC."""
     return f"{run.now:%Y-%m}"
 
 
 def left_this_month(run: MonitorRun) -> int:
-    """Labels that may still be bought this month; an open evaluation counts with all it may ask for."""
+    """Labels that may still be bought this month; an open evaluation counts with all it may ask for. Below 0
+    where an amendment made the month's labels fewer than were bought."""
     return run.spec.monitor.monthly_labels - spent_in(month_of(run), run.openings, run.verdicts)
 
 
 def spent_in(
     month: str, openings: Mapping[str, Sequence[Opening]], verdicts: Sequence[WindowVerdict]
 ) -> int:
-    """Labels bought in a month; an opening without a verdict counts with all it may ask for."""
+    """Labels bought in a month; an opening without a verdict counts with all it may ask for. Follow-ups count
+    in the month in which they were opened."""
     # what an evaluation had bought after each of its openings
     after = {(v.rests_on.evaluation, v.rests_on.follow_ups): v.rests_on.bought for v in verdicts}
     spent, follow_ups = 0, Counter[str]()
@@ -98,7 +101,8 @@ def too_old(run: MonitorRun, window: Window) -> bool:
 
 
 def room_for_late(run: MonitorRun) -> int:
-    """How many more late windows people may be given: of those that were opened late and not judged yet."""
+    """How many more late windows people may be given: of those that were opened late and not judged yet. At
+    most as many are open at once as the spec allows, so that people meet today's window first."""
     openings = {
         name: next((o for o in current(run.openings[name]) if o.evaluation is not None), None)
         for name in run.active if name not in run.standing
@@ -111,7 +115,8 @@ def room_for_late(run: MonitorRun) -> int:
 
 
 def labels_for_windows_to_come(run: MonitorRun) -> int:
-    """Labels that the windows still to come this month need at least, as far as they are reserved."""
+    """Labels that the windows still to come this month need at least, as far as they are reserved. They are
+    kept from follow-ups, not from the windows that are due."""
     spec = run.spec
     if not spec.monitor.reserve:
         return 0

@@ -44,7 +44,8 @@ def mute(store: Store, name: str, *, until: datetime, reason: str, moment: datet
 
 
 def unmute(store: Store, name: str, *, moment: datetime, reason: str = "") -> bool:
-    """End a mute; False if there is none. What was muted is summed up. Raises UnknownMonitor."""
+    """End a mute; False if there is none. What was muted is summed up. Raises UnknownMonitor. People get one
+    message that lists it, with the breaches that still stand."""
     open_monitor(store, name)
     ledger = Ledger(store, layout.monitor_ledger(name))
     ended = mute_at(retried(read_mutes)(ledger), moment) is not None

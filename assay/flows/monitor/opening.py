@@ -155,7 +155,8 @@ def _traffic(run: MonitorRun, window: Window, like: Profile | None) -> WindowTra
 
 
 def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
-    """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
+    """A further batch for a window whose verdict is inconclusive; None where the rule allows none. It asks
+    for as many labels as would decide, as far as the month has them."""
     labels = verdict.labels_to_decide
     if labels is None or not run.buys or not may_follow_up(run, verdict):
         return None
@@ -173,7 +174,8 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
 
 
 def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
-    """Whether the rule allows a further batch after this verdict, in this month or a later one."""
+    """Whether the rule allows a further batch after this verdict, in this month or a later one. It must be
+    inconclusive, recent enough, and have follow-ups left."""
     if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
         return False
     watch, window = run.spec_of(verdict.window).monitor, run.window(verdict.window)
@@ -288,7 +290,8 @@ def _inherits(run: MonitorRun, window: Window) -> str | None:
 def known_profiles(
     versions: Versions, window: Window, openings: Mapping[str, Sequence[Opening]]
 ) -> dict[str, Profile]:
-    """The profile of each window of the same model, by name; the first says where the edges of bins lie."""
+    """The profile of each window of the same model, by name; the first says where the edges of bins lie.
+    Windows without a profile are left out."""
     model = versions.model_of(window.name)
     return {
         name: profile for name in sorted(openings)
@@ -323,7 +326,8 @@ def signals_of_traffic(
 def unusual_signals(
     openings: Mapping[str, Sequence[Opening]], responses: Sequence[IncidentResponse]
 ) -> dict[str, frozenset[str]]:
-    """Window -> the signals that were raised in it, and that nobody has said are ordinary."""
+    """Window -> the signals that were raised in it, and that nobody has said are ordinary. Acknowledged
+    signals count as ordinary from then on."""
     accepted = {
         (window, signal) for response in responses if response.action == "acknowledge"
         for window in response.windows for signal in response.signals
@@ -391,7 +395,8 @@ def outcomes_then(
 
 
 def contradicted(run: MonitorRun, window: Window) -> tuple[str, ...]:
-    """The items of a window that people gave another label than their outcome: what happened holds."""
+    """The items of a window that people gave another label than their outcome: what happened holds. Item ids
+    in order; people are told, since one of both must be wrong."""
     labels: dict[str, int] = {}
     for opening in current(run.openings.get(window.name, ())):
         if opening.evaluation is not None:

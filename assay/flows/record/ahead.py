@@ -94,7 +94,8 @@ def _keep(ledger: Ledger, closed: int, request: dict[str, Any], ahead: Outlook |
 
 
 def more_labels(opened: Opened, standing: Standing) -> int | None:
-    """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
+    """About how many more labels would decide an inconclusive verdict; None where that cannot be said. Each
+    further look of a finished evaluation widens its interval, which is counted."""
     limit, look = opened.spec.limit, standing.known
     if standing.verdict != "inconclusive" or limit is None or look is None:
         return None
@@ -109,7 +110,8 @@ def more_labels(opened: Opened, standing: Standing) -> int | None:
 
 
 def extend_command(opened: Opened, standing: Standing, labels: int | None) -> str | None:
-    """What a finished evaluation is given so many more labels with; None where that cannot be done."""
+    """What a finished evaluation is given so many more labels with; None where that cannot be done. A line
+    for a shell, which people can copy."""
     look = standing.known
     if labels is None or look is None or standing.state != "finished" or standing.stopped_by == "pool":
         return None

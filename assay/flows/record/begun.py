@@ -60,7 +60,8 @@ class Beginning:
 
     @cached_property
     def outcomes(self) -> Mapping[str, float]:
-        """Those of items in no cell are left out: they are never drawn, and may be as many as the pool."""
+        """Those of items in no cell are left out: they are never drawn, and may be as many as the pool. Item
+        id -> label as a number, as the freeze kept it."""
         key = self.manifest.outcomes_key
         if key is None or self.cut.cells.n_items < self.manifest.rows:
             return {}
@@ -86,7 +87,8 @@ class Beginning:
 
 
 def method_of_spec(spec: Spec, manifest: Manifest) -> Method:
-    """The method that the pool was cut for, with the audit that the budget has, if it has one."""
+    """The method that the pool was cut for, with the audit that the budget has, if it has one. Raises
+    UnknownName for a method that this version does not know."""
     share, chosen = spec.budget.audit_share, method_for(manifest.partition.method, spec.labels.outcome)
     return chosen.audited(share) if share else chosen
 
@@ -94,7 +96,8 @@ def method_of_spec(spec: Spec, manifest: Manifest) -> Method:
 def statistics_of(
     spec: Spec, manifest: Manifest, cut: Any, inherited: "Sequence[InheritedLabel] | None"
 ) -> Statistics:
-    """What is asked of this frozen pool; inherited: the labels it starts from, None for a cold start."""
+    """What is asked of this frozen pool; inherited: the labels it starts from, None for a cold start. Its
+    intervals have the confidence of the spec's target."""
     from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
     from assay.tasks.pool.inherited import as_arrays, as_items
     from assay.tasks.pool.predictions.gathered import stack_of_spec

@@ -108,7 +108,8 @@ class StandingIndex:
                 self._kept.setdefault(match[0], []).append(key)
 
     def is_open(self, name: str) -> bool:
-        """Whether an evaluation is in the index of open ones, so that something may be due for it."""
+        """Whether an evaluation is in the index of open ones, so that something may be due for it. Of one
+        that has finished the index says nothing."""
         return name in self._open
 
     def kept(self, name: str) -> list[str]:
@@ -133,7 +134,8 @@ class StandingIndex:
         return Finished(standing=standing, closed=read_closed(Ledger(self._store, name), standing.rounds))
 
     def read_kept(self, name: str) -> Finished | None:
-        """What is kept, if it is whole; while an evaluation is in the index of open ones it may be old."""
+        """What is kept, if it is whole; while an evaluation is in the index of open ones it may be old. None
+        as well where another version wrote it, or its bytes are damaged."""
         keys = self._kept.get(name, [])
         if name in self._open or len(keys) != 1:
             return None

@@ -65,7 +65,8 @@ class Fold:
 
     @property
     def estimate_due(self) -> bool:
-        """Whether the last closed round has no estimate yet: there are fewer estimates than closed rounds."""
+        """Whether the last closed round has no estimate yet: there are fewer estimates than closed rounds. A
+        process may have ended between closing a round and estimating it."""
         return len(self.looks) < self.state.round
 
     def close(self, statistics: Statistics, decided: list[Decided]) -> "Fold":
@@ -99,7 +100,7 @@ class Fold:
 
 def not_begun(statistics: Statistics) -> Fold:
     """The fold of an evaluation before its first round: the state without any label, and zero labelled items
-    of every class or tag."""
+    of every class or tag. Every fold begins with it."""
     return Fold(
         state=before_any_label(statistics.question), labelled=(0,) * len(statistics.kind.parts),
         ways=len(statistics.kind.decided_alike),
@@ -109,7 +110,8 @@ def not_begun(statistics: Statistics) -> Fold:
 def fold(
     ledger: Ledger, statistics: Statistics, before: Fold | None = None, rounds: float = inf
 ) -> Fold:
-    """Read the rounds of an evaluation, at most so many.
+    """Read the rounds of an evaluation, at most so many. The first round without labels, if one was planned,
+    is its open round.
 
     before: what the first ones come to, where that is known
     """
@@ -139,7 +141,8 @@ def read_fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None
 
 
 def in_full(ledger: Ledger, closed: ClosedRound) -> ClosedRound:
-    """A closed round with what people saw and what its items were closed with, read where it is in brief."""
+    """A closed round with what people saw and what its items were closed with, read where it is in brief.
+    Raises DamagedRecord where its plan or its labels are missing."""
     if closed.decided is not None:
         return closed
     number = closed.planned.number
@@ -150,7 +153,8 @@ def in_full(ledger: Ledger, closed: ClosedRound) -> ClosedRound:
 
 
 def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
-    """Why to stop now, or None. Items that people could not decide were paid for: the budget counts them."""
+    """Why to stop now, or None. Items that people could not decide were paid for: the budget counts them.
+    Labels that were there before cost nothing and leave the budget alone."""
     if folded.estimate_due:
         return None
     rule = replace(rule, budget=rule.budget + folded.reused)   # labels that cost nothing

@@ -30,7 +30,8 @@ _COMPARED = 1_000     # names of a store, to find what a misspelt one meant
 
 
 def unknown_evaluation(store: Store, name: str) -> UnknownEvaluation:
-    """The error that says that none of this name has begun in the store, with those that may be meant."""
+    """The error that says that none of this name has begun in the store, with those that may be meant. A
+    monitor of this name is said to be one, with the commands that show it."""
     if store.exists(layout.spec(layout.monitor_ledger(name))):
         return UnknownEvaluation(
             f"{name!r} is a monitor of {store.url}, and no evaluation: `assay monitor SPEC --once` does what "

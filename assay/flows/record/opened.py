@@ -56,24 +56,26 @@ class Opened:
 
     @property
     def cut(self) -> "FrozenCut":
-        """The frozen pool cut into cells, read from the store when it is first asked for."""
+        """The frozen pool cut into cells, read from the store when it is first asked for. Each cell holds the
+        items that the method does not tell apart."""
         return self.begun.cut
 
     @cached_property
     def statistics(self) -> Statistics:
         """The statistics of this evaluation, with intervals at the confidence that its extensions so far
-        leave."""
+        leave. They compute; nothing of them reads or writes."""
         return self.begun.statistics.at(self.confidence)
 
     @cached_property
     def method(self) -> Method:
         """The method that chooses the items, as the pool was cut for, with the audit that the budget asks
-        for, if any."""
+        for, if any. It is made from its name and settings in the manifest."""
         return method_of_spec(self.spec, self.manifest)
 
     @property
     def interval_note(self) -> str:
-        """What is known of the method's intervals; of `recalibrated`, of which of the two it is here."""
+        """What is known of the method's intervals; of `recalibrated`, of which of the two it is here. A
+        report prints it beside the interval."""
         return self._reporting.interval_note
 
     @property
@@ -100,22 +102,25 @@ class Opened:
     @property
     def evidence(self) -> int:
         """The number of labels, bought by an earlier evaluation, that the label model started from; 0 for a
-        cold start."""
+        cold start. They count neither as bought nor as asked."""
         return len(self.begun.inherited)
 
     @property
     def outcomes(self) -> Mapping[str, float]:
-        """Item id -> label that came by itself, of items that are in cells; the others are counted alone."""
+        """Item id -> label that came by itself, of items that are in cells; the others are counted alone. Of
+        such items nobody is asked."""
         return self.begun.outcomes
 
     @property
     def name(self) -> str:
-        """The name of the evaluation, which is also the name of its ledger in the store."""
+        """The name of the evaluation, which is also the name of its ledger in the store. It is a valid part
+        of a key, as it was checked when the evaluation began."""
         return self.ledger.name
 
     @property
     def confidence(self) -> float:
-        """Of the intervals of now: an extension makes them wider, unless they hold at every look."""
+        """Of the intervals of now: an extension makes them wider, unless they hold at every look. The error
+        rate of the spec is shared by the first ending and its extensions."""
         level = self.spec.target.confidence
         looks = self.method.holds_at_every_look
         return level if looks else confidence_after(level, len(self.extensions))
@@ -158,7 +163,8 @@ class Opened:
         return self.inherited.get((item_id, shown_hash(item_id, shown)))
 
     def round_size(self, n_asked: int) -> int:
-        """The new items of a round, after so many that were n_asked: the whole pool where all is known."""
+        """The new items of a round, after so many that were n_asked: the whole pool where all is known. Never
+        more than the spec's batch or what the budget leaves."""
         if self.all_known:
             return self.manifest.rows
         return min(self.spec.batch_size, self.rule.budget - n_asked)
@@ -185,7 +191,7 @@ class Opened:
     @property
     def classes(self) -> Mapping[str, int]:
         """The label (the code of the class) by the name that people use for the class, as the spec defines
-        it."""
+        it. Codes are those that the ledger and the core use."""
         return self.spec.labels.codes
 
     @property
@@ -204,8 +210,8 @@ class Opened:
 
 
 def utc_now() -> datetime:
-    """The time now, in UTC, with its time zone: the clock that everything reads unless a test passes
-    another."""
+    """The time now, in UTC, with its time zone: the clock that everything reads unless a test passes another.
+    Records keep it with microseconds."""
     return datetime.now(UTC)
 
 
@@ -213,7 +219,8 @@ def utc_now() -> datetime:
 def open_evaluation(
     store: Store, name: str, extensions: Sequence[Extension] | None = None
 ) -> Opened:
-    """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun.
+    """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun. The spec and the
+    manifest are read; rounds are not.
 
     extensions: where they are known already
     """
@@ -267,6 +274,7 @@ def _why(recorded: RecordedSpec, method_name: str) -> str | None:
 
 
 def desk_of(store: Store, spec: Spec) -> Desk:
-    """The desk of the spec, for this evaluation of this ledger. Raises DamagedRecord without an identity."""
+    """The desk of the spec, for this evaluation of this ledger. Raises DamagedRecord without an identity.
+    Nothing is asked of the desk here."""
     identity = read_identity(Ledger(store, spec.name))
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))

@@ -45,7 +45,8 @@ class Reissued:
 
 
 def estimates_moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ...]:
-    """How the estimates of the whole pool moved: from the labels of the closing to the revised labels."""
+    """How the estimates of the whole pool moved: from the labels of the closing to the revised labels. None
+    where the two are of different rounds."""
     if before is None or before.round != after.round:
         return ()
     return tuple(
@@ -58,7 +59,8 @@ def estimates_moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple
 
 
 def reissued_at(ledger: Ledger, look: RoundEstimate | None) -> Reissued | None:
-    """The newest revision, if its estimates are those after the same round as `look`; else None."""
+    """The newest revision, if its estimates are those after the same round as `look`; else None. It carries
+    the number of items whose label was revised."""
     revision = last_revision(ledger)
     if revision is None or look is None or revision.rounds != look.round:
         return None
@@ -163,7 +165,8 @@ def read_reissues(ledger: Ledger) -> list[Reissue]:
 
 
 def verdict_on(opened: Opened, look: RoundEstimate | None) -> Verdict | None:
-    """The verdict on the first measure so far; None without a limit, or before the first round."""
+    """The verdict on the first measure so far; None without a limit, or before the first round. By the
+    interval that the spec trusts."""
     limit = opened.spec.limit
     if limit is None or look is None:
         return None

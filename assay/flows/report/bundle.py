@@ -49,7 +49,8 @@ class GatheredBundle:
         }
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Name and bytes of each file; those of the ledger one after the other, as they are read."""
+        """Name and bytes of each file; those of the ledger one after the other, as they are read. Names are
+        paths within the bundle."""
         yield from self.files.items()
         ledger = self._opened.ledger
         for key in self._keys:

@@ -69,7 +69,8 @@ def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredicti
 
 
 def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str, str]:
-    """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked."""
+    """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked. Fields of
+    one item are joined by a dot in the middle."""
     texts: dict[str, str] = {}
     listed = {} if errors is None else {error.item_id: error.round for error in errors.items}
     for number in sorted(set(listed.values())):
@@ -81,7 +82,8 @@ def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str
 
 
 def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
-    """Where the labels went on the axis of the score, or of the probability where the pool has no score."""
+    """Where the labels went on the axis of the score, or of the probability where the pool has no score. Bins
+    with the numbers of items and of labels, by class; none without cells of scores."""
     cells = opened.question.cells
     if not isinstance(cells, Cells):
         return ()

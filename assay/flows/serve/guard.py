@@ -84,7 +84,8 @@ class Guard:
 
 
 def token_of(authorization: str) -> str | None:
-    """The token of a request: behind `Bearer`, or the password behind `Basic`, which browsers ask for."""
+    """The token of a request: behind `Bearer`, or the password behind `Basic`, which browsers ask for. None
+    where neither is there, or it is not written as it should be."""
     scheme, _, value = authorization.strip().partition(" ")
     if scheme.lower() == "bearer":
         return value.strip()

@@ -115,7 +115,8 @@ class StoreView:
         self._last: StoreLook | None = None
 
     def look(self) -> StoreLook:
-        """What is there: as of now, or of a moment ago while a new look is under way."""
+        """What is there: as of now, or of a moment ago while a new look is under way. At most one look is
+        made at a time, however many people ask."""
         last_look = self._last
         age = None if last_look is None else self._clock() - last_look.at
         if last_look is not None and age is not None and age < FRESH:
@@ -300,7 +301,8 @@ class Bodies:
         return self._size
 
     def body(self, page: Hashable, digest: str, make: Callable[[], bytes]) -> Body:
-        """The body of a page whose ledger has this digest; `make`, where it is not known yet."""
+        """The body of a page whose ledger has this digest; `make`, where it is not known yet. It is made
+        once, however many ask for it at a time."""
         body = self._find(page, digest)
         if body is not None:
             return body

@@ -120,7 +120,7 @@ class Pages:
 
     def labels(self, request: PageAsked) -> PageTold:
         """The labels that were bought, by team, month and monitor, over all visible stores, as HTML or JSON.
-        """
+        Numbers of labels, and their price where the spec names one."""
         view = self._seen(request.sees)
 
         def make() -> bytes:
@@ -133,7 +133,7 @@ class Pages:
 
     def figures(self, sees: Iterable[str]) -> bytes:
         """The figures of these stores in Prometheus's text format, in bytes; ages in them are as of the last
-        look at each store."""
+        look at each store. Raises MissingExtra where the package of Prometheus is not installed."""
         from assay.tasks.telemetry import exposition
 
         aliases = sorted(sees)
@@ -153,7 +153,7 @@ class Pages:
 
     def evaluation(self, alias: str, name: str, request: PageAsked) -> PageTold:
         """The report of one evaluation, or where it stands before its first round has closed, as HTML or
-        JSON. Raises NoSuchPage."""
+        JSON. Raises NoSuchPage. It is drawn again only after its ledger has changed."""
         served = self.store(alias, request.sees)
         digest = self.digest(served, name)
         return PageTold(body=self._bodies.body(
@@ -179,7 +179,8 @@ class Pages:
         return _digest([*keys, *retried(_listed)(ledger, layout.index_of_forecasts(name))])
 
     def progress(self, served: ServedStore, name: str) -> Standing:
-        """Where an evaluation stands now, read from the ledger, for those who watch a round live."""
+        """Where an evaluation stands now, read from the ledger, for those who watch a round live. Raises
+        UnknownEvaluation, and whatever the store raises after its retries."""
         return retried(current_standing)(open_evaluation(served.store, name))
 
     def _evaluation_body(self, served: ServedStore, name: str, as_json: bool) -> bytes:

@@ -43,7 +43,7 @@ class TakingProtocol(PunctualProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop both clocks of a connection that either side has closed; `exc` is None where it was closed in
-        order."""
+        order. The server calls it once for each connection."""
         self._stop_counting()
         super().connection_lost(exc)
 

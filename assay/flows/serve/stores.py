@@ -93,7 +93,8 @@ _TEXTS = ("labels", "question", "guidelines", "measures", "measure", "name", "co
 
 
 def spec_without_paths(spec: Any, key: str = "") -> Any:
-    """A spec in which files are named by the last part of their path or address; web pages as they are."""
+    """A spec in which files are named by the last part of their path or address; web pages as they are. So a
+    page shows no folder of the machine, and no bucket."""
     if isinstance(spec, Mapping):
         return {
             name: value if name in _TEXTS and key != "desk" else spec_without_paths(value, name)

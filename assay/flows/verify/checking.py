@@ -24,7 +24,8 @@ UNREADABLE = (AssayError, *record.NONSENSE, pa.ArrowException)
 
 
 def unreadable_key(key: str, error: Exception) -> Difference:
-    """The difference that says that a key cannot be read, with the class and the text of the error."""
+    """The difference that says that a key cannot be read, with the class and the text of the error.
+    Verification goes on with the other keys."""
     return Difference(key=key, difference=f"cannot be read: {type(error).__name__}: {error}")
 
 
@@ -51,7 +52,8 @@ class Checking:
         return self.opened.ledger
 
     def look_at(self, key: str) -> bool:
-        """Make this the current key; returns whether it is there, with the bytes it was sealed with."""
+        """Make this the current key; returns whether it is there, with the bytes it was sealed with. A key
+        that is damaged or missing was reported when the ledger was read."""
         self.key = key
         return key in self.found.keys and key not in self.found.damaged
 
@@ -63,8 +65,8 @@ class Checking:
         return bool(sentences)
 
     def say_unreadable(self, error: Exception) -> None:
-        """Report that the key being looked at cannot be recomputed, with the class and the text of the
-        error."""
+        """Report that the key being looked at cannot be recomputed, with the class and the text of the error.
+        It counts as a difference, like any other."""
         self.say([f"cannot be recomputed: {type(error).__name__}: {error}"])
 
     def compare(self, computed: object) -> bool:
@@ -83,7 +85,8 @@ class Checking:
         return self.compare(computed) if computed is None else self.say_computed(self._differences(computed))
 
     def say_computed(self, wrong: Iterable[str]) -> bool:
-        """`say` of numbers that version 1.0.0 may have computed otherwise: of its ledgers in a note."""
+        """`say` of numbers that version 1.0.0 may have computed otherwise: of its ledgers in a note. Returns
+        whether a difference was reported."""
         if begins_with_log(self.ledger):
             return self.say(wrong)
         differing = next(iter(wrong), None)
@@ -101,7 +104,8 @@ _LATER = ("about", "also", "pooled")
 
 
 def as_first_written(stored: object, computed: object) -> Any:
-    """What was computed, without the later keys that the estimates under the key do not have."""
+    """What was computed, without the later keys that the estimates under the key do not have. An older
+    version could not have written them, so their absence is no difference."""
     if not isinstance(stored, dict) or not isinstance(computed, dict):
         return computed
     result = dict(computed)

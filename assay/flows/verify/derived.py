@@ -99,7 +99,7 @@ def _checkpoint_differences(opened: Opened, folded: Fold) -> Iterator[Difference
 
 def derived_monitor_differences(ledger: Ledger, keys: frozenset[str]) -> list[Difference]:
     """What the newest checkpoint of a monitor says otherwise than its ledger, of which these are the keys.
-    Raises StoreUnreachable."""
+    Raises StoreUnreachable. A checkpoint is only a shortcut, so it must say what the records say."""
     entries = find_kept(ledger)
     checkpoint = entries.newest
     if checkpoint is None:

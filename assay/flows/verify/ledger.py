@@ -76,12 +76,13 @@ class Verification:
     @property
     def verified(self) -> bool:
         """Whether everything in the ledger follows from what was asked, frozen and answered: no key differs.
-        """
+        Notes do not count: they tell of what older versions did otherwise."""
         return not self.differences
 
     @property
     def remedy(self) -> str | None:
-        """What to do, by what may have happened to the keys that differ; None where nothing differs."""
+        """What to do, by what may have happened to the keys that differ; None where nothing differs. Keys
+        that bear an intact seal are told apart from those that were changed after it."""
         keys = {difference.key for difference in self.differences}
         sealed = set(self.as_sealed)
         parts = ((CHANGED, keys - sealed), (AS_SEALED, keys & sealed))
@@ -89,7 +90,7 @@ class Verification:
 
     def to_json(self) -> JsonObject:
         """The object that `assay verify --json` prints: every field, and `verified` and `remedy`, which are
-        computed."""
+        computed. docs/reference/json.md lists its fields."""
         result: JsonObject = printed(self)
         return result
 

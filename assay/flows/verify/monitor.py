@@ -135,7 +135,8 @@ class _Verdicts:
         self.notes: list[str] = []
 
     def differences(self) -> Iterator[Difference]:
-        """What is wrong; after a verdict that is missing or cannot be read, no later one is recomputed."""
+        """What is wrong; after a verdict that is missing or cannot be read, no later one is recomputed. Each
+        verdict is computed again from its evaluation and the verdicts before it."""
         verdicts = self.verdicts
         for key in self._keys:
             expected = layout.monitor_verdict(self._ledger.name, len(verdicts) + 1)
@@ -259,7 +260,8 @@ _NUMBERED = (
 
 
 def numbered_differences(ledger: Ledger, versions: Versions, keyset: frozenset[str]) -> Iterator[Difference]:
-    """What is wrong with openings, states and mutes: each says its number, and none is missing."""
+    """What is wrong with openings, states and mutes: each says its number, and none is missing. A number that
+    is missing or stands under another key is one difference."""
     for kind in _NUMBERED:
         numbers: dict[str, list[int]] = {}
         firsts: dict[str, str] = {}

@@ -29,7 +29,8 @@ class RevisionsCheck:
         self._check = Checking(opened, integrity)
 
     def run(self) -> None:
-        """All of them, each from the one before as it is stored; a damaged one ends it."""
+        """All of them, each from the one before as it is stored; a damaged one ends it. Labels and estimates
+        of each are computed again and compared with what is stored."""
         if not self._found.revisions:
             return
         before: Revision | None = None

@@ -59,7 +59,8 @@ class RoundsCheck:
         self._index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
 
     def run(self, watch: Callable[[int, int], None] | None = None) -> None:
-        """All rounds, then the ending.  watch: of the rounds recomputed so far, and of how many there are."""
+        """All rounds, then the ending. watch: of the rounds recomputed so far, and of how many there are.
+        After a round that cannot be recomputed only the readable parts of later ones are compared."""
         for number in range(1, self._found.rounds + 1):
             if watch is not None:
                 watch(number - 1, self._found.rounds)
@@ -323,7 +324,8 @@ def row_differences(what: str, stored: Decided, computed: Decided) -> Iterator[s
 
 
 def sealed_answer_differences(check: Checking, number: int, decided: Sequence[Decided]) -> Iterator[str]:
-    """Whether the labels name the answers that the round's seal covers; an open round has none."""
+    """Whether the labels name the answers that the round's seal covers; an open round has none. An answer
+    under the seal that no label names, or the other way round, is one sentence."""
     name = check.ledger.name
     seal = layout.seal(name, number)
     if seal not in check.found.keys or seal in check.found.damaged:

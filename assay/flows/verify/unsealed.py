@@ -41,13 +41,15 @@ Kind = tuple[KeyPattern[*tuple[Any, ...]], "type[DataclassInstance]", Odd]
 
 
 def check_unsealed(integrity: Integrity) -> None:
-    """Read all of it, and say what cannot be read or belongs to nothing. Raises StoreUnreachable."""
+    """Read all of it, and say what cannot be read or belongs to nothing. Raises StoreUnreachable. These are
+    records that no seal of a round covers, such as posts and deliveries."""
     _check(integrity, _RECORDS)
     check_alerts(integrity)
 
 
 def check_alerts(integrity: Integrity) -> None:
-    """The alerts of an evaluation or a monitor, and the attempts to send them. Raises StoreUnreachable."""
+    """The alerts of an evaluation or a monitor, and the attempts to send them. Raises StoreUnreachable. They
+    are read whole, so that a forged or broken one is named."""
     _check(integrity, _ALERTS)
 
 

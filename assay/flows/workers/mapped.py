@@ -57,7 +57,8 @@ class Workers(ABC):
 
     @abstractmethod
     def started(self) -> AbstractContextManager[Started]:
-        """Workers, until the context ends; work that has not begun by then is dropped.
+        """Workers, until the context ends; work that has not begun by then is dropped. The context gives the
+        function that sends them work, piece by piece.
 
         Raises BadInput, Unreachable.
         """
@@ -162,7 +163,8 @@ class OnWorkers:
 
 
 def attempted(work: Callable[[A], B], piece: A) -> _Done[B]:
-    """On a worker: the result of a piece, or the error that it raised on purpose."""
+    """On a worker: the result of a piece, or the error that it raised on purpose. Errors of other kinds end
+    the work, with their traceback."""
     try:
         return work(piece), None
     except AssayError as error:
