@@ -90,7 +90,8 @@ class AnnotatorsSection:
 def annotators_in_words(
     quality: AnnotatorQuality, estimates: Sequence[MeasureEstimate], ceiling: Sequence[MeasureEstimate] = ()
 ) -> AnnotatorsSection:
-    """The section in words; estimates: the naive ones; ceiling: of one person held against another."""
+    """The section in words; estimates: the naive ones; ceiling: of one person held against another. Texts for
+    a table of people with their error rates, and sentences on what correction would change."""
     correction = quality.correction
     newest = max((row.revision for row in estimates), default=0)
     naive = {row.measure: row for row in estimates}

@@ -12,7 +12,8 @@ _MOST_NAMED = 6
 
 
 def best_in_words(best: BestSystem, *, finished: bool) -> str:
-    """Which system is the best, or that none is known to be, and how sure that is."""
+    """Which system is the best, or that none is known to be, and how sure that is. A sentence; `finished`
+    says whether more labels may still change it."""
     measure, margin = wording.measure_name(best.measure), wording.plain_number(best.margin)
     sure = f"with {wording.percent(best.confidence)} confidence over all looks"
     exact = all(row.value is not None and row.lower == row.value == row.upper for row in best.systems)
@@ -43,7 +44,8 @@ def best_in_words(best: BestSystem, *, finished: bool) -> str:
 
 
 def ranked_line(row: RankedSystem) -> str:
-    """A system, its value, the interval that holds together with those of all, and whether it is out."""
+    """A system, its value, the interval that holds together with those of all, and whether it is out. One
+    line of text, for the terminal and the page."""
     value = wording.value_and_interval(row.value, row.lower, row.upper)
     return f"{row.system}: {value}{', out: another is better' if row.out else ''}"
 
@@ -77,8 +79,8 @@ def best_section(
     best: BestSystem | None, rows: Sequence[MeasureEstimate], strengths: Mapping[str, float], *,
     finished: bool, outcome: OutcomeKind | None,
 ) -> BestSection | None:
-    """None where nobody asked, and rows are of no systems; strengths: of Bradley and Terry, where systems
-    are compared two by two."""
+    """None where nobody asked, and rows are of no systems; strengths: of Bradley and Terry, where systems are
+    compared two by two. Its lines stand in the order of the ranking."""
     if best is None:
         return _side_by_side(rows, strengths, outcome)
     return BestSection(

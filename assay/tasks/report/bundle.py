@@ -169,7 +169,8 @@ class Bundle:
                 yield name.removeprefix(LEDGER), self.read(name)
 
     def differences(self) -> Iterator[Difference]:
-        """Files that are not what bundle.json says, that it lacks, or that are missing or there twice."""
+        """Files that are not what bundle.json says, that it lacks, or that are missing or there twice.
+        Digests are SHA-256, and nothing outside the bundle is read."""
         for name in sorted({*self.names, *self.files} - set(OF_CONTENT)):
             if name not in self.files:
                 yield Difference(key=name, difference=f"is not in {CONTENT}: it was put there afterwards")
@@ -214,7 +215,8 @@ class Bundle:
         return f"signed by {key_fingerprint(public)}, {whose}", None
 
     def stamped(self, root: bytes | None) -> tuple[str | None, Difference | None]:
-        """What is to be said of the time stamp, and what is wrong with it; root: as `stamped_at` takes it."""
+        """What is to be said of the time stamp, and what is wrong with it; root: as `stamped_at` takes it.
+        The first is a sentence with the time that the stamp says."""
         if TIME_STAMP not in self.names:
             missing = Difference(key=TIME_STAMP, difference="is missing: nobody stamped it")
             return None, None if root is None else missing

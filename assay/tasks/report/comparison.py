@@ -52,7 +52,8 @@ def pair_table(
 
 
 def pairs_in_words(pairs: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
-    """`Of 66 pairs compared by F1, 40 are decided and 26 are open. a is better than 9 others, ...`"""
+    """`Of 66 pairs compared by F1, 40 are decided and 26 are open. a is better than 9 others, ...` Systems
+    that beat many others are named first."""
     open_ones = sum(c.verdict == "open" for _, c in pairs)
     decided, name = len(pairs) - open_ones, wording.measure_name(pairs[0][0].measure)
     parts = [f"Of {len(pairs)} pairs compared by {name}, {decided} {'is' if decided == 1 else 'are'} decided "
@@ -116,7 +117,8 @@ class ComparisonSection:
 
 
 def levels_of(rows: Sequence[MeasureEstimate]) -> list[MeasureEstimate]:
-    """The estimates of single systems on the whole pool: rows without a segment and without a comparison."""
+    """The estimates of single systems on the whole pool: rows without a segment and without a comparison.
+    They are in the order of the systems."""
     return [row for row in rows if row.segment is None and row.comparison is None]
 
 
@@ -127,7 +129,7 @@ def differences_of(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimat
 
 def differences_by_segment(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimate, Comparison]]:
     """The differences between systems within segments, each with what it says of which is better; those of
-    the whole pool are left out."""
+    the whole pool are left out. A table of the report is made of them."""
     return [
         (row, row.comparison) for row in rows if row.segment is not None and row.comparison is not None
     ]
@@ -141,12 +143,13 @@ def first_differences(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEsti
 
 def decided(rows: Sequence[MeasureEstimate]) -> bool:
     """Whether every difference of the first measure has a verdict other than open; True where there are no
-    differences."""
+    differences. An evaluation that compares systems has then answered what was asked."""
     return all(c.verdict != "open" for _, c in first_differences(rows))
 
 
 def finding(data: "ReportData") -> str:
-    """Which systems are better than the baseline, and what is open; from how many labels."""
+    """Which systems are better than the baseline, and what is open; from how many labels. One sentence a
+    difference, or a count of both where there are many."""
     differences = first_differences(data.estimates)
     if len(differences) <= _MOST_TOLD:
         parts = [verdict_in_words(row, c) for row, c in differences]
@@ -167,7 +170,8 @@ _SHORT = {
 
 
 def verdict_of_all(data: "ReportData") -> tuple[str, str] | None:
-    """The finding of the first measure in a word or two, and what it rests on; None without systems."""
+    """The finding of the first measure in a word or two, and what it rests on; None without systems. Both are
+    texts for the head of the report."""
     differences = first_differences(data.estimates)
     if not differences:
         return None
@@ -247,8 +251,8 @@ def comparison_section(data: "ReportData") -> ComparisonSection | None:
 
 
 def comparison_line(row: MeasureEstimate, c: Comparison) -> ComparisonLine:
-    """One difference between systems as texts for a table. Its verdict says, where known, about how many
-    more labels would decide."""
+    """One difference between systems as texts for a table. Its verdict says, where known, about how many more
+    labels would decide. One row of the report's table."""
     hint = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),

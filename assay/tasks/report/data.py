@@ -149,7 +149,8 @@ class ReportData(Standing):
 
     @property
     def classes(self) -> Sequence[str]:
-        """The names of classes of equal standing, or tags, in the order of their codes."""
+        """The names of classes of equal standing, or tags, in the order of their codes. None of them for two
+        classes, numbers and preferences."""
         return () if self.outcome is None else self.outcome.parts
 
     def __post_init__(self) -> None:
@@ -160,7 +161,8 @@ class ReportData(Standing):
 
 
 def whole_pool_rows(data: ReportData) -> list[MeasureEstimate]:
-    """The current estimates of the whole pool, by measure, system and class; no matrix, and no curve."""
+    """The current estimates of the whole pool, by measure, system and class; no matrix, and no curve. Of
+    further questions as well, in the order of the spec."""
     return [
         row for row in data.estimates
         if row.segment is None and row.measure != MATRIX and row.curve is None
@@ -168,7 +170,8 @@ def whole_pool_rows(data: ReportData) -> list[MeasureEstimate]:
 
 
 def rounds_and_reissue(data: ReportData) -> list[RoundEstimate]:
-    """The history, and the current estimates where it does not end with them (a revision, or no history)."""
+    """The history, and the current estimates where it does not end with them (a revision, or no history).
+    Each is a point of the figure against labels."""
     past = list(data.history)
     if data.known is None or (past and past[-1].rows == data.estimates):
         return past

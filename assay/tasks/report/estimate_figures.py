@@ -23,12 +23,14 @@ _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
 
 
 def estimate_against_labels(data: ReportData, of: MeasureEstimate) -> Picture:
-    """One estimate against labels: the line, its interval as a band, limit and truth where known."""
+    """One estimate against labels: the line, its interval as a band, limit and truth where known. An SVG with
+    a text for those who cannot see it."""
     return picture(partial(_single, data, of), (7.2, 3.5), _told(data, [of]))
 
 
 def small_multiples(data: ReportData, of: Sequence[MeasureEstimate]) -> Picture:
-    """The same for several estimates, side by side, three to a row; two on a phone."""
+    """The same for several estimates, side by side, three to a row; two on a phone. An SVG with a text for
+    those who cannot see it."""
     return picture(
         partial(_several, data, of), (7.2, 2.05 * -(-len(of) // 3)), _told(data, of), style={"font.size": 8},
         narrow=2.05 * -(-len(of) // 2),
@@ -231,7 +233,8 @@ def region_figure(
     measures: Sequence[str], center: Sequence[float], shape: Sequence[Sequence[float]],
     outcome: OutcomeKind | None = None,
 ) -> Picture:
-    """The ellipse within what the two measures, by name, can be.
+    """The ellipse within what the two measures, by name, can be. Gives an SVG; points within the ellipse are
+    those that the region does not exclude.
 
     center   (2,) c
     shape    (2, 2) S, with a positive diagonal

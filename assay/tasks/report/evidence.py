@@ -101,7 +101,8 @@ class EvidencePack:
 
 
 def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int]]:
-    """Field -> the items it was shown of, and the people who answered about at least one."""
+    """Field -> the items it was shown of, and the people who answered about at least one. "items" and
+    "people" are counted once, however often one was shown to the other."""
     items: dict[str, set[str]] = {}
     people: dict[str, set[str]] = {}
     for row in exposures:

@@ -63,7 +63,8 @@ def write_report(data: ReportData, folder: Path) -> ReportFiles:
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write these files into `folder` (made if missing), in order, each replaced whole.
+    """Write these files into `folder` (made if missing), in order, each replaced whole. A process that ends
+    in between leaves each file old or new, never in part.
 
     Raises ReportNotWritten.
     """
@@ -110,8 +111,7 @@ class ReportJson(EvaluationJson):
 
 def report_json(data: ReportData) -> bytes:
     """`report.json`: the contract, under "history" what was known after every round, and what is known of
-    people, judges and errors.
-    """
+    people, judges and errors. UTF-8 with two spaces of indentation; undefined numbers are null."""
     history = [
         {"round": past.round, "asked": past.asked, "labels": past.labels, "estimates": printed(past.rows)}
         for past in data.history

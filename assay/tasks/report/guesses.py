@@ -48,7 +48,7 @@ class JudgeSection:
 
 def judges_in_words(judges: Judges) -> JudgeSection:
     """A table of every figure of every judge, with sentences that explain the figures and say whether the
-    judges saved labels."""
+    judges saved labels. One row of the table a judge and figure."""
     rows = [_line(judge.name, figure) for judge in judges.judges for figure in judge.figures]
     return JudgeSection(rows=tuple(rows), lines=(*_explained(judges), _saved(judges)))
 
@@ -142,7 +142,7 @@ class JudgeChecksSection:
 
 def judge_checks_in_words(checks: JudgeChecks) -> JudgeChecksSection:
     """Both tables of the checks of judges, the effects of features and the audits of calibration, with
-    sentences on what each comes to."""
+    sentences on what each comes to. Either table is empty where nobody asked for its check."""
     effects = checks.effects
     return JudgeChecksSection(
         rows=() if effects is None else tuple(map(_effect_line, effects.effects)),
@@ -167,8 +167,8 @@ def _effect_line(effect: FeatureEffect) -> EffectLine:
 
 
 def feature_in_words(effect: FeatureEffect) -> str:
-    """A feature with what is compared: `length(answer), by 412 more` for a number, `format: list, against
-    all others` for one level of a text."""
+    """A feature with what is compared: `length(answer), by 412 more` for a number, `format: list, against all
+    others` for one level of a text. The text that a row of the table begins with."""
     if effect.level is not None:
         return f"{effect.feature}: {effect.level or '(empty)'}, against all others"
     return effect.feature if effect.step is None else f"{effect.feature}, by {effect.step:.3g} more"

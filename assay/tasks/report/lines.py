@@ -38,7 +38,8 @@ def interval_bar(
     row: MeasureEstimate, lowest: float, highest: float, *, limits: Sequence[float | None] = (),
     truth: float | None = None, reference: float | None = None,
 ) -> IntervalBar:
-    """An estimate on a scale from `lowest` to `highest`, with what else is marked on it."""
+    """An estimate on a scale from `lowest` to `highest`, with what else is marked on it. Places are shares of
+    the scale, from 0 at its lowest end to 1."""
     scale = lowest, highest
     wide_lower, wide_upper = _wide(row)
     return replace(
@@ -230,7 +231,8 @@ def table_line(
 
 
 def segment_tables(data: ReportData) -> list[ForestTable]:
-    """The segments, a table for each thing that is measured; the whole pool is the first line of each."""
+    """The segments, a table for each thing that is measured; the whole pool is the first line of each. Lines
+    are in the order of the estimates."""
     groups: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
     for row in data.estimates:
         if row.segment is not None:

@@ -46,7 +46,8 @@ class OutcomeSection:
 
 
 def outcome_section(data: ReportData) -> OutcomeSection | None:
-    """The section of the kind of outcome that the labels are; None where it has none, or nothing to show."""
+    """The section of the kind of outcome that the labels are; None where it has none, or nothing to show. A
+    section has texts, tables and pictures that only this kind needs."""
     make = _SECTIONS.get(data.outcome.name) if data.outcome is not None else None
     return None if make is None else make(data)
 
@@ -106,7 +107,8 @@ _SECTIONS: Mapping[str, Callable[[ReportData], OutcomeSection | None]] = {
 
 
 def scales_alike(data: ReportData) -> bool:
-    """Whether all measures can be drawn on one scale: grades and shares cannot, nor numbers and squares."""
+    """Whether all measures can be drawn on one scale: grades and shares cannot, nor numbers and squares. One
+    figure then shows them all; otherwise each has an axis of its own."""
     if data.outcome is None:
         return True
     ends = {
@@ -152,7 +154,8 @@ def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
 
 
 def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
-    """A figure with a bar and an interval for each outcome's share of the pool."""
+    """A figure with a bar and an interval for each outcome's share of the pool. The SVG has a text with the
+    same numbers for those who cannot see it."""
     text = "; ".join(
         f"{row.class_name}: {wording.row_in_short(row)}" for row in rows
     )
@@ -188,7 +191,8 @@ class ConfusionMatrix:
 
 
 def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
-    """The matrix, where it was asked for: K² estimates, by predicted class and then by label."""
+    """The matrix, where it was asked for: K² estimates, by predicted class and then by label. Shares of the
+    pool, with their intervals, and K at least 2."""
     cells = [row for row in data.estimates if row.measure == MATRIX and row.segment is None]
     k = len(data.classes)
     if not cells or len(cells) != k * k:

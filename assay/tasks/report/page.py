@@ -15,13 +15,14 @@ from assay.tasks.report.sections import SECTIONS, leading_rows, zero_of_differen
 
 
 def report_html(data: ReportData) -> bytes:
-    """The report as one self-contained HTML page in UTF-8; the same data gives the same bytes."""
+    """The report as one self-contained HTML page in UTF-8; the same data gives the same bytes. Pictures and
+    style stand inside it, and it loads nothing."""
     return render("page.html.j2", **report_values(data))
 
 
 def report_values(data: ReportData) -> dict[str, object]:
     """What the template of the page's body is filled in with: the head of the page, and under its name what
-    each section says."""
+    each section says. Name in the template -> value."""
     lead = leading_rows(data)[0]
     says = {section.name: section.says(data) for section in SECTIONS}
     return {

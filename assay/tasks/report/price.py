@@ -90,7 +90,8 @@ def wide(row: MeasureEstimate) -> str | None:
 
 
 def wide_in_words(row: MeasureEstimate, positive: str) -> str | None:
-    """`wide interval 0.332 to 0.979: ...`, or None where it says no more than the interval does."""
+    """`wide interval 0.332 to 0.979: ...`, or None where it says no more than the interval does. The wide
+    interval trusts nothing but the design of the draws."""
     ends = wide(row)
     if ends is None or ends == wording.interval(row):
         return None
@@ -100,7 +101,8 @@ def wide_in_words(row: MeasureEstimate, positive: str) -> str | None:
 
 
 def model_check(row: MeasureEstimate) -> str | None:
-    """Which regime the method's model of the labels is in, or None where it has no such model."""
+    """Which regime the method's model of the labels is in, or None where it has no such model. One sentence
+    that says what it means for the interval."""
     check = row.price.model_check
     if check is None:
         return None
@@ -117,7 +119,8 @@ def two_figures(n: int) -> int:
 
 
 def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
-    """For a terminal: what random sampling would have needed, then what the first estimate leaves open."""
+    """For a terminal: what random sampling would have needed, then what the first estimate leaves open. Each
+    line is a whole sentence; none before the price is known."""
     priced_rows = [row for row in rows if row.segment is None and row.price_tag]
     if not priced_rows:
         return []
@@ -132,7 +135,8 @@ def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> 
 
 
 def open_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
-    """What the first estimate leaves open: what rests on the model alone, and what the labels cannot tell."""
+    """What the first estimate leaves open: what rests on the model alone, and what the labels cannot tell.
+    Whole sentences for a terminal; none for an exact value."""
     lead = next((row for row in rows if row.segment is None and row.price_tag), None)
     if lead is None or lead.not_excluded is None or lead.interval == "exact":
         return []
@@ -257,12 +261,14 @@ def forecast_in_words(forecast: Forecast, budget: int | None = None) -> str:
 
 
 def audit_json(price: AuditPrice) -> Any:
-    """Plain values; "settled_by" is null where only all the items bring the wide interval down."""
+    """Plain values; "settled_by" is null where only all the items bring the wide interval down. Field ->
+    number, ends of intervals as lists, as `assay status --json` prints them."""
     return asdict(price)
 
 
 def audit_in_words(price: AuditPrice) -> str:
-    """`50 more labels, spread evenly, would bring the wide interval ... to 0.61 to 0.83 ...`."""
+    """`50 more labels, spread evenly, would bring the wide interval ... to 0.61 to 0.83 ...`. One sentence
+    that says what more labels would buy, and with which chance."""
     step = price.steps[0]
     chance = "under 1%" if step.chance_found < 0.01 else f"{min(step.chance_found, 0.99):.0%}"
     if price.settled_by is None:

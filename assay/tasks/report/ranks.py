@@ -16,7 +16,8 @@ def rank_in_words(place: SystemRank) -> str:
 
 
 def ranks_in_words(ranks: SystemRanks) -> str:
-    """`Ranks by accuracy, that hold together with 95% confidence: a 1 to 2, b 1 to 3, c 3.`"""
+    """`Ranks by accuracy, that hold together with 95% confidence: a 1 to 2, b 1 to 3, c 3.` One sentence; of
+    more systems than fit a line the first ones are listed."""
     listing = ", ".join(f"{place.system} {rank_in_words(place)}" for place in ranks.systems[:_MOST_TOLD])
     return (f"Ranks by {wording.measure_name(ranks.measure)}, that hold together with "
             f"{wording.percent(ranks.confidence)} confidence: {listing}.")

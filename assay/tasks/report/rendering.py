@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def render(template: str, **values: object) -> bytes:
     """The page that a template makes of these values, in UTF-8, with the stylesheet of reports. Characters
-    that UTF-8 cannot hold become question marks."""
+    that UTF-8 cannot hold become question marks. `template` is a file of this package's templates."""
     environment, style = _templates()
     return environment.get_template(template).render(style=style, **values).encode("utf-8", "replace")
 

@@ -147,7 +147,8 @@ class BinSection:
 
 
 def bin_label(lower: float, upper: float) -> str:
-    """The bounds of a bin in words, each to three significant figures: `0.1 to 0.2`."""
+    """The bounds of a bin in words, each to three significant figures: `0.1 to 0.2`. It names the bin on the
+    axis of a figure, and in its text."""
     low, high = (wording.plain_number(float(f"{x:.3g}")) for x in (lower, upper))
     return f"{low} to {high}"
 

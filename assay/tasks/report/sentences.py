@@ -33,7 +33,8 @@ _INTERVALS = {
 
 
 def measure_meaning(name: str, data: "ReportData", question: str | None = None) -> str:
-    """The measure in half a sentence, with the classes' own names; question: the one it is of."""
+    """The measure in half a sentence, with the classes' own names; question: the one it is of. It stands
+    behind the name of the measure at the head of the report."""
     if data.outcome is not None:
         return wording.meaning_of_outcome(name, data.outcome, question)
     meaning = named(name).meaning
@@ -52,13 +53,14 @@ def interval_kind(kind: str) -> str:
 
 
 def demanded(data: "ReportData") -> str | None:
-    """The limit of the evaluation in words, such as `at least 0.8`; None where no limit was set."""
+    """The limit of the evaluation in words, such as `at least 0.8`; None where no limit was set. Both sides
+    are named where there are two: `at least 0.8 and at most 0.9`."""
     return wording.allowed(data.limit_min, data.limit_max)
 
 
 def target(data: "ReportData") -> str | None:
     """The target in words: a half-width, a variance, the best of several systems, or several targets
-    together; None where none was set."""
+    together; None where none was set. A clause for the table at the head of the report."""
     if data.targets.named:
         return _several_targets(data)
     if data.targets.half_width is not None:
@@ -86,9 +88,10 @@ def _several_targets(data: "ReportData") -> str:
 
 
 def labels(total: int, budget: int, known_before: int, *, with_word: bool = False) -> str:
-    """`150 of a budget of 500`; `200 bought of a budget of 200, and 10 known before`.
+    """`150 of a budget of 500`; `200 bought of a budget of 200, and 10 known before`. Numbers are grouped by
+    thousands.
 
-    with_word   say "labels" after the number
+    with_word say "labels" after the number
     """
     new_labels = total - known_before
     many = wording.plural(new_labels, "label", "labels") if with_word else wording.grouped_digits(new_labels)
@@ -100,7 +103,7 @@ def labels(total: int, budget: int, known_before: int, *, with_word: bool = Fals
 
 def stopped(data: "ReportData") -> str:
     """A sentence on why the evaluation stopped (target, budget or pool), or that it has not and its figures
-    will change."""
+    will change. It is the same sentence in the report and on the terminal."""
     match data.stopped_by:
         case "half_width" | "variance":
             return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
@@ -120,7 +123,8 @@ def stopped(data: "ReportData") -> str:
 
 
 def extended(extensions: Sequence[ExtensionRow], level: float) -> list[str]:
-    """Each extension in a sentence, then what it does to the intervals; level: the confidence of the spec."""
+    """Each extension in a sentence, then what it does to the intervals; level: the confidence of the spec.
+    Each says when, to which budget, by whom and why."""
     lines = []
     for row in extensions:
         who = f", by {row.by}" if row.by else ""
@@ -161,7 +165,8 @@ def trusted(standing: "Standing") -> str:
 
 
 def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
-    """The verdict in a word, and what it rests on; None without limit or comparison."""
+    """The verdict in a word, and what it rests on; None without limit or comparison. The second text names
+    the interval, the limit and what the interval rests on."""
     allowed, row = demanded(data), data.estimates[0]
     if allowed is None and data.best is not None:
         winner = data.best.winner or "No winner"
@@ -189,7 +194,8 @@ def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
 
 
 def sampling(data: "ReportData") -> str:
-    """A sentence on how the labelled items were chosen: the method's own note, or else its name."""
+    """A sentence on how the labelled items were chosen: the method's own note, or else its name. It stands
+    beside the number of labels in the report."""
     return data.sampling_note or f"Items were chosen by the method “{data.method}”."
 
 
@@ -253,7 +259,7 @@ def _and_also(row: MeasureEstimate) -> str:
 
 def likely_worst_segment(rows: Sequence[MeasureEstimate]) -> str:
     """Which of these segments of one column and measure is the worst, and with what chance; empty where
-    nothing is said of that."""
+    nothing is said of that. The chance is that of the pooled posterior, given all segments' labels."""
     pooled = [(row.pooled.chance_worst, row) for row in rows if row.pooled is not None]
     if not pooled or rows[0].versus is not None:
         return ""
@@ -316,7 +322,7 @@ def people_in_words(
     rows: Sequence[MeasureEstimate], revision: int, items: int, moved: Sequence[Moved]
 ) -> list[str]:
     """Sentences on how changed answers (the revision), undecided items and unanswered ones changed the
-    estimates; empty where none did."""
+    estimates; empty where none did. Each sentence names how many items it is about."""
     lines = []
     if revision:
         changes = "; ".join(_moved(move) for move in moved)
@@ -384,7 +390,8 @@ def _in_short(ends: Ends) -> str:
 
 def served_in_words(data: "ReportData") -> str:
     """A sentence on which measures or questions the choice of items served: those under `drive` in the spec,
-    all of them, or the first."""
+    all of them, or the first. Other measures are estimated from the same labels, at the price that these set.
+    """
     drive = data.spec.get("drive")
     if drive and "questions" in data.spec.get("labels", {}):
         return f"The choice of items served the questions {', '.join(drive)}."

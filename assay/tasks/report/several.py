@@ -152,16 +152,17 @@ class ReportPart:
 
 
 def several_html(reports: Sequence[ReportData], linked: bool = False) -> bytes:
-    """The page, as UTF-8.
+    """The page, as UTF-8. Evaluations stand side by side, in the order that is given.
 
-    linked   whether the full report of each stands at NAME/report.html beside the page
+    linked whether the full report of each stands at NAME/report.html beside the page
     """
     links = [f"{data.evaluation}/report.html" if linked else "" for data in reports]
     return render("several.html.j2", **several_values(reports, links))
 
 
 def several_values(reports: Sequence[ReportData], links: Sequence[str]) -> dict[str, object]:
-    """What the template of the page's body is filled in with; links: where the report of each is, or ""."""
+    """What the template of the page's body is filled in with; links: where the report of each is, or "". Name
+    in the template -> value."""
     finished = sum(data.state == "finished" for data in reports)
     return {
         "w": wording,
@@ -237,7 +238,8 @@ class SeveralJson(TypedDict):
 
 
 def several_json(reports: Sequence[ReportData]) -> SeveralJson:
-    """{"evaluations": [...]}: of each what `assay report NAME --json` prints, its pool and its dates."""
+    """{"evaluations": [...]}: of each what `assay report NAME --json` prints, its pool and its dates.
+    Evaluations are in the order that is given; moments are in ISO 8601."""
     return {"evaluations": [
         {
             **data.contract(),
@@ -249,7 +251,8 @@ def several_json(reports: Sequence[ReportData]) -> SeveralJson:
 
 
 def folder_of(names: Sequence[str]) -> str:
-    """The folder of these evaluations, always the same: their names, in full where they are short."""
+    """The folder of these evaluations, always the same: their names, in full where they are short. Beyond
+    that the first name, a count, and a digest of all names."""
     joined = "-".join(names)
     if len(joined) > _LONGEST:
         joined = f"{names[0][:_LONGEST]}-and-{len(names) - 1}-more-{sha256(joined.encode()).hexdigest()[:8]}"

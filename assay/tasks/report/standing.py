@@ -45,7 +45,8 @@ class WaitingFor:
 
     @property
     def partly_answered(self) -> str:
-        """`2 items wait for a second person, 1 item waits for a third person`; nothing where none does."""
+        """`2 items wait for a second person, 1 item waits for a third person`; nothing where none does. A
+        clause for the line that says what the evaluation waits for."""
         listed = [
             f"{plural(count, 'item waits', 'items wait')} for a {ordinal(int(person))} person"
             for person, count in sorted(self.waiting_for_person.items(), key=lambda pair: int(pair[0]))
@@ -55,7 +56,7 @@ class WaitingFor:
     @property
     def deadline_text(self) -> str | None:
         """The deadline of the round with its time zone, in ISO 8601 to the second; None without a deadline.
-        """
+        After it the round is closed with the answers that are there."""
         return None if self.deadline is None else self.deadline.isoformat(timespec="seconds")
 
 
@@ -176,13 +177,14 @@ class Standing:
 
     @property
     def estimates(self) -> Sequence[MeasureEstimate]:
-        """Those that count now, first measure first; segments after the rows of the whole pool."""
+        """Those that count now, first measure first; segments after the rows of the whole pool. None of them
+        before the first round has closed."""
         return self.known.rows if self.known else ()
 
     @property
     def joint(self) -> JointRegion | None:
         """The joint region of several measures after the last closed round; None before the first, and where
-        the method gives none."""
+        the method gives none. It holds for all those measures together, at the confidence of the spec."""
         return self.known.joint if self.known else None
 
     @property
@@ -191,7 +193,8 @@ class Standing:
         return self.known.best if self.known else None
 
     def contract(self) -> EvaluationJson:
-        """What the JSON of every evaluation has. What is unusual is there only where there is any."""
+        """What the JSON of every evaluation has. What is unusual is there only where there is any.
+        docs/reference/json.md lists its fields."""
         fields: EvaluationJson = {
             "evaluation": self.evaluation,
             "state": self.state,
@@ -223,7 +226,7 @@ class Standing:
 
     def to_json(self) -> StandingJson:
         """The object that `run`, `advance`, `status` and `report` print with `--json`: what every evaluation
-        has, with method and forecast."""
+        has, with method and forecast. docs/reference/json.md lists its fields."""
         return {
             **self.contract(), "method": self.method, "method_reason": self.why_method,
             "rests_on": self.rests_on,
@@ -233,7 +236,7 @@ class Standing:
     @property
     def exit_code(self) -> int:
         """The exit code of a command: 0 done, 3 breach, 4 inconclusive or finished without a best system, 5
-        not finished."""
+        not finished. `assay run`, `advance`, `status` and `report` all end with it."""
         if self.state != "finished":
             return 5
         if self.verdict is None and self.best is not None and self.best.winner is None:

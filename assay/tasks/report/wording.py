@@ -37,15 +37,16 @@ def measure_name(name: str) -> str:
 
 
 def meaning_of_outcome(name: str, outcome: OutcomeKind, question: str | None = None) -> str:
-    """The measure in half a sentence, of this kind of outcome; question: the one it is of."""
+    """The measure in half a sentence, of this kind of outcome; question: the one it is of. Raises UnknownName
+    for a measure that the kind does not have."""
     return _family(name, _asked(outcome, question))[0].meaning
 
 
 def measure_bounds(
     name: str, outcome: OutcomeKind | None, question: str | None = None
 ) -> tuple[float, float]:
-    """The smallest and the largest value of a measure; infinite where it has none.  question: of several, the
-    one it is of."""
+    """The smallest and the largest value of a measure; infinite where it has none. question: of several, the
+    one it is of. Axes are drawn between them."""
     if outcome is None:
         return named(name).bounds
     return _made(name, _asked(outcome, question)).bounds
@@ -53,7 +54,7 @@ def measure_bounds(
 
 def is_error(name: str, outcome: OutcomeKind | None) -> bool:
     """Whether a measure is better the smaller it is, as errors are, for this kind of outcome; None means two
-    classes."""
+    classes. Its limit then says what it must not be above."""
     return named(name).is_error if outcome is None else _made(name, outcome).is_error
 
 
@@ -78,7 +79,8 @@ def _family(name: str, outcome: OutcomeKind | None = None) -> tuple[MeasureFamil
 
 
 def decimals(value: float | None, lower: float | None, upper: float | None) -> int:
-    """Decimals that show two figures of the half-width, and do not print 0.9998 as 1."""
+    """Decimals that show two figures of the half-width, and do not print 0.9998 as 1. Between 3 and 6; 4
+    where the value is exactly 0 or 1."""
     if lower is not None and upper is not None and upper > lower:
         return min(max(ceil(-log10((upper - lower) / 2)) + 1, 3), 6)
     distance = min(abs((value or 0.0) - end) for end in (0.0, 1.0))
@@ -87,7 +89,7 @@ def decimals(value: float | None, lower: float | None, upper: float | None) -> i
 
 def digits_for(row: MeasureEstimate) -> int:
     """The decimals that an estimate and its interval are printed with: enough to show two figures of the
-    half-width."""
+    half-width. It is between 3 and 6."""
     return decimals(row.value, row.lower, row.upper)
 
 
@@ -95,7 +97,8 @@ _ANY_FLOAT = Context(prec=340)    # digits: those of the largest float, and its 
 
 
 def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A decimal with so many digits after the point and a true minus sign; −0 is printed as 0."""
+    """A decimal with so many digits after the point and a true minus sign; −0 is printed as 0. `rounding` is
+    one of the names of the module `decimal`."""
     rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding, _ANY_FLOAT)
     return f"{_ANY_FLOAT.add(rounded, Decimal(0)):f}".replace("-", "−")     # + 0: no negative zero
 
@@ -114,9 +117,10 @@ def ends_in_words(
     value: float | None, lower: float | None, upper: float | None, *, between: str = " to ",
     places: int | None = None,
 ) -> str:
-    """The interval of an estimate, `0.842 to 0.932`, rounded outwards; `none` without one.
+    """The interval of an estimate, `0.842 to 0.932`, rounded outwards; `none` without one. Rounding outwards
+    keeps the promise of the interval.
 
-    places   decimals; unless said, those that `decimals` gives
+    places decimals; unless said, those that `decimals` gives
     """
     if lower is None or upper is None:
         return "none"
@@ -127,7 +131,7 @@ def ends_in_words(
 
 def in_short(value: float | None, lower: float | None, upper: float | None) -> str:
     """An estimate with its interval in brackets, `0.891 [0.842, 0.932]`, the ends rounded outwards; `0.891`
-    without an interval."""
+    without an interval. For tables and figures, where place is short."""
     unknown = lower is None or upper is None
     ends = "" if unknown else f" [{ends_in_words(value, lower, upper, between=', ')}]"
     return estimate_text(value, lower, upper) + ends
@@ -143,7 +147,7 @@ def row_in_short(row: MeasureEstimate) -> str:
 
 def value_and_interval(value: float | None, lower: float | None, upper: float | None) -> str:
     """An estimate with its interval in parentheses, `0.891 (0.842 to 0.932)`, the ends rounded outwards;
-    `0.891` without an interval."""
+    `0.891` without an interval. For sentences and lines of a terminal."""
     unknown = lower is None or upper is None
     ends = "" if unknown else f" ({ends_in_words(value, lower, upper)})"
     return estimate_text(value, lower, upper) + ends
@@ -165,7 +169,8 @@ def interval(row: MeasureEstimate) -> str:
 
 
 def also_in_words(row: MeasureEstimate) -> str:
-    """`for the population 0.81 to 0.93`, beside an interval for the pool; the other way round; or empty."""
+    """`for the population 0.81 to 0.93`, beside an interval for the pool; the other way round; or empty. So
+    both intervals stand beside each other where the two differ."""
     also = row.also
     if also is None or also.lower is None or also.upper is None:
         return ""
@@ -175,13 +180,15 @@ def also_in_words(row: MeasureEstimate) -> str:
 
 
 def pooled_in_words(row: MeasureEstimate) -> str:
-    """`0.81 (0.70 to 0.88)`, what a segment is with what the others tell of it; or empty."""
+    """`0.81 (0.70 to 0.88)`, what a segment is with what the others tell of it; or empty. Its interval is
+    that of partial pooling over all segments."""
     pooled = row.pooled
     return "" if pooled is None else value_and_interval(pooled.value, pooled.lower, pooled.upper)
 
 
 def has_interval(row: MeasureEstimate) -> bool:
-    """Whether there is an interval to print: both ends are known, and the value is not exact."""
+    """Whether there is an interval to print: both ends are known, and the value is not exact. An exact value
+    is printed alone."""
     return row.lower is not None and row.upper is not None and row.interval != "exact"
 
 
@@ -193,7 +200,8 @@ def value_or_reason(row: MeasureEstimate) -> str:
 
 
 def half_width(row: MeasureEstimate) -> str:
-    """Half the width of the interval, rounded up, to the estimate's decimals; `–` without an interval."""
+    """Half the width of the interval, rounded up, to the estimate's decimals; `–` without an interval. So
+    that it never looks smaller than it is."""
     if row.lower is None or row.upper is None:
         return "–"
     return number((row.upper - row.lower) / 2, digits_for(row), ROUND_CEILING)
@@ -215,7 +223,8 @@ def plain_number(x: float) -> str:
 
 
 def limit_number(x: float) -> str:
-    """What a measure is held against: as it was written, or to four decimals where it was computed."""
+    """What a measure is held against: as it was written, or to four decimals where it was computed. No zeros
+    stand at its end."""
     return plain_number(round(x, 4))
 
 
@@ -237,7 +246,8 @@ def moment(text: str) -> str:
 
 
 def shown_text(value: object) -> Any:
-    """For `finalize` of a page's templates: marks that turn around the text after them are spelled out."""
+    """For `finalize` of a page's templates: marks that turn around the text after them are spelled out. Such
+    marks of right-to-left text could make a value look like another."""
     return value.translate(_TURNS) if type(value) is str else value
 
 

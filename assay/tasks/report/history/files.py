@@ -77,7 +77,8 @@ def verdict_numbers(history: MonitorHistory) -> dict[str, int]:
 
 
 def pages_there(folder: Path) -> dict[str, int]:
-    """Window -> the number of the verdict that its page in this folder tells of."""
+    """Window -> the number of the verdict that its page in this folder tells of. None where the folder has no
+    list of pages, or one that cannot be read."""
     try:
         read = json.loads((folder / WINDOWS).read_bytes())
         return {
@@ -146,7 +147,8 @@ def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
 
 
 def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[str, object]:
-    """What the template of the page's body is filled in with; back: where the history is.
+    """What the template of the page's body is filled in with; back: where the history is. Name in the
+    template -> value.
 
     Raises ValueError for a window without a verdict.
     """

@@ -184,7 +184,8 @@ def page_of(window: str) -> str:
 
 
 def place_cells(place: PlaceVerdict | None) -> PlaceCells:
-    """The cells of a table for the whole or a segment, as they are printed."""
+    """The cells of a table for the whole or a segment, as they are printed. Where the place was not measured
+    the cells are empty, and the labels 0."""
     return PlaceCells(
         value=place_value(place),
         interval=place_interval(place),

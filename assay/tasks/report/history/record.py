@@ -173,23 +173,25 @@ class HistoryRow:
     @property
     def segments(self) -> tuple[PlaceVerdict, ...]:
         """The verdicts on the segments of the window, or on its further questions; none before it is judged.
-        """
+        They are in the order of the verdict."""
         return self.verdict.segments if self.verdict else ()
 
     @property
     def recent(self) -> RecentMean | None:
-        """The mean of the whole pool over the last windows; None where there are not two of them."""
+        """The mean of the whole pool over the last windows; None where there are not two of them. It is no
+        part of the verdict: it smooths what the eye sees."""
         return self.recent_of(None)
 
     def recent_of(self, segment: str | None) -> RecentMean | None:
-        """The mean of the whole pool (None) or of one segment over the last windows, from the newest
-        verdict; None where there is none."""
+        """The mean of the whole pool (None) or of one segment over the last windows, from the newest verdict;
+        None where there is none. It has an interval of its own."""
         means = self.verdict.recent if self.verdict else ()
         return next((mean for mean in means if mean.segment == segment), None)
 
     @property
     def bought(self) -> int:
-        """The labels paid for in the evaluation that the verdict rests on; 0 before the window is judged."""
+        """The labels paid for in the evaluation that the verdict rests on; 0 before the window is judged.
+        Labels that were there before do not count."""
         return 0 if self.verdict is None else self.verdict.rests_on.bought
 
     @property
@@ -200,19 +202,21 @@ class HistoryRow:
 
     @property
     def reissued(self) -> int:
-        """How often the window was judged again after its first verdict; 0 before it is judged."""
+        """How often the window was judged again after its first verdict; 0 before it is judged. Each time new
+        labels, or labels that changed, were the reason."""
         return 0 if self.verdict is None else self.verdict.reissue
 
     @property
     def signals(self) -> tuple[Signal, ...]:
         """The signals measured on the window's predictions before anybody labelled anything; none where it
-        was not opened."""
+        was not opened. Each compares a column or score with earlier windows."""
         return self.openings[0].signals if self.openings else ()
 
     @property
     def expected(self) -> float | None:
         """The value of the measure that the probabilities of the predictions let expect, before any label;
-        None where that is not known."""
+        None where that is not known. It is the mean over the window's items, by the calibrated probabilities.
+        """
         return next((o.profile.expected for o in self.openings if o.profile is not None), None)
 
     @property
@@ -241,17 +245,20 @@ class MonitorHistory:
 
     @property
     def bought(self) -> int:
-        """The labels paid for in the evaluations that verdicts rest on, summed over all windows."""
+        """The labels paid for in the evaluations that verdicts rest on, summed over all windows. Evaluations
+        that are still open are not in it."""
         return sum(row.bought for row in self.rows)
 
     @property
     def without_data(self) -> tuple[HistoryRow, ...]:
-        """The newest windows, as far as all of them have no predictions; none where data comes."""
+        """The newest windows, as far as all of them have no predictions; none where data comes. In order, so
+        the first of them is when predictions stopped."""
         last_runs = runs_without_data(self.rows)[-1:]
         return tuple(last_runs[0]) if last_runs and last_runs[0][0].has_no_data else ()
 
     def expectation_of(self, row: HistoryRow) -> Expectation | None:
-        """What the probabilities expect of a window, with their record in earlier windows of the model."""
+        """What the probabilities expect of a window, with their record in earlier windows of the model. None
+        where the window's predictions came without probabilities."""
         if row.expected is None:
             return None
         before = [
@@ -263,7 +270,7 @@ class MonitorHistory:
 
     def to_json(self) -> HistoryJson:
         """The object that `assay history --json` prints: the monitor with its promise of few false breaches,
-        and one entry for each window."""
+        and one entry for each window. docs/reference/json.md lists the fields."""
         return {
             "monitor": self.monitor,
             "measure": self.measure,
@@ -288,14 +295,16 @@ class MonitorHistory:
 
 
 def row_by_question(row: HistoryRow) -> list[HistoryRow]:
-    """A window as each of several questions has it; the window itself where one is asked, or none judged."""
+    """A window as each of several questions has it; the window itself where one is asked, or none judged.
+    Each has the verdict of its question and all else of the window."""
     if row.verdict is None:
         return [row]
     return [replace(row, verdict=verdict) for verdict in verdict_by_question(row.verdict)]
 
 
 def history_by_question(history: MonitorHistory) -> list[MonitorHistory]:
-    """The windows as each of several questions has them; the history itself where one is asked."""
+    """The windows as each of several questions has them; the history itself where one is asked. One history
+    for each question, in the order of the newest verdict."""
     newest = next((row.verdict for row in reversed(history.rows) if row.verdict is not None), None)
     if newest is None or newest.overall.question is None:
         return [history]
@@ -318,13 +327,14 @@ def history_by_question(history: MonitorHistory) -> list[MonitorHistory]:
 
 def place_name(place: PlaceVerdict) -> str:
     """`region=north`; of several questions `Mean of tone`, `Mean of tone, region=north`; nothing of the whole
-    pool where one is asked."""
+    pool where one is asked. The name that tables and messages use of it."""
     measure = "" if place.measure is None else wording.measure_name(place.measure)
     return ", ".join(filter(None, (measure, own_segment(place))))
 
 
 def runs_without_data(rows: Sequence[HistoryRow]) -> list[list[HistoryRow]]:
-    """The rows in order, those without data that follow each other together; each other one alone."""
+    """The rows in order, those without data that follow each other together; each other one alone. So a table
+    can show each run in one line."""
     runs: list[list[HistoryRow]] = []
     for row in rows:
         if row.has_no_data and runs and runs[-1][-1].state == row.state:
@@ -350,7 +360,8 @@ def held_against(place: PlaceVerdict) -> list[tuple[WatchedLimit, float]]:
 
 
 def window_json(row: HistoryRow, expected: Expectation | None = None) -> WindowJson:
-    """A window, as a history has it; expected: what its probabilities say, with their record."""
+    """A window, as a history has it; expected: what its probabilities say, with their record. One entry of
+    `assay history --json`; what is not known is null."""
     verdict = row.verdict
     return {
         "window": row.window,

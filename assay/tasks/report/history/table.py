@@ -87,7 +87,8 @@ def _place_row(history: MonitorHistory, row: HistoryRow, place: PlaceVerdict | N
 
 
 def history_parquet(history: MonitorHistory) -> bytes:
-    """The rows of `place_rows` as a Parquet file, in bytes, with the number of the format in its metadata."""
+    """The rows of `place_rows` as a Parquet file, in bytes, with the number of the format in its metadata.
+    One row for each window and place, with the types of docs/reference/json.md."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -135,7 +136,8 @@ def _markdown_of(history: MonitorHistory, windows: int) -> str:
 
 
 def recent_of(mean: RecentMean | None) -> str:
-    """The mean over the last windows, its interval, and how many windows; nothing where there is none."""
+    """The mean over the last windows, its interval, and how many windows; nothing where there is none. Its
+    interval is at the confidence of the windows' own."""
     if mean is None:
         return ""
     value = wording.estimate_text(mean.value, mean.lower, mean.upper)
@@ -156,13 +158,14 @@ def joined_windows(mean: RecentMean) -> str:
 
 def place_value(place: PlaceVerdict | None) -> str:
     """The estimate of a place, to the decimals that its interval calls for; the empty text where there is
-    none."""
+    none. Text for a cell of a table, or for a line."""
     m = place.measured if place else None
     return "" if m is None or m.value is None else wording.estimate_text(m.value, m.lower, m.upper)
 
 
 def place_interval(place: PlaceVerdict | None) -> str:
-    """The interval of a place, with its confidence where that is not 95%; nothing where there is none."""
+    """The interval of a place, with its confidence where that is not 95%; nothing where there is none. Text
+    for a cell of a table, or for a line."""
     m = place.measured if place else None
     if m is None or m.lower is None:
         return ""
@@ -173,13 +176,15 @@ _USUAL = 0.95      # the confidence of intervals of which nothing is said
 
 
 def unusual_confidence(m: Measured) -> str:
-    """` at 97.5%`, of an interval that is not at 95%: with follow-ups it is at more."""
+    """` at 97.5%`, of an interval that is not at 95%: with follow-ups it is at more. Follow-ups share the
+    error rate of their window, so each interval is at more."""
     usual = m.exact or m.lower is None or m.confidence == _USUAL
     return "" if usual else f" at {wording.percent(m.confidence)}"
 
 
 def confidences_in_words(rows: Sequence[HistoryRow]) -> str:
-    """`Intervals are at 95%, those of 3 windows at 97.5%.`; nothing where there are none."""
+    """`Intervals are at 95%, those of 3 windows at 97.5%.`; nothing where there are none. One sentence below
+    a table; exact values are left out of the count."""
     counted = Counter(
         m.confidence for row in rows if row.overall is not None
         for m in (row.overall.measured,) if m.lower is not None and not m.exact
@@ -252,7 +257,8 @@ class ChangeOfJudge:
 
 
 def changes_of_judges(history: MonitorHistory) -> list[ChangeOfJudge]:
-    """A line of texts for each figure of each judge that was compared with the windows before."""
+    """A line of texts for each figure of each judge that was compared with the windows before. Each has the
+    judge's figure now, before, and the change with its interval."""
     return [_line(row) for row in history.judges]
 
 
@@ -274,7 +280,7 @@ def compared_windows(history: MonitorHistory) -> str:
 
 def judge_in_words(row: JudgeChange) -> str:
     """`judge_a: agrees with the label 0.71, before 0.83: changed by -0.12 (-0.21 to -0.03)`; of a score
-    alike."""
+    alike. One line of text for the terminal."""
     line = _line(row)
     return f"{line.judge}: {line.figure} {line.value}, before {line.before}: changed by {line.change} " \
            f"({line.interval})"

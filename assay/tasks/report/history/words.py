@@ -77,7 +77,8 @@ class PlaceNews:
 
     @property
     def recovers(self) -> bool:
-        """Whether this verdict ends a breach: it is ok, and windows before it stood in breach."""
+        """Whether this verdict ends a breach: it is ok, and windows before it stood in breach. People are
+        told of it as good news, with the windows that it ends."""
         return self.place.verdict == "ok" and bool(self.breached)
 
     @property
@@ -97,7 +98,8 @@ class PlaceNews:
 
     @property
     def deepens(self) -> bool:
-        """Whether a breach that stands got worse: all of the interval lies beyond every value so far."""
+        """Whether a breach that stands got worse: all of the interval lies beyond every value so far. People
+        are told once more of such a breach, and of no other."""
         limit = limit_in_question(self.place)
         if self.place.verdict != "breach" or self.worst is None or limit is None:
             return False
@@ -209,7 +211,8 @@ def windows_in_words(rows: Sequence[HistoryRow]) -> str:
 
 
 def no_data_in_words(history: MonitorHistory) -> str | None:
-    """`No predictions since 2026-11-10: 13 windows in a row. The newest verdict is of 2026-11-09.`
+    """`No predictions since 2026-11-10: 13 windows in a row. The newest verdict is of 2026-11-09.` One or two
+    sentences for the head of a page.
 
     None where the newest window has predictions.
     """
@@ -230,7 +233,7 @@ def again_in_words(row: HistoryRow) -> str:
 
 def false_breaches(history: MonitorHistory) -> str:
     """A sentence on how often a breach is called although there is none, by the error rate and the test of
-    this monitor."""
+    this monitor. It names the number of windows that the rate is about."""
     return promise_in_words(
         Promise(error_rate=history.error_rate, test=history.test, horizon=history.horizon)
     )
@@ -325,7 +328,8 @@ def what_moved(news: PlaceNews) -> str:
 
 
 def with_windows_before(place: PlaceVerdict) -> str:
-    """`With the 5 windows before it, by what their draws say: 0.812 (0.790 to 0.834).`
+    """`With the 5 windows before it, by what their draws say: 0.812 (0.790 to 0.834).` One sentence, with
+    about how much of the evidence is older.
 
     Nothing where there is no such interval.
     """
@@ -341,7 +345,8 @@ def with_windows_before(place: PlaceVerdict) -> str:
 
 
 def decided_with_windows(place: PlaceVerdict) -> str:
-    """`with the windows before 0.790 to 0.834`, of a window that is ok by that interval alone."""
+    """`with the windows before 0.790 to 0.834`, of a window that is ok by that interval alone. It stands
+    behind the verdict of the window, which its own interval would leave open."""
     track = place.tracked
     if (track is None or place.verdict != "ok" or lies_within(place.measured, place.limits)
             or not shown_by_windows(place.measured, track, place.drawn, place.limits, place.kept)):
@@ -350,7 +355,8 @@ def decided_with_windows(place: PlaceVerdict) -> str:
 
 
 def expected_in_words(expected: Expectation | None) -> str:
-    """What the model itself expects of a window, and its record, in a sentence; nothing without one."""
+    """What the model itself expects of a window, and its record, in a sentence; nothing without one. The
+    record says how far earlier expectations were from what labels said."""
     if expected is None:
         return ""
     text = f"The probabilities of the predictions expect {wording.number(expected.value, 3)}"
@@ -431,7 +437,8 @@ def why_open(place: PlaceVerdict) -> str:
 
 
 def beyond_in_words(place: PlaceVerdict) -> str:
-    """`below, not yet proven: evidence 7 of 20`; nothing but of an open verdict beyond its limit."""
+    """`below, not yet proven: evidence 7 of 20`; nothing but of an open verdict beyond its limit. It says how
+    far the evidence against the limit has come."""
     beyond = [
         (limit, evidence) for limit, evidence in held_against(place) if lies_beyond(place.measured, limit)
     ]
@@ -461,14 +468,15 @@ def limit_in_words(limit: WatchedLimit) -> str:
 
 
 def limit_in_question(place: PlaceVerdict) -> WatchedLimit | None:
-    """The limit that the evidence says most against; the first without evidence; None without a limit."""
+    """The limit that the evidence says most against; the first without evidence; None without a limit. A
+    message about the place names this limit."""
     against = held_against(place)
     return max(against, key=lambda pair: pair[1])[0] if against else None
 
 
 def value_in_words(m: Measured) -> str:
-    """A measured value with its interval, `0.712 (0.662 to 0.762)`; `0.9 exactly` where every label is
-    known, and `undefined` without a value."""
+    """A measured value with its interval, `0.712 (0.662 to 0.762)`; `0.9 exactly` where every label is known,
+    and `undefined` without a value. Ends are rounded outwards."""
     if m.exact and m.value is not None:
         return f"{_value(m)} exactly"
     return wording.value_and_interval(m.value, m.lower, m.upper)
@@ -495,7 +503,8 @@ def response_in_words(reply: IncidentResponse) -> str:
 
 
 def signal_in_full(signal: Signal) -> str:
-    """`number of items 400, usually 1,000`, `every item is predicted 'other', before 55.0% of them`."""
+    """`number of items 400, usually 1,000`, `every item is predicted 'other', before 55.0% of them`. A clause
+    for messages and tables: what was measured, and what was usual before."""
     name = SIGNALS.get(signal.name, signal.name)
     if signal.name == "collapse":
         return signal.why

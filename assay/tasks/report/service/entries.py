@@ -125,7 +125,8 @@ class HomeEntry:
 
     @property
     def attention(self) -> int:
-        """Where it stands in the list: breaches, what cannot be read, what waits for people, the rest."""
+        """Where it stands in the list: breaches, what cannot be read, what waits for people, the rest. The
+        list is sorted by it, so 0 stands first."""
         if self.verdict == "breach":
             return 0
         if self.state in ("damaged", "failed"):
@@ -141,27 +142,29 @@ class HomeEntry:
 
     @property
     def title(self) -> str:
-        """The title of its first measure, with the class or question it is of; the empty text before there
-        is one."""
+        """The title of its first measure, with the class or question it is of; the empty text before there is
+        one. Text for a cell of the list."""
         name = wording.measure_name(self.measure) if self.measure else ""
         return f"{name} of {self.part}" if name and self.part else name
 
     @property
     def must_be(self) -> str:
-        """Its limit in words, such as `at least 0.8`; the empty text without a limit."""
+        """Its limit in words, such as `at least 0.8`; the empty text without a limit. Both sides are named
+        where there are two."""
         return wording.allowed(*self.limits) or ""
 
     @property
     def estimate(self) -> str:
         """The estimate to the decimals its interval calls for, such as `0.891`, or why it is undefined; the
-        empty text before there is one."""
+        empty text before there is one. Text for a cell of the list."""
         if self.known[0] is None:
             return f"undefined: {self.undefined}" if self.undefined else ""
         return wording.estimate_text(*self.known)
 
     @property
     def ends(self) -> str:
-        """The ends of the interval, `0.842 to 0.932`, or `exact`; the empty text without an interval."""
+        """The ends of the interval, `0.842 to 0.932`, or `exact`; the empty text without an interval. They
+        are rounded outwards, as everywhere."""
         if self.known[0] is None or self.known[1] is None or self.known[2] is None:
             return ""
         return "exact" if self.exact else wording.ends_in_words(*self.known)
@@ -169,14 +172,15 @@ class HomeEntry:
     @property
     def bar(self) -> IntervalBar | None:
         """The estimate, its interval and its limits drawn as a bar on the scale of the measure; None without
-        a value."""
+        a value. Places are shares of that scale, from 0 to 1."""
         if self.known[0] is None:
             return None
         return plain_bar(self.known, self._scale(), self.limits)
 
     @property
     def spent(self) -> str:
-        """The labels against the budget, `96 of 300`; of a monitor those of this month, which is said."""
+        """The labels against the budget, `96 of 300`; of a monitor those of this month, which is said. Text
+        for a cell of the list, its numbers grouped by thousands."""
         used = wording.grouped_digits(self.labels)
         of = "" if self.budget is None else f" of {wording.grouped_digits(self.budget)}"
         return f"{used}{of}" + (" this month" if self.kind == "monitor" else "")
@@ -184,7 +188,7 @@ class HomeEntry:
     @property
     def day(self) -> str:
         """The moment of its last change in UTC, `2026-11-22 16:49`; the empty text where that is not known.
-        """
+        The page shows it in the reader's own time zone."""
         return "" if self.changed is None else f"{self.changed.astimezone(UTC):%Y-%m-%d %H:%M}"
 
     def holds(self, words: Sequence[str]) -> bool:
@@ -336,7 +340,8 @@ def monitor_entry(
 
 
 def damaged_entry(store: str, kind: EntryKind, name: str, reason: str) -> HomeEntry:
-    """The line of an evaluation or monitor that cannot be read, with the reason in words."""
+    """The line of an evaluation or monitor that cannot be read, with the reason in words. Everything else of
+    it is empty, and it stands near the top."""
     return HomeEntry(store=store, kind=kind, name=name, state="damaged", said=f"cannot be read: {reason}")
 
 
@@ -393,7 +398,8 @@ class ListQuery:
                 raise BadInput(f"{name} cannot be {value[:40]!r}; it may be {may}")
 
     def of(self, entries: Iterable[HomeEntry]) -> list[HomeEntry]:
-        """Those that are asked for, in their order; what changed last comes first among equals."""
+        """Those that are asked for, in their order; what changed last comes first among equals. Every word
+        that was typed must occur in an entry."""
         words, shown = self.words.lower().split(), SHOWS[self.show][1]
         matches = [
             entry for entry in entries
@@ -409,7 +415,7 @@ def home_json(
     stores: Sequence[str], entries: Sequence[HomeEntry], total: int, page: int, pages: int
 ) -> HomeJson:
     """One page of the list as JSON: its entries sorted into evaluations, monitors and damaged ones, with the
-    numbers of lines and pages."""
+    numbers of lines and pages. docs/reference/json.md lists the fields."""
     of_evaluations: list[ServedStandingJson] = []
     of_monitors: list[ServedMonitorJson] = []
     damaged: list[DamagedJson] = []

@@ -23,7 +23,8 @@ class LabelsBought:
 
     @property
     def cost(self) -> float | None:
-        """The labels times the owner's price for a label; None where no price is known."""
+        """The labels times the owner's price for a label; None where no price is known. It is in the currency
+        that the owner's spec means."""
         price = self.ownership.price_per_label
         return None if price is None else price * self.labels
 
@@ -77,7 +78,8 @@ _MOST_MONTHS = 12
 
 
 def bought_by_month(buys: Sequence[LabelsBought]) -> SpentTables:
-    """The tables of what was bought; the newest twelve months have columns, the totals are of all."""
+    """The tables of what was bought; the newest twelve months have columns, the totals are of all. There is a
+    table by team and one by monitor or evaluation."""
     months = tuple(sorted({buy.month for buy in buys}, reverse=True)[:_MOST_MONTHS])
 
     def table(of: Callable[[LabelsBought], tuple[str, str]]) -> tuple[SpentRow, ...]:
@@ -95,8 +97,8 @@ def bought_by_month(buys: Sequence[LabelsBought]) -> SpentTables:
 
 
 def labels_json(tables: SpentTables) -> LabelsBoughtJson:
-    """The labels that were bought as JSON: the total, and one entry for each row that the tables are made
-    of."""
+    """The labels that were bought as JSON: the total, and one entry for each row that the tables are made of.
+    The cost of a row is null where its spec names no price."""
     return {"labels": tables.total.labels, "bought": [
         {"store": buy.store, "kind": buy.kind, "name": buy.name, "month": buy.month or None,
          "labels": buy.labels, "cost": buy.cost, **ownership_json(buy.ownership)}

@@ -73,7 +73,7 @@ class HomeList:
 
 def home_html(listing: HomeList) -> bytes:
     """The home page in HTML: one page of the list, with counts over all entries, the search form, and links
-    to the other pages."""
+    to the other pages. UTF-8, with nothing that is loaded from elsewhere."""
     every = listing.every
     return _page(
         "home", "Evaluations and monitors", "home", told=listing,
@@ -90,13 +90,14 @@ def home_html(listing: HomeList) -> bytes:
 
 
 def labels_html(tables: SpentTables) -> bytes:
-    """The page of bought labels in HTML: tables by team and by monitor or evaluation."""
+    """The page of bought labels in HTML: tables by team and by monitor or evaluation. Numbers of labels by
+    month, and their price where it is known."""
     return _page("labels", "Labels bought", "labels", told=tables, most=MOST_SPENDERS)
 
 
 def compare_choice_html(entries: Sequence[HomeEntry]) -> bytes:
     """A page with a form to choose which evaluations are compared: the first 500 of those that have an
-    estimate."""
+    estimate. What is chosen goes to the page of comparison."""
     return _page(
         "choice", "Compare", "compare",
         entries=[line for line in entries if line.kind == "evaluation" and line.known[0] is not None][:500],
@@ -141,7 +142,8 @@ class EvaluationAbout:
 
     @property
     def spec_file(self) -> str:
-        """The file name for the spec of the evaluation: its name with the ending `.yaml`."""
+        """The file name for the spec of the evaluation: its name with the ending `.yaml`. Browsers save the
+        spec under this name."""
         return f"{self.standing.evaluation}.yaml"
 
 
@@ -173,12 +175,13 @@ def prefect_runs(prefect: str, name: str, flow_run: str, did: str) -> list[tuple
 
 def several_html_of(reports: Sequence[ReportData], links: Sequence[str]) -> bytes:
     """A page in HTML with evaluations side by side, each with a link to its report; one link for each
-    evaluation, in order."""
+    evaluation, in order. UTF-8, and each estimate is drawn on a scale that all share."""
     return _page("several", f"{len(reports)} evaluations", "compare", **several_values(reports, links))
 
 
 def systems_html(data: ReportData, link: str) -> bytes:
-    """The systems of one evaluation side by side. Raises ValueError for one that compares none."""
+    """The systems of one evaluation side by side. Raises ValueError for one that compares none. Each with its
+    interval, and their differences with a verdict."""
     section = comparison_section(data)
     if section is None:
         raise ValueError(f"{data.evaluation} compares no systems")
@@ -247,12 +250,13 @@ def served_window_html(store: str, history: MonitorHistory, row: HistoryRow) -> 
 
 def window_json_bytes(row: HistoryRow) -> bytes:
     """One window as JSON in bytes, in the form that a history has it, without the record of earlier
-    expectations."""
+    expectations. UTF-8, as `json_file` writes it."""
     return json_file(window_json(row))
 
 
 def problem_html(status: int, message: str) -> bytes:
-    """A page in HTML that says why there is no other one: a heading for the HTTP status, and the reason."""
+    """A page in HTML that says why there is no other one: a heading for the HTTP status, and the reason. The
+    reason is text, and is escaped."""
     words = {400: "That cannot be asked", 401: "Who are you?", 404: "There is nothing here",
              405: "Only looking is possible", 421: "Not this server", 503: "Not now"}
     return _page("problem", words.get(status, "Something is wrong"), "", status=status, said=message)
