@@ -103,7 +103,8 @@ class PlannedRound:
         )
 
     def to_people(self) -> list[int]:
-        """The draws that ask somebody something: the rest of the new ones keep the label they had."""
+        """The draws that ask somebody something: the rest of the new ones keep the label they had. Places in
+        the plan, from 0, in order."""
         return [t for t in self.asked() if t not in self.inherited]
 
 
@@ -117,7 +118,8 @@ class _Besides:
 
 
 def cluster_numbers(names: Sequence[str]) -> Floats:
-    """A number (n,) for each cluster, the same in every round: 48 bits of its name's hash."""
+    """A number (n,) for each cluster, the same in every round: 48 bits of its name's hash. The number orders
+    clusters by lot, without anything being kept for it."""
     number = {
         name: float(int.from_bytes(blake2b(name.encode(), digest_size=6).digest(), "big"))
         for name in set(names)
@@ -173,7 +175,8 @@ def read_plan(ledger: Ledger, number: int) -> PlannedRound | None:
 
 
 def write_design(ledger: Ledger, planned: PlannedRound) -> None:
-    """Put the design a plan carries. Everybody who has the plan writes the same bytes."""
+    """Put the design a plan carries. Everybody who has the plan writes the same bytes. It is no secret of one
+    process: it follows from the plan."""
     ledger.put(layout.design(ledger.name, planned.number), _encode_design(planned.plan.design))
 
 
@@ -362,13 +365,15 @@ def create_post(
 
 @effect("mark-arrived")
 def mark_arrived(ledger: Ledger, round: int, attempt: int, place: str = "") -> None:
-    """Write down that everything this attempt carried was seen on the desk, and where people find it."""
+    """Write down that everything this attempt carried was seen on the desk, and where people find it. It is
+    put once; a second call changes nothing."""
     ledger.put(layout.arrived(ledger.name, round, attempt), record.encode(Arrived(place=place)))
 
 
 @retried
 def desk_address(ledger: Ledger) -> str:
-    """The address at which people found the items of the newest round that arrived; may be nothing."""
+    """The address at which people found the items of the newest round that arrived; may be nothing. Reports
+    and alerts lead people there."""
     # by number: of keys as texts round 10,000 comes before round 9,999
     arrivals = [(match, key) for key in ledger.keys(f"{ledger.name}/rounds/")
                 if (match := layout.arrived.match(key)) is not None]
@@ -376,7 +381,8 @@ def desk_address(ledger: Ledger) -> str:
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:
-    """Items that arrived twice: one that is gone now was removed twice, so somebody meant it."""
+    """Items that arrived twice: one that is gone now was removed twice, so somebody meant it. Item ids; such
+    items are not posted again."""
     arrivals: set[str] = set()
     twice: set[str] = set()
     for post in posts:
@@ -451,7 +457,8 @@ def packed_answers(ledger: Ledger, round: int, digests: Iterable[str]) -> list[A
 
 @retried
 def read_answers(ledger: Ledger, round: int, digests: Iterable[str]) -> list[Annotation]:
-    """The answers of these names, in the order of the names. KeyMissing if one is gone."""
+    """The answers of these names, in the order of the names. KeyMissing if one is gone. Raises DamagedRecord
+    for one that cannot be read."""
     names = [layout.annotation(ledger.name, round, digest) for digest in sorted(set(digests))]
     return [get_record(ledger, key, Annotation) for key in names]
 
@@ -462,7 +469,8 @@ def annotators_of(ledger: Ledger, round: int, digests: Iterable[str]) -> tuple[s
 
 
 def digests_by_item(answers: Iterable[Annotation]) -> dict[str, tuple[str, ...]]:
-    """Item -> the digests of these answers about it, sorted: their names in the ledger."""
+    """Item -> the digests of these answers about it, sorted: their names in the ledger. They are what a
+    round's labels name as their ground."""
     by_item: dict[str, set[str]] = {}
     for answer in answers:
         by_item.setdefault(answer.item_id, set()).add(layout.digest(record.encode(answer)))

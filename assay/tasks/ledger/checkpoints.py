@@ -80,7 +80,8 @@ def find_checkpoint(ledger: Ledger) -> Entries:
 
 
 def last_checkpoint(ledger: Ledger) -> int:
-    """The rounds that the newest checkpoint says are closed, by its name alone: where to begin to look."""
+    """The rounds that the newest checkpoint says are closed, by its name alone: where to begin to look. 0
+    where there is none; the name alone proves nothing."""
     matches = (layout.checkpoint.match(key) for key in ledger.keys(layout.index_of_open(ledger.name)))
     return max((match[1] for match in matches if match is not None), default=0)
 
@@ -100,7 +101,8 @@ def run_of(ledger: Ledger, digest: str) -> bytes:
 def write_checkpoint(
     ledger: Ledger, checkpoint: Checkpoint, runs: Mapping[str, bytes], listed: Collection[str]
 ) -> None:
-    """Put a checkpoint and new runs of it, and remove those that were listed and that it replaces."""
+    """Put a checkpoint and new runs of it, and remove those that were listed and that it replaces. The order
+    of the writes leaves something readable after a kill at any of them."""
     anchor = layout.digest(ledger.get(anchor_key(ledger.name, checkpoint.round)))
     records = zlib.compress(b"".join(checkpoint.records.values()))
     head = {
@@ -141,7 +143,8 @@ def read_head(key: str, blob: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def anchor_of(ledger: Ledger, key: str, head: Mapping[str, object]) -> bytes:
-    """The record that a derived file rests on. Raises ValueError unless it is as it was then."""
+    """The record that a derived file rests on. Raises ValueError unless it is as it was then. Its digest
+    stands in `head`, the first part of the derived file."""
     anchor = find_bytes(ledger, key)
     if anchor is None or layout.digest(anchor) != head["anchor"]:
         raise ValueError(f"{key} is not what it was")
@@ -163,13 +166,15 @@ def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint 
 
 
 def anchor_key(name: str, number: int) -> str:
-    """What is derived from so many closed rounds rests on this: the last seal, or the manifest."""
+    """What is derived from so many closed rounds rests on this: the last seal, or the manifest. Once sealed,
+    a round never changes, so neither does what is derived from it."""
     return layout.seal(name, number) if number else layout.manifest(name)
 
 
 @cache
 def reading_versions() -> dict[str, str]:
-    """What this process would write into a checkpoint: it believes only those of the same versions."""
+    """What this process would write into a checkpoint: it believes only those of the same versions. Package
+    -> version, of Assay and of what computes with it."""
     return versions()
 
 
@@ -288,7 +293,8 @@ class Kept:
 
     @property
     def records(self) -> dict[str, bytes]:
-        """All records that the checkpoint holds, key -> bytes: those of its runs and those in none."""
+        """All records that the checkpoint holds, key -> bytes: those of its runs and those in none. They are
+        copies of what is in the ledger."""
         return {key: blob for blobs in (*self.runs.values(), self.rest) for key, blob in blobs.items()}
 
 
@@ -302,7 +308,8 @@ class KeptEntries:
 
 
 def find_kept(ledger: Ledger) -> KeptEntries:
-    """What the index holds: a listing, and a call each for the newest checkpoint, its anchor and its runs."""
+    """What the index holds: a listing, and a call each for the newest checkpoint, its anchor and its runs.
+    Checkpoints that cannot be read, or rest on something else, are passed over."""
     keys = frozenset(ledger.keys(layout.index_of_monitor(ledger.name)))
     by_verdict = sorted((m[1], key) for key in keys if (m := layout.monitor_checkpoint.match(key)))
     for number, key in reversed(by_verdict):
@@ -348,7 +355,8 @@ def write_kept(
 
 
 def forget_if_settled(store: Store, evaluation: str) -> None:
-    """Throw a checkpoint away that says that nothing is due for the window of this evaluation."""
+    """Throw a checkpoint away that says that nothing is due for the window of this evaluation. The next look
+    then reads the ledger of the monitor itself."""
     for owner, window in layout.windows_of(evaluation):
         newest = find_kept(Ledger(store, owner)).newest
         if newest is not None and window in newest.settled:

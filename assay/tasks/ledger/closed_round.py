@@ -127,7 +127,7 @@ def fields_of_decided() -> "list[pa.Field]":
 
 def columns_of_decided(decided: Sequence[Decided]) -> dict[str, list[Any]]:
     """Column -> its values, one for each item: the fields of `Decided` as the columns that
-    `fields_of_decided` describes."""
+    `fields_of_decided` describes. Codes of labels are numbers, digests and reasons are texts."""
     return {field.name: [getattr(row, field.name) for row in decided] for field in fields(Decided)}
 
 
@@ -135,7 +135,8 @@ def write_labels(
     ledger: Ledger, number: int, decided: Sequence[Decided],
     gold: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Decided]:
-    """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it."""
+    """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it. Where
+    another process closed the round first, they are what that one wrote."""
     key = layout.labels(ledger.name, number)
     by_item = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
     attached = {_GOLD: record.to_json(by_item).decode()}
@@ -160,7 +161,8 @@ def is_closed(ledger: Ledger, number: int) -> bool:
 
 
 def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]:
-    """Gold item -> digests of the answers about it, as a round was closed with; nothing while it is open."""
+    """Gold item -> digests of the answers about it, as a round was closed with; nothing while it is open.
+    Raises DamagedRecord where the labels of the round cannot be read."""
     key = layout.labels(ledger.name, number)
     blob = find_bytes(ledger, key)
     if blob is None:
@@ -170,7 +172,8 @@ def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]
 
 
 def named_answers(ledger: Ledger, number: int) -> set[str]:
-    """The digests of the answers that a round was closed with, of those to gold too."""
+    """The digests of the answers that a round was closed with, of those to gold too. Answers beside them came
+    late, and count for nothing."""
     decided, gold = read_labels(ledger, number) or [], read_gold_answers(ledger, number)
     return {digest for digests in (*(d.annotations for d in decided), *gold.values()) for digest in digests}
 
@@ -207,7 +210,8 @@ def answered(decided: Sequence[Decided]) -> Bools:
 
 
 def shares_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats | None:
-    """(T,) the share of positive answers about every item asked; NaN, or None, where none is recorded."""
+    """(T,) the share of positive answers about every item asked; NaN, or None, where none is recorded. T
+    counts the draws of the round's plan, in order."""
     share = {(d.cell, d.rank): d.share for d in decided if d.share is not None}
     if not share:
         return None
@@ -240,18 +244,19 @@ class ClosedRound:
     @property
     def has_gaps(self) -> bool:
         """Whether the round was closed with items unanswered: whether any of the labels (T,) is the code
-        UNANSWERED."""
+        UNANSWERED. Their draws count as drawn, and say nothing."""
         return bool((self.labels == UNANSWERED).any())
 
     def in_brief(self) -> "ClosedRound":
-        """Without what people saw and what each item was closed with: what a checkpoint keeps."""
+        """Without what people saw and what each item was closed with: what a checkpoint keeps. All that
+        estimates need is still there."""
         if self.decided is None:
             return self
         planned = replace(self.planned, shown=[None] * len(self.planned.item_id))
         return ClosedRound(planned=planned, labels=self.labels)
 
     def answered(self, share: Floats | None = None, codes: Floats | None = None) -> ClosedDraws:
-        """As an evaluation takes it.
+        """As an evaluation takes it. Its codes are -1 and below where no label came.
 
         share (T,): see `ClosedDraws`; codes (T,): the codes of now, where they were revised since.
         """
@@ -261,7 +266,8 @@ class ClosedRound:
         )
 
     def labelled(self, segments: Segments, before: object = None) -> LabelledRound:
-        """The draws, one by one; segments: the columns of the pool and their values; before: see there."""
+        """The draws, one by one; segments: the columns of the pool and their values; before: see there. It is
+        what estimates by segment take."""
         return LabelledRound(
             plan=self.planned.plan,
             code=self.labels,
@@ -272,7 +278,8 @@ class ClosedRound:
         )
 
     def places(self, segments: Segments) -> dict[str, Ints]:
-        """Column -> (T,) which of the column's values each draw's item has, counted from 0."""
+        """Column -> (T,) which of the column's values each draw's item has, counted from 0. T counts the
+        draws of the round's plan, in order."""
         index = {column: {value: i for i, value in enumerate(values)} for column, values in segments.items()}
         return {
             column: np.array([of[item[column]] for item in self.planned.segments], np.int64)
@@ -288,13 +295,13 @@ def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
 
 def read_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
     """The estimates after a round, from its `estimate.json`; None where there are none yet. Raises
-    DamagedRecord."""
+    DamagedRecord. Rows of the pool, of systems and of segments are in it."""
     return find_estimate(ledger, layout.estimate(ledger.name, number))
 
 
 def find_estimate(ledger: Ledger, key: str) -> RoundEstimate | None:
     """The estimates under a key, of a round or of a revision; None where nothing is under it. Raises
-    DamagedRecord."""
+    DamagedRecord. `decode_estimate` says what is read of older versions."""
     blob = find_bytes(ledger, key)
     return None if blob is None else decode_estimate(blob, key)
 
@@ -368,7 +375,7 @@ class Revision:
     @property
     def changed(self) -> tuple[RevisedItem, ...]:
         """The items that this revision itself changed. The others were changed by an earlier one, and are
-        carried on."""
+        carried on. They are in the order of their ids."""
         return tuple(item for item in self.items if item.changed)
 
 
@@ -438,12 +445,14 @@ def read_revised_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
 def with_revision(
     closed: Sequence[Sequence[Decided]], revision: Revision | None
 ) -> list[list[Decided]]:
-    """What the rounds' items come to under a revision; closed[n - 1]: what round n was closed with."""
+    """What the rounds' items come to under a revision; closed[n - 1]: what round n was closed with. One list
+    a round, in order."""
     return [revised(number, decided, revision) for number, decided in enumerate(closed, start=1)]
 
 
 def revised(number: int, decided: Sequence[Decided], revision: Revision | None) -> list[Decided]:
-    """What the items of one round come to under a revision; decided: what it was closed with."""
+    """What the items of one round come to under a revision; decided: what it was closed with. In the same
+    order; an item that is not revised stays as it was."""
     items = revision.items if revision else ()
     by_item = {item.decided.item_id: item.decided for item in items if item.round == number}
     return [by_item.get(row.item_id, row) for row in decided]

@@ -171,7 +171,7 @@ class Integrity:
 
     def add(self, key: str, difference: str) -> None:
         """Write down that a key differs from what it should be; the same difference a second time is left
-        out."""
+        out. Differences stay in the order in which they are seen."""
         entry = Difference(key=key, difference=difference)
         if entry not in self.differences:
             self.differences.append(entry)

@@ -50,7 +50,8 @@ _FROZEN = {
 
 
 def check_integrity(ledger: Ledger) -> Integrity:
-    """Read every key of the evidence and compare digests. Only what the store raises is raised."""
+    """Read every key of the evidence and compare digests. Only what the store raises is raised. The result
+    holds every difference, and the digest of the newest seal."""
     keys = frozenset(ledger.keys(f"{ledger.name}/"))
     known_keys = _known(keys)
     integrity = Integrity(
@@ -270,7 +271,8 @@ def _check_round(integrity: Integrity, number: int, vouched: set[str]) -> None:
 
 
 def read_seal(integrity: Integrity, key: str) -> dict[str, str] | None:
-    """Full key -> digest, of a seal; None if it is not there, or cannot be read."""
+    """Full key -> digest, of a seal; None if it is not there, or cannot be read. Why it cannot be read is
+    among the differences then."""
     if key not in integrity.keys:
         return None
     blob = integrity.ledger.get(key)

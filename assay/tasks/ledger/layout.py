@@ -257,17 +257,20 @@ class Key:
 
     @property
     def round(self) -> int | None:
-        """The number of the round that the key belongs to; None for a key of no round."""
+        """The number of the round that the key belongs to; None for a key of no round. Rounds are counted
+        from 1."""
         return self._number("round")
 
     @property
     def revision(self) -> int | None:
-        """The number of the revision that the key belongs to; None for a key of no revision."""
+        """The number of the revision that the key belongs to; None for a key of no revision. Revisions are
+        counted from 1."""
         return self._number("revision")
 
     @property
     def extension(self) -> int | None:
-        """The number of the extension that the key belongs to; None for a key of no extension."""
+        """The number of the extension that the key belongs to; None for a key of no extension. Extensions are
+        counted from 1."""
         return self._number("extension")
 
     def _number(self, field: str) -> int | None:
@@ -327,7 +330,8 @@ def ending_after(evaluation: str, extensions: int) -> str:
 
 
 def final_seal_after(evaluation: str, extensions: int) -> str:
-    """The key of the seal of the ending that follows so many extensions, the ending of `ending_after`."""
+    """The key of the seal of the ending that follows so many extensions, the ending of `ending_after`. It
+    covers everything that was written until then."""
     return later_seal(evaluation, extensions) if extensions else final_seal(evaluation)
 
 

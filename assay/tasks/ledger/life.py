@@ -58,7 +58,7 @@ class Ownership:
     @property
     def in_words(self) -> str:
         """Owner and team in words, as in `ada@example.com, team search`; empty text where the spec names
-        neither."""
+        neither. It stands in messages and on pages."""
         return ", ".join(filter(None, [self.owner, f"team {self.team}" if self.team else None]))
 
 
@@ -75,7 +75,8 @@ class OwnershipJson(TypedDict):
 
 
 def ownership_json(ownership: Ownership) -> OwnershipJson:
-    """Owner, team and price of a label as an object of JSON, each key only where the spec gives it."""
+    """Owner, team and price of a label as an object of JSON, each key only where the spec gives it. The price
+    is a number in the owner's currency."""
     document: OwnershipJson = {}
     if ownership.owner is not None:
         document["owner"] = ownership.owner
@@ -123,7 +124,8 @@ def find_spec(ledger: Ledger) -> RecordedSpec | None:
 
 
 def check_format(ledger: Ledger) -> None:
-    """Raise OtherFormat for a ledger of another format. One that is damaged is no such thing."""
+    """Raise OtherFormat for a ledger of another format. One that is damaged is no such thing. A ledger
+    without a spec has not begun, and passes."""
     with suppress(record.DamagedRecord):
         find_spec(ledger)
 
@@ -179,7 +181,8 @@ class Identity:
 
 @retried
 def own_identity(ledger: Ledger) -> str:
-    """The word of an evaluation that is about to begin; a new one if it has none yet."""
+    """The word of an evaluation that is about to begin; a new one if it has none yet. It tells this
+    evaluation from another of the same name on a shared desk."""
     return put_record(ledger, layout.identity(ledger.name), Identity(identity=uuid4().hex)).identity
 
 
@@ -231,7 +234,8 @@ def write_closed(ledger: Ledger, round: int, moment: datetime) -> None:
 
 @retried
 def ensure_closed(ledger: Ledger, round: int, moment: datetime) -> None:
-    """Put when a round closed unless it is there: the process that closed it may have crashed before."""
+    """Put when a round closed unless it is there: the process that closed it may have crashed before. The
+    moment then is that of whoever notices, a little late."""
     if round and not ledger.exists(layout.times(ledger.name, round)):
         put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment, flow_run=flow_run_id()))
 
@@ -242,7 +246,8 @@ def find_begun(ledger: Ledger) -> Begun | None:
 
 
 def find_closed(ledger: Ledger, round: int) -> Closed | None:
-    """The same of a round; None if it is open, or if its process crashed and nobody came back since."""
+    """The same of a round; None if it is open, or if its process crashed and nobody came back since. It says
+    when the round closed, and which run of Prefect closed it."""
     return find_record(ledger, layout.times(ledger.name, round), Closed)
 
 
@@ -281,7 +286,8 @@ class Ending:
 
 
 def write_ending(ledger: Ledger, ending: Ending, extensions: int = 0) -> Ending:
-    """Put why the evaluation ended after so many extensions; returns the ending under the key."""
+    """Put why the evaluation ended after so many extensions; returns the ending under the key. Another
+    process may have written its own first."""
     return put_record(ledger, layout.ending_after(ledger.name, extensions), ending)
 
 
@@ -297,7 +303,8 @@ def enter_index(ledger: Ledger) -> None:
 
 
 def leave_index(ledger: Ledger) -> None:
-    """Take it out, with its checkpoints and its forecast: nothing is due any more.
+    """Take it out, with its checkpoints and its forecast: nothing is due any more. A call that is cut off can
+    be made once more.
 
     The entry goes last: it brings sweeps.
     """
@@ -336,13 +343,14 @@ class Extension:
 
 
 def write_extension(ledger: Ledger, extension: Extension) -> Extension:
-    """Put an extension; returns the one under its number, which somebody else may have put first."""
+    """Put an extension; returns the one under its number, which somebody else may have put first. Whoever
+    comes second sees by it that somebody else extended."""
     return put_logged_record(ledger, layout.extension(ledger.name, extension.number), extension)
 
 
 def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:
     """All extensions of an evaluation, in the order of their numbers up to the first that is missing. Raises
-    DamagedRecord."""
+    DamagedRecord. Each has its number, its budget, and who asked for it and why."""
     extensions: list[Extension] = []
     while (extension := find_record(
         ledger, layout.extension(ledger.name, len(extensions) + 1), Extension

@@ -70,7 +70,8 @@ class LogEntry:
 
 
 def short_key(key: str, owner: str) -> str:
-    """A key as seals and the log spell it: below the owner, or after a slash where it is another's."""
+    """A key as seals and the log spell it: below the owner, or after a slash where it is another's. The two
+    forms never collide, since no key begins with a slash."""
     return key.removeprefix(f"{owner}/") if key.startswith(f"{owner}/") else f"/{key}"
 
 
@@ -133,13 +134,15 @@ def put_logged(ledger: Ledger, key: str, blob: bytes, also: Collection[str] = ()
 
 
 def put_logged_record(ledger: Ledger, key: str, value: Record, also: Collection[str] = ()) -> Record:
-    """`put_logged` of a record; returns the one under the key, which another process may have put first."""
+    """`put_logged` of a record; returns the one under the key, which another process may have put first.
+    Raises DamagedRecord where that cannot be read."""
     return record.decode(type(value), put_logged(ledger, key, record.encode(value), also), key)
 
 
 @retried
 def ensure_logged(ledger: Ledger, key: str) -> None:
-    """Give a record an entry that version 1.0.0 put without one; nothing in a ledger that has no log."""
+    """Give a record an entry that version 1.0.0 put without one; nothing in a ledger that has no log. Called
+    for records that later seals are going to cover."""
     direct = _directly(ledger)
     while True:
         last_number, newest = _newest(direct)
@@ -158,7 +161,8 @@ def ensure_logged(ledger: Ledger, key: str) -> None:
 
 @retried
 def carry_out_newest(ledger: Ledger) -> None:
-    """Put the record of the newest entry, should its writer have been cut off between the two."""
+    """Put the record of the newest entry, should its writer have been cut off between the two. Every writer
+    does it first, so at most one record is ever behind."""
     direct = _directly(ledger)
     number, newest = _newest(direct)
     if newest is not None:
@@ -210,13 +214,15 @@ def is_logged(key: str) -> bool:
 
 
 def newest_digest(ledger: Ledger) -> str | None:
-    """The digest of the newest entry, which stands for all that is logged; None where there is no log."""
+    """The digest of the newest entry, which stands for all that is logged; None where there is no log.
+    Whoever noted it can tell later whether anything before it was changed."""
     _, newest = _newest(ledger)
     return None if newest is None else layout.digest(newest)
 
 
 def begins_with_log(ledger: Ledger) -> bool:
-    """Whether a ledger had a log from its beginning, by its spec.json; False where that cannot be read."""
+    """Whether a ledger had a log from its beginning, by its spec.json; False where that cannot be read. Those
+    of version 1.0.0 had none."""
     blob = find_bytes(ledger, layout.spec(ledger.name))
     try:
         spec = {} if blob is None else record.from_json(blob, layout.spec(ledger.name))

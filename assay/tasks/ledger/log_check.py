@@ -21,7 +21,8 @@ UNLOGGED = (
 
 
 def check_log(integrity: Integrity) -> None:
-    """Read the log, compare every digest in it with what is there, and name records that are not in it."""
+    """Read the log, compare every digest in it with what is there, and name records that are not in it. Every
+    finding is added to `integrity`; nothing is raised for one."""
     log = read_log(integrity.ledger, integrity.keys)
     name = integrity.ledger.name
     for number, reason in log.unreadable.items():

@@ -135,7 +135,8 @@ class Manifest:
 
     @property
     def held_key(self) -> str | None:
-        """The ledger key of the labels of a sample that was there before; None without one."""
+        """The ledger key of the labels of a sample that was there before; None without one. `begin` froze
+        them, so nobody can exchange them afterwards."""
         return None if self.held is None else layout.held(self.evaluation, self.held)
 
     @property
@@ -161,7 +162,8 @@ class Manifest:
 
     @property
     def partition_keys(self) -> tuple[str, str]:
-        """The ledger keys of the partition, and of where its cells start in the pieces."""
+        """The ledger keys of the partition, and of where its cells start in the pieces. Both are named by one
+        digest, of the whole partition."""
         digest = self.partition.digest
         return layout.partition(self.evaluation, digest), layout.partition_starts(self.evaluation, digest)
 
@@ -188,13 +190,14 @@ class Manifest:
 
     @property
     def part_keys(self) -> list[str]:
-        """The ledger keys of the parts of the pool, in order, one for each file of values."""
+        """The ledger keys of the parts of the pool, in order, one for each file of values. A value of an item
+        is read from its part alone."""
         return [layout.pool_part(self.evaluation, n, part.file) for n, part in enumerate(self.parts)]
 
 
 def system_columns(systems: Iterable[str] | None) -> list[str]:
     """The columns of a part that hold the predictions of further systems, in the order of these names; none
-    for None."""
+    for None. The first system's predictions have a column of their own."""
     return [SYSTEM + name for name in systems or ()]
 
 
@@ -205,7 +208,8 @@ def segment_columns(columns: Sequence[str]) -> list[str]:
 
 
 def partition_digest(text: bytes, starts: bytes, pieces: Sequence[CellPiece]) -> str:
-    """What names a partition: of its JSON, of where its cells start, and of the rows that they hold."""
+    """What names a partition: of its JSON, of where its cells start, and of the rows that they hold. 32
+    hexadecimal digits, the first half of a SHA-256."""
     rows = "".join(f"{piece.file} {piece.rows}\n" for piece in pieces)
     digests = (hashlib.sha256(blob).digest() for blob in (text, starts, rows.encode()))
     return hashlib.sha256(b"".join(digests)).hexdigest()[:32]

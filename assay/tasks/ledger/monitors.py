@@ -93,27 +93,30 @@ class WindowVerdict:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the window: a segment or a question in breach is a breach; ok where every question
-        is."""
+        is. In every other case it is inconclusive."""
         if any(place.verdict == "breach" for place in self.segments):
             return "breach"
         open_ = any(is_question(place) and place.verdict == "inconclusive" for place in self.segments)
         return "inconclusive" if open_ else self.overall.verdict
 
     def of_question(self, question: str | None) -> PlaceVerdict | None:
-        """The verdict on the whole pool by one of several questions; None: by the only one."""
+        """The verdict on the whole pool by one of several questions; None: by the only one. None where the
+        window has no verdict by it."""
         places = (self.overall, *filter(is_question, self.segments))
         return next((place for place in places if place.question == question), None)
 
 
 def own_segment(place: PlaceVerdict) -> str | None:
-    """The segment of a place as its question alone has it; None: the whole pool."""
+    """The segment of a place as its question alone has it; None: the whole pool. Ledgers keep question and
+    segment in one text."""
     if place.segment is None or place.question is None:
         return place.segment
     return place.segment.removeprefix(f"question={place.question}").removeprefix(", ") or None
 
 
 def verdict_by_question(verdict: WindowVerdict) -> list[WindowVerdict]:
-    """Of several questions what is said of each, as if it were the only one; else the verdict itself."""
+    """Of several questions what is said of each, as if it were the only one; else the verdict itself. In the
+    order of the questions in the spec."""
     verdicts = []
     for pool in (verdict.overall, *filter(is_question, verdict.segments)):
         places = {
@@ -151,7 +154,8 @@ def create_opening(ledger: Ledger, opening: Opening) -> Opening:
 
 
 def read_openings(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[Opening]]:
-    """Window -> its openings in order, for every window that has one; keys: where they are listed already."""
+    """Window -> its openings in order, for every window that has one; keys: where they are listed already.
+    Raises DamagedRecord where one cannot be read."""
     return _by_window(ledger, layout.monitor_opening, Opening, keys)
 
 
@@ -192,7 +196,8 @@ def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
 
 
 def newest_seal(part: SupportingEvaluation) -> str:
-    """The newest seal of an evaluation when a verdict was given: its last one, or that of a revision."""
+    """The newest seal of an evaluation when a verdict was given: its last one, or that of a revision. Its
+    key; the digest under it covers all that the verdict rests on."""
     if part.revision:
         return layout.revision_seal(part.evaluation, part.revision)
     return layout.final_seal_after(part.evaluation, part.follow_ups)
@@ -216,7 +221,8 @@ def means_monitor(store: Store, name: str) -> bool:
 
 
 def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
-    """The monitor and the window that an evaluation was opened for; None for one of its own."""
+    """The monitor and the window that an evaluation was opened for; None for one of its own. Names alone do
+    not say so: an opening must name the evaluation."""
     for owner, window in layout.windows_of(evaluation):
         openings = read_openings(Ledger(store, owner), store.keys(layout.monitor_window(owner, window)))
         if any(opening.evaluation == evaluation for opening in openings.get(window, ())):
@@ -225,7 +231,8 @@ def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
 
 
 def monitors(store: Store) -> list[str]:
-    """The names of the monitors in a store, sorted: the folders below `monitors/` that hold a spec."""
+    """The names of the monitors in a store, sorted: the folders below `monitors/` that hold a spec. One whose
+    spec is damaged is among them."""
     return [name for name in store.folders(layout.MONITORS_PREFIX) if is_monitor(store, name)]
 
 
@@ -237,7 +244,8 @@ def is_monitor(store: Store, name: str) -> bool:
 
 
 def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:
-    """The last verdict on a place that was ok or breach; verdicts in the order they were given."""
+    """The last verdict on a place that was ok or breach; verdicts in the order they were given. None where no
+    verdict on the place was either."""
     last_place = None
     for verdict in verdicts:
         for place in (verdict.overall, *verdict.segments):
