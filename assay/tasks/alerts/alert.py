@@ -68,8 +68,8 @@ def as_raised(stored: Alert) -> Alert:
 
 
 def rank(severity: Severity) -> int:
-    """The place of a severity among the three, for comparing them: 0 for info, 1 for warning, 2 for
-    critical."""
+    """The place of a severity among the three, for comparing them: 0 for info, 1 for warning, 2 for critical.
+    A channel is told of alerts of its own rank and above."""
     return SEVERITIES.index(severity)
 
 
@@ -93,7 +93,7 @@ _LIMIT_MOVED = (
 
 
 def owned_alert(alert: Alert, ownership: Ownership) -> Alert:
-    """The alert with a last line that says whose it is, where the spec does."""
+    """The alert with a last line that says whose it is, where the spec does. Otherwise the alert itself."""
     whose = single_lined(ownership).in_words
     return replace(alert, body=f"{alert.body}\nOwner: {whose}.") if whose else alert
 
@@ -361,7 +361,8 @@ def unusual_alert(
 
 
 def usual_again_alert(monitor: str, kind: Kind, severity: Severity, window: str) -> Alert:
-    """What is told once when nothing of a kind is unusual any more; window: the last window that was."""
+    """What is told once when nothing of a kind is unusual any more; window: the last window that was. It has
+    the group of the alerts that it ends."""
     what = "several classes are predicted again" if kind == "collapse" else "no signal is raised any more"
     return Alert(
         key=f"{kind}-ended-{window}", kind="recovery", severity=severity, group=kind,

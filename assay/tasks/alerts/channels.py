@@ -195,7 +195,8 @@ _TYPES = {"critical": "failure", "warning": "warning", "info": "info"}   # as Ap
 def open_channels(
     alerts: Alerts | None, environment: Mapping[str, str] = os.environ
 ) -> list[Channel]:
-    """The channels of a spec, or the default one: ASSAY_ALERTS, if it is set. Nothing is sent yet."""
+    """The channels of a spec, or the default one: ASSAY_ALERTS, if it is set. Nothing is sent yet. Raises
+    BadInput for one whose secret is not in the environment."""
     if alerts is not None and alerts.channels:
         opened = [
             channel if not choice.after_hours else Escalation(channel, timedelta(hours=choice.after_hours))
@@ -210,7 +211,8 @@ def open_channels(
 
 
 def message(alert: Alert, owner: str) -> str:
-    """The body as channels for people carry it: what moved, where to look, and what to quote."""
+    """The body as channels for people carry it: what moved, where to look, and what to quote. Plain text;
+    each channel escapes it as its own format demands."""
     links = "".join(f"\n{link}" for link in alert.links)
     return f"{alert.body}\n{links}\nReference: {owner}/{alert.key}".replace("\n\n\n", "\n\n")
 

@@ -50,7 +50,8 @@ def incident_token(secret: bytes, about: LinkedIncident) -> str:
 
 
 def read_token(secret: bytes, token: str, moment: float | None = None) -> LinkedIncident | None:
-    """What a token is about; None for one that was not signed with this secret, or holds no longer."""
+    """What a token is about; None for one that was not signed with this secret, or holds no longer. `moment`
+    is in seconds of Unix time, the clock's unless given."""
     body, _, signature = token[:_LONGEST].partition(".")
     expected = keyed_digest(secret, _PURPOSE, body.encode())
     if not hmac.compare_digest(expected.encode(), signature.encode()):

@@ -77,7 +77,8 @@ class Try:
         return min(max(pause, timedelta(seconds=self.asked)), LAST_RETRY)
 
     def is_over(self, moment: datetime) -> bool:
-        """Whether another attempt may be made. A date far ahead says nothing: a clock was wrong."""
+        """Whether another attempt may be made. A date far ahead says nothing: a clock was wrong. Pauses grow
+        with each attempt."""
         return abs(moment - self.at) >= self.pause
 
 
@@ -136,8 +137,8 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
 
 @retried
 def claim(ledger: Ledger, key: str, moment: datetime) -> bool:
-    """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its
-    own."""
+    """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its own.
+    Of several processes at once exactly one is told yes."""
     blob = record.encode(TryClaim(at=moment, creator=uuid4().hex))
     return ledger.put(key, blob) == blob
 
@@ -615,7 +616,8 @@ def undelivered(deliveries: Sequence[Delivery]) -> bool:
 
 
 def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
-    """`2 alerts sent to 3 channels, 1 not delivered (spam/round-0003-breach to ops: ...)`, or nothing."""
+    """`2 alerts sent to 3 channels, 1 not delivered (spam/round-0003-breach to ops: ...)`, or nothing. A
+    clause for the message of a run of Prefect, or for a terminal."""
     sent = [row for row in deliveries if row.status == "sent"]
     alerts, channels = len({(row.owner, row.key) for row in sent}), len({row.channel for row in sent})
     failed = [row for row in deliveries if row.status in ("failed", "expired")]

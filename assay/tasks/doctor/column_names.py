@@ -64,7 +64,8 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def label_rank(name: str) -> int:
-    """How well a name says that the column holds the truth, from 1; NOBODY for not at all."""
+    """How well a name says that the column holds the truth, from 1; NOBODY for not at all. The least rank of
+    all columns wins."""
     words = words_of(name)
     if " ".join(words) in _LABEL_NAMES:
         return 1
@@ -124,7 +125,8 @@ def is_probability(name: str) -> bool:
 
 
 def is_time(column: LookedAtColumn) -> bool:
-    """Whether a column is called a time in a word of its own, or within one and holds dates."""
+    """Whether a column is called a time in a word of its own, or within one and holds dates. Such columns are
+    not shown to people as something to judge."""
     words = words_of(column.name)
     texts = [value for value in column.values if any(sign.isdigit() for sign in value)]
     if not texts:
@@ -146,7 +148,8 @@ def has_word(column: LookedAtColumn, words: frozenset[str]) -> bool:
 
 
 def gives_away(name: str) -> str | None:
-    """What a column of this name would tell people who have to judge for themselves; None for nothing."""
+    """What a column of this name would tell people who have to judge for themselves; None for nothing. Only
+    names are looked at; values may still say more."""
     if may_be_a_text(name):
         return None
     words = frozenset(words_of(name))

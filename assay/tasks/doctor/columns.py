@@ -54,7 +54,7 @@ class LookedAtColumn:
 
     def called(self, pattern: str) -> bool:
         """Whether its name matches from the beginning, as it is or as `message_id` for `messageId` and
-        `Message ID`; whatever the case."""
+        `Message ID`; whatever the case. The pattern is a regular expression in lower case."""
         name = self.name.strip()
         plain = _BETWEEN_WORDS.sub("_", name).lower()
         return re.match(pattern, name.lower()) is not None or re.match(pattern, plain) is not None
@@ -62,7 +62,7 @@ class LookedAtColumn:
     @property
     def class_values(self) -> frozenset[str]:
         """What its classes are whatever their spelling; 1 and true are one, and 0 and false, where there is
-        nothing else."""
+        nothing else. Two columns of the same values decide the same question."""
         values = frozenset(class_value(value).casefold() for value in self.values)
         return frozenset(_AS_NUMBERS.get(value, value) for value in values) if values <= _FLAGS else values
 
@@ -73,12 +73,14 @@ class LookedAtColumn:
 
     @property
     def unique(self) -> bool:
-        """Whether all rows hold different values and none is missing: as many distinct values as rows."""
+        """Whether all rows hold different values and none is missing: as many distinct values as rows. Of the
+        rows that were looked at."""
         return self.distinct == self.rows
 
     @property
     def names_items(self) -> bool:
-        """It could be an id: unique, no number with a fraction, no text with spaces."""
+        """It could be an id: unique, no number with a fraction, no text with spaces. Its name then decides
+        among several."""
         return self.unique and (self.whole or not self.numbers) and not self.spaced
 
     @property
@@ -112,7 +114,8 @@ class LookedAtColumn:
 
     @property
     def is_confidence(self) -> bool:
-        """A probability of whatever was predicted, by its name and because it is never below one half."""
+        """A probability of whatever was predicted, by its name and because it is never below one half. It
+        says nothing of the positive class without the prediction."""
         return self.called(r"(.*_)?conf(idence)?$") and self.within_0_1 and self.low >= _EVEN
 
     @property
@@ -129,14 +132,16 @@ _FLAGS = frozenset(("0", "1", "true", "false"))
 
 
 def longest_texts(columns: Sequence[LookedAtColumn]) -> tuple[str, ...]:
-    """Names of the columns with the longest texts, in the order of the file; those of many values first."""
+    """Names of the columns with the longest texts, in the order of the file; those of many values first.
+    These are proposed for people to look at."""
     texts = [c for c in columns if not (c.numbers or c.boolean or c.flags or c.is_segment)]
     longest = sorted(texts, key=lambda c: (c.distinct <= FEW, -c.length))[:_SHOWN]
     return tuple(c.name for c in texts if c in longest)
 
 
 def sample(source: Source, names: list[str]) -> Mapping[str, list[pa.Array]]:
-    """The first rows of these columns, about SAMPLE_ROWS. Raises BadInput for a source that is unreadable."""
+    """The first rows of these columns, about SAMPLE_ROWS. Raises BadInput for a source that is unreadable.
+    Column -> its values, batch by batch."""
     parts: list[pa.RecordBatch] = []
     rows = 0
     for batch in source.batches(names):

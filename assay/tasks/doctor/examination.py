@@ -41,12 +41,13 @@ def ok(about: str, says: str) -> Finding:
 
 def warning(about: str, says: str, remedy: str) -> Finding:
     """A finding of level warning: the data can be used, with a loss that it describes and that the remedy
-    would avoid."""
+    would avoid. `about` names the column or key."""
     return Finding(level="warning", about=about, says=says, remedy=remedy)
 
 
 def problem(about: str, says: str, remedy: str) -> Finding:
-    """A finding of level problem: it has to be remedied first. A single one makes a file or spec unusable."""
+    """A finding of level problem: it has to be remedied first. A single one makes a file or spec unusable.
+    `about` names the column or key."""
     return Finding(level="problem", about=about, says=says, remedy=remedy)
 
 
@@ -149,7 +150,8 @@ class Examination:
 
     @property
     def usable(self) -> bool:
-        """Whether the file or spec can be used as it is: no finding is a problem. Warnings do not count."""
+        """Whether the file or spec can be used as it is: no finding is a problem. Warnings do not count.
+        `assay doctor` ends with 0 or 2 by it."""
         return all(finding.level != "problem" for finding in self.findings)
 
     def to_json(self) -> ExaminationJson:
@@ -208,7 +210,8 @@ def prognosis_json(ahead: Prognosis) -> PrognosisPart:
 
 
 def prognosis_lines(ahead: Prognosis) -> list[str]:
-    """For a terminal: a sentence or two a line, the price first and the method last."""
+    """For a terminal: a sentence or two a line, the price first and the method last. Labels are those of the
+    method that `auto` takes, by simulated worlds."""
     sentences = [_price(ahead.measure, cost) for cost in ahead.costs]
     if sentences:
         sentences.append(f"{ahead.rule[0].upper()}{ahead.rule[1:]}: a smaller budget meets none.")
@@ -266,7 +269,8 @@ def sample_json(portion: Portion) -> SampleJson | None:
 
 
 def sample_findings(portion: Portion, read: int) -> Iterator[Finding]:
-    """What was looked at, and what may be wrong all the same; nothing where every row is read."""
+    """What was looked at, and what may be wrong all the same; nothing where every row is read. Each says how
+    many rows were read, and from where in the file."""
     if portion.complete:
         return
     total = portion.total(read)

@@ -30,7 +30,8 @@ _OFF = 2.0    # expected positives over counted ones, either way, that calls a p
 
 
 def judge_columns(scan: Scan, roles: Roles) -> list[Finding]:
-    """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
+    """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read. Each
+    names a column or key, and problems say what to do."""
     result = [_rows(scan), ok("columns", f"taken: {roles.in_one_line}"), *_ids(scan, roles)]
     result += [*_scored(scan, roles), *_decided(scan, roles)]
     result += [problem(entry.column, entry.says, entry.remedy) for entry in roles.unread]
@@ -100,7 +101,8 @@ def direction_finding(numbers: UsableRows) -> Finding | None:
 
 
 def alike_finding(numbers: UsableRows, roles: Roles) -> Finding | None:
-    """A problem where the threshold that was guessed predicts one class only; a warning where it was told."""
+    """A problem where the threshold that was guessed predicts one class only; a warning where it was told.
+    None where a column of predictions decides, or both classes are predicted."""
     kinds = set(numbers.prediction.tolist())
     if roles.prediction is not None or len(kinds) > 1:
         return None
@@ -362,7 +364,8 @@ def look_at_desk(spec: Spec) -> Finding:
 
 
 def with_differing(before: Sequence[int], rows: pa.RecordBatch) -> list[int]:
-    """By system, the rows that it predicts otherwise than the first, with these checked rows."""
+    """By system, the rows that it predicts otherwise than the first, with these checked rows. One count a
+    system, added to those before."""
     if not before:
         return []
     codes = codes_by_system(rows, len(before))

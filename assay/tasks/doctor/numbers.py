@@ -38,14 +38,16 @@ class ClassNames:
 
     @property
     def misread(self) -> str | None:
-        """The value of predictions or labels that a spec would read as the other class; None for none."""
+        """The value of predictions or labels that a spec would read as the other class; None for none. Words
+        such as `no` and `false` mean the negative class to a spec."""
         reader = ClassReader(self.words, two_class_values(*self.words))
         pairs = (self.predicted, self.labelled)
         return next((pair[0] for pair in pairs if reader.read(pair[0]) == self.words[1]), None)
 
     @property
     def words(self) -> tuple[str, str]:
-        """(positive, negative) for a spec: names rather than 1 and 0, of labels rather than predictions."""
+        """(positive, negative) for a spec: names rather than 1 and 0, of labels rather than predictions. 1
+        and 0 where no column has names."""
         for pair in (self.labelled, self.predicted):
             if pair != _UNNAMED and not set(map(class_value, pair)) <= _SPELLED:
                 return pair
@@ -96,7 +98,8 @@ def class_names(scan: Scan, roles: Roles) -> ClassNames:
 
 
 def refuse_unknown_positive(scan: Scan, roles: Roles) -> None:
-    """Raises BadInput for a positive class that no row has, where every column shows both of its classes."""
+    """Raises BadInput for a positive class that no row has, where every column shows both of its classes. The
+    message lists the classes that there are."""
     columns = [names for names in (scan.prediction_names, scan.label_names) if len(names)]
     classes = sorted({name for names in columns for name in names})
     word = roles.positive
@@ -160,7 +163,8 @@ class _Signs:
     decides: bool = False           # what the names go together with is known, and decides over the names
 
     def key(self, name: str) -> tuple[float, int, str]:
-        """The least is the positive class: the one that scores higher, else the rarer one."""
+        """The least is the positive class: the one that scores higher, else the rarer one. Names break ties,
+        so the choice is the same everywhere."""
         return -self.means.get(name, 0.0), self.counts.get(name, 0), name
 
     @property

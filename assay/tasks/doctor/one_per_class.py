@@ -25,7 +25,8 @@ _NUMBERED = re.compile(r"(.*?)(\d+)$")
 
 
 def columns_of_all_classes(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
-    """The first columns of probabilities that sum to 1 in every row; () where there are none."""
+    """The first columns of probabilities that sum to 1 in every row; () where there are none. Rounding of the
+    decimals that were written is allowed for."""
     for group in _candidates([column for column in columns if column.within_0_1]):
         if any(column.distinct > 2 for column in group) and _sum_to_one(group):
             return tuple(group)

@@ -77,7 +77,7 @@ class Told:
 
     def names(self, column: str) -> bool:
         """Whether the caller has named this column, as id, score, probability, prediction or label, or among
-        those that people see."""
+        those that people see. Such a column is never taken for something else."""
         single = (self.id, self.score, self.probability, self.prediction, self.label)
         return column in (*single, *self.display)
 
@@ -134,18 +134,20 @@ class Roles:
 
     @property
     def numbered(self) -> bool:
-        """Whether the file has no id column, so that items are named by the numbers of their rows."""
+        """Whether the file has no id column, so that items are named by the numbers of their rows. Such
+        numbers hold only while the file stays as it is."""
         return self.id == ROW_NUMBER
 
     @property
     def open(self) -> bool:
-        """Whether a question is open on which the numbers depend, so that they cannot be worked out yet."""
+        """Whether a question is open on which the numbers depend, so that they cannot be worked out yet.
+        Questions of mere wording leave it closed."""
         return any(question.decides for question in self.questions)
 
     @property
     def columns(self) -> list[str]:
         """The columns that a scan reads, each once: id, score, probability, prediction and label, as far as
-        there are any."""
+        there are any. None of them twice, in this order."""
         columns = [self.id, self.score, self.probability, self.prediction, self.label]
         return list(dict.fromkeys(name for name in columns if name is not None))
 
@@ -202,7 +204,8 @@ class _Pick:
     def best(
         self, fits: Callable[[LookedAtColumn], bool], rank: Callable[[str], int], option: str, asks: str
     ) -> str | None:
-        """The free column that fits and has the best name; a question where several names are as good."""
+        """The free column that fits and has the best name; a question where several names are as good. Raises
+        nothing; None where no column fits."""
         ranks = {column.name: rank(column.name) for column in self.free if fits(column)}
         best = min(ranks.values(), default=NOBODY)
         return self.one(

@@ -73,8 +73,8 @@ class Scan:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows of the source were read, so that counts are exact and not scaled up from a
-        sample."""
+        """Whether all rows of the source were read, so that counts are exact and not scaled up from a sample.
+        Files up to a fixed size are read whole."""
         return self.rows == self.total
 
     @property
@@ -84,12 +84,13 @@ class Scan:
         return self.total / self.rows if self.rows else 1.0
 
     def about(self, count: int) -> str:
-        """So many of the rows read, as a number of all rows: `about 1,200` where a sample was read."""
+        """So many of the rows read, as a number of all rows: `about 1,200` where a sample was read. The
+        number is grouped by thousands."""
         return f"{count:,}" if self.complete else f"about {count * self.times:,.0f}"
 
     def which(self, rows: str) -> str:
         """The words as they are, or with `looked at` behind them where only a sample was read: for messages
-        about rows."""
+        about rows. So no sentence claims more than was read."""
         return rows if self.complete else f"{rows} looked at"
 
 

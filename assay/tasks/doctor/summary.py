@@ -80,7 +80,8 @@ class NumbersSummary:
 
 
 def summary_of(numbers: UsableRows, rows: int, times: float = 1.0) -> NumbersSummary:
-    """Of the usable rows; `rows`: of the whole source; times: rows of the source for each of those read."""
+    """Of the usable rows; `rows`: of the whole source; times: rows of the source for each of those read.
+    Counts are scaled up where a sample was read."""
     return NumbersSummary(
         scores=score_summary(numbers, times),
         calibration=calibration(numbers, times),
@@ -105,7 +106,8 @@ def score_summary(numbers: UsableRows, times: float = 1.0) -> ScoreSummary:
 
 
 def calibration(numbers: UsableRows, times: float = 1.0) -> Calibration | None:
-    """Expected and counted positives, in all and by bins of the probability; None without labels."""
+    """Expected and counted positives, in all and by bins of the probability; None without labels. Bins hold
+    about equally many items each."""
     if numbers.label is None:
         return None
     p, y = numbers.probability, numbers.label
@@ -126,7 +128,8 @@ def calibration(numbers: UsableRows, times: float = 1.0) -> Calibration | None:
 
 
 def measure_findings(numbers: UsableRows) -> list[MeasureFinding]:
-    """Every measure: whether it can exist, its exact value where labels are known, and a note."""
+    """Every measure: whether it can exist, its exact value where labels are known, and a note. In the order
+    of the reference; values are those of the whole file."""
     pool = numbers.labelled()
     result = []
     for chosen in every():

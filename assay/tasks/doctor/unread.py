@@ -49,7 +49,8 @@ def unreadable_columns(columns: Mapping[str, Sequence[pa.Array]]) -> list[Unread
 
 
 def decides_by_name(name: str) -> bool:
-    """Whether a column of this name would be a label, a prediction, a score or a probability."""
+    """Whether a column of this name would be a label, a prediction, a score or a probability. Left out in
+    silence, it would change the numbers."""
     has_role = min(label_rank(name), prediction_rank(name)) < NOBODY
     return has_role or is_probability(name) or not SCORE.isdisjoint(words_of(name))
 
@@ -76,7 +77,8 @@ _SHORT = 24      # characters of a number with something beside it
 
 
 def why_unread(column: LookedAtColumn) -> UnreadColumn | None:
-    """Why a column of numbers, by its name, is read as none; None where its values look like no numbers."""
+    """Why a column of numbers, by its name, is read as none; None where its values look like no numbers. The
+    answer names a value, why it is no number, and what to do."""
     if column.numbers or column.boolean:
         return None
     texts = [text.strip() for text in column.texts.to_pylist() if text is not None and text.strip()]
@@ -89,7 +91,8 @@ def why_unread(column: LookedAtColumn) -> UnreadColumn | None:
 
 
 def several_in_each(column: LookedAtColumn, remedy: str = _OF_TAGS) -> UnreadColumn | None:
-    """Why a column is read as nothing: its values are lists, vectors or objects of several values."""
+    """Why a column is read as nothing: its values are lists, vectors or objects of several values. The answer
+    names a value and what to do."""
     texts = [text.strip() for text in column.texts.to_pylist() if text is not None and text.strip()]
     written = [text for text in texts if _SEVERAL.fullmatch(text)]
     if column.listed or len(written) <= _MOST * len(texts):
@@ -110,7 +113,8 @@ def _beside_numbers(column: LookedAtColumn, texts: Sequence[str]) -> UnreadColum
 
 
 def probability_out_of_range(column: LookedAtColumn) -> UnreadColumn | None:
-    """Why a column that is called a probability is none: it holds numbers beyond 0 and 1, as logits are."""
+    """Why a column that is called a probability is none: it holds numbers beyond 0 and 1, as logits are. The
+    answer names the value and what to do."""
     of_numbers = has_word(column, PROBABILITY) and column.numbers
     if not of_numbers or column.within_0_1 or column.like_a_percentage:
         return None

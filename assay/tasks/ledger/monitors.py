@@ -255,7 +255,8 @@ def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> Plac
 
 
 def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
-    """Window -> the last verdict on it, in the order of the windows' first verdicts."""
+    """Window -> the last verdict on it, in the order of the windows' first verdicts. A verdict given again
+    later takes the place of the one before."""
     return {verdict.window: verdict for verdict in verdicts}
 
 
@@ -276,7 +277,8 @@ _GLANCE = re.compile(
 
 
 def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
-    """What a list of many needs, out of the bytes: to check the whole record takes thirty times as long."""
+    """What a list of many needs, out of the bytes: to check the whole record takes thirty times as long.
+    Window, verdict and labels bought; a record that looks otherwise is read whole. Raises DamagedRecord."""
     match = _GLANCE.search(blob)
     if match is None:
         verdict = record.decode(WindowVerdict, blob, key)
@@ -316,7 +318,8 @@ def create_claim(ledger: Ledger, claim: Claim) -> Claim:
 
 
 def read_claims(ledger: Ledger, month: str) -> list[Claim]:
-    """The claims on the labels of a calendar month, in the order of their numbers. Raises DamagedRecord."""
+    """The claims on the labels of a calendar month, in the order of their numbers. Raises DamagedRecord. Each
+    keeps labels for one opening, so two processes never spend the same."""
     return read_records(ledger, layout.month_claims(ledger.name, month), layout.month_claim, Claim)
 
 
@@ -345,7 +348,7 @@ def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:
 
 def read_amendments(ledger: Ledger) -> list[Amendment]:
     """All amendments of a monitor's spec, in the order of their numbers, which begin at 2. Raises
-    DamagedRecord."""
+    DamagedRecord. The registered spec is version 1."""
     return read_records(ledger, layout.monitor_versions(ledger.name), layout.monitor_version, Amendment)
 
 
@@ -388,12 +391,14 @@ def create_state(ledger: Ledger, state: WindowState) -> WindowState:
 
 
 def read_states(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[WindowState]]:
-    """Window -> its states in order, for every window that has one; keys: where they are listed already."""
+    """Window -> its states in order, for every window that has one; keys: where they are listed already.
+    Raises DamagedRecord where one cannot be read."""
     return _by_window(ledger, layout.window_state, WindowState, keys)
 
 
 def standing_state(states: list[WindowState]) -> WindowState | None:
-    """What is wrong with a window, by its states in order; None if nothing is."""
+    """What is wrong with a window, by its states in order; None if nothing is. A state stands until one
+    follows it that says `cleared`."""
     return states[-1] if states and states[-1].state != "cleared" else None
 
 
@@ -420,7 +425,8 @@ def create_mute(ledger: Ledger, mute: Mute) -> Mute:
 
 
 def read_mutes(ledger: Ledger) -> list[Mute]:
-    """All mutes of a monitor or an evaluation, in the order of their numbers. Raises DamagedRecord."""
+    """All mutes of a monitor or an evaluation, in the order of their numbers. Raises DamagedRecord. A mute
+    that ends another one is a record as well."""
     return read_records(ledger, layout.mutes(ledger.name), layout.mute, Mute)
 
 

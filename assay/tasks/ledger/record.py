@@ -84,12 +84,14 @@ LATER_FIELD = "later"   # of a field that version 1.0.0 does not know: left out 
 
 
 def encode(record: "DataclassInstance") -> bytes:
-    """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here."""
+    """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here. Keys are
+    sorted and texts are UTF-8, so equal records have equal bytes."""
     return to_json(record)
 
 
 def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
-    """The record in the bytes of a key, of at most MOST_BYTES and 200 levels. Raises DamagedRecord."""
+    """The record in the bytes of a key, of at most MOST_BYTES and 200 levels. Raises DamagedRecord. Unknown
+    keys, and values of another type, damage a record."""
     _refuse_large(blob, key)
     try:
         record = _adapter(kind, strict=True).validate_json(blob)
@@ -99,7 +101,8 @@ def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
 
 
 def from_rows(kind: type[_Decoded], rows: object, key: str) -> _Decoded:
-    """The records that rows of a table make, whose columns were found to be of their types already.
+    """The records that rows of a table make, whose columns were found to be of their types already. One
+    record a row, in order.
 
     Raises DamagedRecord.
     """
@@ -232,8 +235,8 @@ _PORTION = 1 << 14               # rows that are decoded at once
 
 
 def inflate(packed: bytes) -> bytes:
-    """The bytes that zlib has packed. Raises ValueError for more than MOST_BYTES and for what is cut off,
-    and zlib.error."""
+    """The bytes that zlib has packed. Raises ValueError for more than MOST_BYTES and for what is cut off, and
+    zlib.error. So a small key cannot fill the memory of who reads it."""
     unpacker = zlib.decompressobj()
     blob = unpacker.decompress(packed, MOST_BYTES)
     if not unpacker.eof:
@@ -247,7 +250,8 @@ _small_table = lru_cache(128)(_table)
 
 
 def attached_text(attached: Mapping[str, str], name: str, key: str) -> bytes:
-    """One text that is attached to a table. Raises DamagedRecord if it is not there."""
+    """One text that is attached to a table. Raises DamagedRecord if it is not there. Parquet keeps such texts
+    in the file's metadata."""
     if name not in attached:
         raise damaged(key, f"nothing is attached as {name}")
     return attached[name].encode()
@@ -304,7 +308,8 @@ Record = TypeVar("Record", bound="DataclassInstance")
 
 
 def put_record(ledger: Ledger, key: str, record: Record) -> Record:
-    """Put a record; returns the one under the key, which another process may have put first."""
+    """Put a record; returns the one under the key, which another process may have put first. Raises
+    DamagedRecord where that cannot be read."""
     return decode(type(record), ledger.put(key, encode(record)), key)
 
 
@@ -336,7 +341,8 @@ def read_records(
 
 
 def find_bytes(ledger: Ledger, key: str) -> bytes | None:
-    """The bytes under a key, unchecked; None where nothing is there. Other errors of the store are raised."""
+    """The bytes under a key, unchecked; None where nothing is there. Other errors of the store are raised.
+    For derived files, whose readers check them by themselves."""
     try:
         return ledger.get(key)
     except KeyMissing:

@@ -49,13 +49,15 @@ class Handling:
     snoozed: IncidentResponse | None = None    # until a moment that may have passed
 
     def snoozed_at(self, moment: datetime) -> bool:
-        """Whether nobody is told of the incident at a moment, because it is snoozed until a later one."""
+        """Whether nobody is told of the incident at a moment, because it is snoozed until a later one. The
+        end of a snooze is no longer part of it."""
         until = None if self.snoozed is None else self.snoozed.until
         return until is not None and moment < until
 
 
 def incident_name(group: str) -> str:
-    """What people call the incident of a group of alerts: `breach`, of the whole pool, for the empty one."""
+    """What people call the incident of a group of alerts: `breach`, of the whole pool, for the empty one.
+    Alerts and commands name it so."""
     return group or "breach"
 
 
@@ -66,12 +68,14 @@ def create_response(ledger: Ledger, response: IncidentResponse) -> IncidentRespo
 
 
 def read_responses(ledger: Ledger) -> list[IncidentResponse]:
-    """All responses to incidents of a monitor, in the order of their numbers. Raises DamagedRecord."""
+    """All responses to incidents of a monitor, in the order of their numbers. Raises DamagedRecord. Each says
+    who did what about which incident, and when."""
     return read_records(ledger, layout.responses(ledger.name), layout.response, IncidentResponse)
 
 
 def handling_of(responses: Sequence[IncidentResponse], incident: str, since: datetime | None) -> Handling:
-    """How people stand to an incident; since: when it began, None for the beginning of time."""
+    """How people stand to an incident; since: when it began, None for the beginning of time. The newest
+    response of each kind counts."""
     by_action: dict[str, IncidentResponse] = {}
     for response in responses:
         if response.incident == incident and (since is None or response.at >= since):

@@ -185,7 +185,8 @@ VERSIONS = Chain(record=layout.monitor_version, seal=layout.monitor_version_seal
 MUTES = Chain(record=layout.mute, seal=layout.mute_seal)
 CHAINS = (OPENINGS, STATES, VERSIONS, MUTES)
 def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, keys: Collection[str]) -> list[str]:
-    """The keys that the seal of a verdict covers; keys: the monitor's keys. Raises DamagedRecord."""
+    """The keys that the seal of a verdict covers; keys: the monitor's keys. Raises DamagedRecord. Among them
+    are the seal before it and the windows' evaluations, so one digest stands for all."""
     name, number = ledger.name, verdict.number
     before = layout.spec(name) if number == 1 else layout.monitor_verdict_seal(name, number - 1)
     folder = layout.monitor_window(name, verdict.window)

@@ -72,7 +72,8 @@ def read_labelled_pool(
 
 @contextmanager
 def columns_as_called(called: Mapping[str, str]) -> Iterator[None]:
-    """What is wrong with a column is said of it by the name that it has, `called`, instead of by its role."""
+    """What is wrong with a column is said of it by the name that it has, `called`, instead of by its role. A
+    context; errors of other kinds pass unchanged."""
     try:
         yield
     except BadArgument:
@@ -115,7 +116,8 @@ def _checked_pool(
 
 
 def labelled_source(path: str) -> Source:
-    """The files of a labelled pool. Raises BadInput in words that name no key of a spec."""
+    """The files of a labelled pool. Raises BadInput in words that name no key of a spec. Files of a folder or
+    a pattern are read in the order of their names."""
     try:
         return open_source(path)
     except BadInput as error:
@@ -204,7 +206,8 @@ def as_classes(
 
 
 def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
-    """Columns of text without gaps, in which every class is spelled in one way (`classes_of_columns`)."""
+    """Columns of text without gaps, in which every class is spelled in one way (`classes_of_columns`). Raises
+    BadInput that names the file, the column and the row of a gap."""
     text = {name: words(path, name, column) for name, column in columns.items()}
     written = {
         name: np.unique(column, return_inverse=True, return_counts=True) for name, column in text.items()
@@ -262,7 +265,8 @@ def _listed(words: Sequence[str], limit: int = 6) -> str:
 
 
 def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
-    """The chunks of a column as one array: text where their types differ, and never a dictionary."""
+    """The chunks of a column as one array: text where their types differ, and never a dictionary. An empty
+    column is an array of text."""
     if len({str(chunk.type) for chunk in chunks}) > 1:
         chunks = [as_text(chunk) for chunk in chunks]
     joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())

@@ -267,7 +267,8 @@ def _gaps(column: pa.Array, classes: Iterable[str]) -> Bools:
 
 
 def classes_by_name(kind: OutcomeKind | None, predicted: Iterable[pa.Array]) -> Sequence[str]:
-    """The classes that are known by name: those of the kind, or without one what is predicted."""
+    """The classes that are known by name: those of the kind, or without one what is predicted. Names of
+    columns of probabilities are matched with them."""
     return kind.parts if kind is not None else [
         name for column in predicted for name in as_text(column).unique().to_pylist() if name is not None]
 

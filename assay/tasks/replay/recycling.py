@@ -22,7 +22,8 @@ MAJORITY = "majority"
 
 
 def columns_of_file(path: str, columns: Sequence[str]) -> dict[str, pa.Array]:
-    """These columns of a file of predictions.  Raises BadInput for a column that it lacks."""
+    """These columns of a file of predictions. Raises BadInput for a column that it lacks. Column -> its
+    values, in the order of the rows."""
     source = open_source(path)
     present = column_names(source)
     for name in columns:

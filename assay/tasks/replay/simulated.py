@@ -127,7 +127,8 @@ class MethodResult:
 
     @property
     def of(self) -> str:
-        """What is measured: `f1`, `f1(cat) of child`, `recall at 0.5`, `accuracy of child versus adult`."""
+        """What is measured: `f1`, `f1(cat) of child`, `recall at 0.5`, `accuracy of child versus adult`.
+        Tables and JSON name an entry by it."""
         title = self.measure if self.of_class is None else f"{self.measure}({self.of_class})"
         title += "" if self.at is None else f" at {self.at:g}"
         name = name_of(title, self.system or self.question)
@@ -241,23 +242,27 @@ class Simulation(ABC):
     @property
     @abstractmethod
     def numbers(self) -> list[Simulated]:
-        """In the order of a replay's traces.  Raises BadInput for a measure without a value on the pool."""
+        """In the order of a replay's traces. Raises BadInput for a measure without a value on the pool. Each
+        has the true value, by all labels of the pool."""
 
     @abstractmethod
     def find_method(self, name: str) -> Method:
-        """A method of the request. Raises UnknownName, and BadInput where it cannot do this pool."""
+        """A method of the request. Raises UnknownName, and BadInput where it cannot do this pool. The message
+        then says what to use instead."""
 
     def named(self, name: str) -> str:
         """How a method of the request is called in the result."""
         return name
 
     def oracles(self) -> dict[str, OracleResult]:
-        """Oracles by `name_of`, each with what it needs; empty unless a subclass knows the rates of cells."""
+        """Oracles by `name_of`, each with what it needs; empty unless a subclass knows the rates of cells. An
+        oracle draws by the true rates, so no method can do better than it in the mean."""
         return {}
 
 
 def simulation_of(pool: LabelledPool | OutcomePool, request: ReplayRequest) -> Simulation:
-    """The request for this pool. Raises BadArgument for what cannot be simulated on it, and UnknownName."""
+    """The request for this pool. Raises BadArgument for what cannot be simulated on it, and UnknownName. Two
+    classes and other outcomes have one each, with the same members."""
     request.check()
     return _OfTwoClasses(pool, request) if isinstance(pool, LabelledPool) else _OfAnyOutcome(pool, request)
 
@@ -475,7 +480,8 @@ class _OfAnyOutcome(Simulation):
         )
 
     def winner_is_wrong(self, winner: Ints) -> Bools:
-        """(R,) whether another system is better by more than the margin than the one named."""
+        """(R,) whether another system is better by more than the margin than the one named. R counts repeats;
+        sums that differ by rounding alone are equal."""
         stack: Stack = self.measures
         pairs, truth = pairs_of(stack.measures), self._pool.truth(stack)
         value = pairs.sign * truth[pairs.values]
@@ -540,5 +546,6 @@ def _no_value(what: str, undefined_when: str) -> BadInput:
 
 
 def asks_for_curves(measures: Sequence[str]) -> bool:
-    """Whether a measure, as it is written, is made of scores or probabilities of the items, as curves are."""
+    """Whether a measure, as it is written, is made of scores or probabilities of the items, as curves are.
+    The pool must then have a score or a probability."""
     return any(of_single_items(written.partition("(")[0]) for written in measures)

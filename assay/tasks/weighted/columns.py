@@ -43,7 +43,8 @@ def column_as_texts(
 def predictions_of_column(
     spec: Spec, ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow], column: str
 ) -> list[int]:
-    """A column of predictions of these items as codes of classes. Raises BadInput as `column_as_texts`."""
+    """A column of predictions of these items as codes of classes. Raises BadInput as `column_as_texts`. One
+    code an item, in the order of `rows`."""
     codes = [0] * len(rows)
     checker = _checker(spec, manifest)
     for batch, places in _batches(spec, ledger, manifest, rows, column):
@@ -54,7 +55,8 @@ def predictions_of_column(
 
 
 def files_written_since(ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow]) -> list[str]:
-    """Of the files that hold these items, those whose size or time of writing is not that of the freeze."""
+    """Of the files that hold these items, those whose size or time of writing is not that of the freeze.
+    Reading a column from them would mix old rows and new ones."""
     files_read = find_record(ledger, layout.pool_sources(ledger.name), FilesRead)
     then = {} if files_read is None else {file.path: (file.size, file.version) for file in files_read.files}
     paths = [manifest.sources[file].path for file in sorted({row.source_file for row in rows})]

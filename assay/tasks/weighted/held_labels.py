@@ -99,8 +99,8 @@ def _of_strata(values: pa.Array, column: str, labelled: Ints) -> tuple[Floats, I
 
 
 def column_in(path: str, column: str, *, must_exist: bool) -> pa.Array | None:
-    """A column of chances or strata in a file; None where it has none, unless the column was named.  Raises
-    BadInput."""
+    """A column of chances or strata in a file; None where it has none, unless the column was named. Raises
+    BadInput. Values are in the order of the rows, gaps among them."""
     present = column_names(open_source(path))
     if column not in present:
         if must_exist:
@@ -136,7 +136,8 @@ def _inclusion(
 def measures_of_systems(
     written: str, kind: OutcomeKind, pool_size: int, systems: Sequence[str], weights: PoolWeights | None
 ) -> list[tuple[OutcomeMeasure, str | None, str | None]]:
-    """A measure with the system it is of and the one it is compared with: differences first."""
+    """A measure with the system it is of and the one it is compared with: differences first. Each as
+    (measure, system, system it is compared with). Raises BadInput for one that cannot be."""
     name, options = named_measure(written)
     try:
         base = outcome_measure(name, kind, pool_size, options=options, weights=weights)

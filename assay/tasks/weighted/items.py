@@ -25,12 +25,14 @@ from assay.tasks.spec.evaluation import Spec
 
 
 def with_predictions(items: Items, codes: Sequence[int]) -> Items:
-    """The same items as another system predicts them: what the first one's probabilities say is left out."""
+    """The same items as another system predicts them: what the first one's probabilities say is left out. One
+    code an item, in order."""
     return replace(items, prediction=np.array(codes, np.float64)[:, None], probability=None)
 
 
 def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
-    """The same items as one of the systems compared predicts them, with its own probabilities if kept."""
+    """The same items as one of the systems compared predicts them, with its own probabilities if kept. Raises
+    ValueError where no systems are compared."""
     columns = columns_of_items(rows)
     predicted, probabilities = columns["predictions"], columns["by_system"]
     if predicted is None:
@@ -66,12 +68,13 @@ def with_scores_and_clusters(items: Items, rows: Sequence[FrozenRow], *, scored:
 
 
 def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> list[int]:
-    """1 where the score is above the threshold, or the probability at it or above; else 0."""
+    """1 where the score is above the threshold, or the probability at it or above; else 0. One number an
+    item, in order, as the freeze decided."""
     return [int(row.score > threshold if by_score else row.probability >= threshold) for row in rows]
 
 
 def equal_to(values: Sequence[str] | None, value: str, *, n: int) -> Bools:
-    """(n,) whether each item has this value; all of them where there are no values."""
+    """(n,) whether each item has this value; all of them where there are no values. n counts the items."""
     return np.ones(n, np.bool_) if values is None else np.array([text == value for text in values], np.bool_)
 
 
@@ -170,7 +173,8 @@ def as_csv(columns: Columns) -> bytes:
 
 
 def as_parquet(columns: Columns) -> bytes:
-    """The bytes of a Parquet file of these columns, a row for each item, compressed with zstd."""
+    """The bytes of a Parquet file of these columns, a row for each item, compressed with zstd. Raises
+    MissingExtra where the package of Arrow is not installed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -184,7 +188,8 @@ FORMATS: Mapping[str, Callable[[Columns], bytes]] = {"csv": as_csv, "parquet": a
 
 
 def format_for(format: str | None, out: Path | None) -> str:
-    """The format asked for, or that of the file's name; csv unless said. Raises BadInput for another name."""
+    """The format asked for, or that of the file's name; csv unless said. Raises BadInput for another name. It
+    is csv or parquet."""
     suffix = out.suffix.removeprefix(".").lower() if out is not None else ""
     if format is None and suffix and suffix not in FORMATS:
         raise BadInput(f"--out {out}: is neither .csv nor .parquet; say which with --format")

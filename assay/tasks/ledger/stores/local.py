@@ -111,7 +111,8 @@ class LocalStore:
         return (name for name in names if is_key(name))
 
     def discard(self, key: str) -> None:
-        """The folder goes with its last key: nobody has to look into it any more."""
+        """The folder goes with its last key: nobody has to look into it any more. A missing key is no error.
+        Raises BadKey for one that is evidence."""
         check_discardable(key)
         path = self._path(key)
         with self._explained("discard", key):
@@ -140,7 +141,7 @@ class LocalStore:
 
     def open(self, key: str) -> BinaryIO:
         """The value as an ordinary file, open for reading bytes; the caller closes it. Raises KeyMissing
-        where there is none."""
+        where there is none. Nothing is read before the caller asks."""
         path = self._path(key)
         with self._explained("read", key):
             return _open_file(path)

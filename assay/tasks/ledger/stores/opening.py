@@ -29,7 +29,8 @@ _MAX_PREFIX_BYTES = 250
 
 
 def open_store(url: str) -> Store:
-    """The store at this address, not yet contacted. BadInput says what is wrong with the address."""
+    """The store at this address, not yet contacted. BadInput says what is wrong with the address. It is a
+    folder, `s3://BUCKET/PREFIX`, or `memory://`."""
     if not url.strip():
         raise BadInput(f"the address of the store is empty; it may be {ACCEPTED}")
     if "\0" in url:
@@ -100,7 +101,8 @@ class Travelling:
 
 
 def address(store: Store) -> str:
-    """Where other processes find the store. Raises BadInput for one that lives in the memory of this one."""
+    """Where other processes find the store. Raises BadInput for one that lives in the memory of this one. A
+    folder is given by its full path."""
     held: Any = store
     while not isinstance(held, LocalStore | S3Store):
         held = getattr(held, "inner", None)
@@ -159,7 +161,8 @@ class RangeReader(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """The position of the next byte that is read, counted from the start of the value."""
+        """The position of the next byte that is read, counted from the start of the value. Nothing is read
+        for it."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -176,7 +179,8 @@ class RangeReader(io.RawIOBase):
         return position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Exactly `size` bytes, or what is left of the value (all of it for -1)."""
+        """Exactly `size` bytes, or what is left of the value (all of it for -1). Raises ValueError after it
+        was closed, and what the store raises."""
         if self.closed:
             raise ValueError(f"read of {self._key!r} after it was closed")
         bytes_left = max(0, self._size - self._position)

@@ -101,14 +101,16 @@ def public_endpoint(endpoint: str | None) -> str:
 
 
 def configured_endpoint() -> str:
-    """The endpoint the environment asks for, fit to be printed; for errors before there is a client."""
+    """The endpoint the environment asks for, fit to be printed; for errors before there is a client. Without
+    one it is that of Amazon's own service."""
     return public_endpoint(os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"))
 
 
 def explain(
     error: Exception, *, url: str, bucket: str, endpoint: str, operation: str, key: str = ""
 ) -> AssayError:
-    """Our error for one of boto3's. `operation` is boto3's name of the call: policies are written with it."""
+    """Our error for one of boto3's. `operation` is boto3's name of the call: policies are written with it.
+    StoreUnreachable where trying again may help, BadInput for what people have to mend."""
     response = getattr(error, "response", None) or {}
     code = str(response.get("Error", {}).get("Code", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -148,7 +150,8 @@ def explain(
 
 
 def no_s3_reply(url: str, operation: str, key: str, endpoint: str) -> StoreUnreachable:
-    """For a success that is not S3's. Believed, a key would count as written, or as missing."""
+    """For a success that is not S3's. Believed, a key would count as written, or as missing. The message
+    names the call, the key and the endpoint."""
     return StoreUnreachable(
         f"{url}: {operation} of {key!r} got an answer that no S3 server gives; check what answers at "
         f"{endpoint}: a proxy, or a page to sign in?"
@@ -156,7 +159,8 @@ def no_s3_reply(url: str, operation: str, key: str, endpoint: str) -> StoreUnrea
 
 
 def endless_listing(url: str, prefix: str, endpoint: str) -> StoreUnreachable:
-    """For a page of a listing that says more pages follow, and names none or one that was read already."""
+    """For a page of a listing that says more pages follow, and names none or one that was read already. Read
+    on, it would never end."""
     return StoreUnreachable(
         f"{url}: the listing of {prefix!r} has no end: {endpoint} says that more keys follow, and not where; "
         "check this server"

@@ -55,12 +55,13 @@ class Store(Protocol):
     url: str  # as given: file:///path, ./path or s3://bucket/prefix
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """Create key exclusively. Returns the bytes now under it: `blob` if we won, the winner's if not."""
+        """Create key exclusively. Returns the bytes now under it: `blob` if we won, the winner's if not.
+        Raises BadKey for a key of the wrong form, and StoreError."""
         ...
 
     def get(self, key: str) -> bytes:
         """All bytes under a key. Raises KeyMissing where nothing is there, and StoreError for more bytes than
-        MOST_READ."""
+        MOST_READ. Raises StoreUnreachable where nothing answers."""
         ...
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
@@ -73,11 +74,12 @@ class Store(Protocol):
 
     def exists(self, key: str) -> bool:
         """Whether there is something under the key: whether it was ever put and, of an index, not removed
-        since."""
+        since. Raises StoreUnreachable where nothing answers."""
         ...
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Every key that starts with the prefix, sorted by code point; every key for the empty prefix."""
+        """Every key that starts with the prefix, sorted by code point; every key for the empty prefix. Raises
+        StoreUnreachable where nothing answers."""
         ...
 
     def folders(self, prefix: str = "") -> Iterator[str]:
@@ -88,11 +90,13 @@ class Store(Protocol):
         ...
 
     def discard(self, key: str) -> None:
-        """Remove a key that is an index and not evidence (`index/...`); a missing key is no error."""
+        """Remove a key that is an index and not evidence (`index/...`); a missing key is no error. Raises
+        BadKey for evidence, which is never removed."""
         ...
 
     def check(self) -> None:
-        """Raise StoreUnreachable (or BadInput for a missing bucket) unless keys can be written and listed."""
+        """Raise StoreUnreachable (or BadInput for a missing bucket) unless keys can be written and listed. A
+        key of the index is written and removed for it."""
         ...
 
 
@@ -117,12 +121,14 @@ def check_key(key: str) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Whether check_key would accept it. Whatever else lies in a store's folder is not listed."""
+    """Whether check_key would accept it. Whatever else lies in a store's folder is not listed. Nothing of the
+    store is read."""
     return not _wrong_with(key)
 
 
 def check_prefix(prefix: str) -> str:
-    """The prefix itself, or BadKey if no key could start with it. It may be empty, or end within a part."""
+    """The prefix itself, or BadKey if no key could start with it. It may be empty, or end within a part.
+    Called by every store, so that all refuse alike."""
     wrong = _wrong_with(prefix.removesuffix("/")) if prefix else None
     if wrong:
         raise BadKey(f"{prefix!r} cannot be the start of a key: {wrong}")
@@ -130,19 +136,22 @@ def check_prefix(prefix: str) -> str:
 
 
 def check_folder(prefix: str) -> str:
-    """The prefix itself, or BadKey if it is no folder: empty, or ending in a slash."""
+    """The prefix itself, or BadKey if it is no folder: empty, or ending in a slash. Called by every store, so
+    that all refuse alike."""
     if prefix and not prefix.endswith("/"):
         raise BadKey(f"{prefix!r} is not a folder of keys: end it with '/'")
     return check_prefix(prefix)
 
 
 def is_discardable(key: str) -> bool:
-    """Whether a key is an index and no evidence (`index/...`), so that it may be removed and made again."""
+    """Whether a key is an index and no evidence (`index/...`), so that it may be removed and made again.
+    Everything else is written once and stays."""
     return key.startswith(DISCARDABLE)
 
 
 def check_discardable(key: str) -> str:
-    """The key itself, or BadKey if it is evidence: only keys under `index/` may be removed."""
+    """The key itself, or BadKey if it is evidence: only keys under `index/` may be removed. Called by every
+    store, so that all refuse alike."""
     if not is_discardable(check_key(key)):
         raise BadKey(f"{key!r} is evidence and is never removed; only keys under {DISCARDABLE!r} may be")
     return key
@@ -326,7 +335,8 @@ class Remembering:
         self._listed: dict[str, set[str]] = {}    # prefix -> the keys that were below it
 
     def list_once(self, prefix: str) -> None:
-        """List the keys below a prefix, unless that was done: everything that asks for them goes by it."""
+        """List the keys below a prefix, unless that was done: everything that asks for them goes by it. One
+        listing takes the place of many questions whether a key is there."""
         if prefix not in self._listed:
             self._listed[prefix] = set(self.inner.keys(prefix))
 
