@@ -135,13 +135,15 @@ def adjudicate(
 
 
 def plurality(votes: Mapping[str, int]) -> str | None:
-    """The answer with more votes than any other; None without votes, or where the best are tied."""
+    """The answer with more votes than any other; None without votes, or where the best are tied. It does not
+    depend on the order of the votes."""
     best = [answer for answer, n in votes.items() if n == max(votes.values())]
     return best[0] if len(best) == 1 else None
 
 
 def latest_answers(annotations: Iterable[Answer]) -> Mapping[str, Sequence[Answer]]:
-    """Item -> the latest answer of each person about it, in an order that does not depend on the input's."""
+    """Item -> the latest answer of each person about it, in an order that does not depend on the input's.
+    Earlier ones of the same person count for nothing."""
     newest: dict[tuple[str, str], Answer] = {}
     for answer in annotations:
         key = (answer.item_id, answer.annotator)
@@ -262,7 +264,7 @@ class Votes:
 
     def only(self, keep: Bools) -> "Votes":
         """The items marked in keep (I,), numbered anew, and the votes about them; annotators keep their
-        numbers."""
+        numbers. I counts the items before; votes about others are left out."""
         number = np.cumsum(keep) - 1
         inside = keep[self.item]
         return Votes(
@@ -279,9 +281,10 @@ def truth_of(votes: Votes, gold: Mapping[Place, float]) -> Ints:
 
 
 def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]) -> Votes:
-    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0..K-1).
+    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0..K-1). Votes are
+    numbered in the order of round, item and annotator.
 
-    answers   by round
+    answers by round
     """
     valid = sorted(
         ((number, answer.item_id), answer.annotator, classes[answer.label])

@@ -63,7 +63,8 @@ class Spread:
 def agreements(
     votes: Votes, confidence: float, rng: np.random.Generator, level: Level = "nominal"
 ) -> list[Agreement]:
-    """Fleiss' κ and Krippendorff's α of all, then Cohen's κ of every two who share an item."""
+    """Fleiss' κ and Krippendorff's α of all, then Cohen's κ of every two who share an item. Each has its
+    value, its interval, and the items that it rests on."""
     coefficients = [fleiss_kappa(votes, confidence), krippendorff_alpha(votes, confidence, rng, level)]
     table = np.full((len(votes.annotators), len(votes.items)), -1, np.int64)
     table[votes.annotator, votes.item] = votes.label
@@ -84,7 +85,8 @@ def cohen_kappa(
     first_answers: Ints, second_answers: Ints, confidence: float, between: tuple[str, ...] = (),
     n_classes: int = 2
 ) -> Agreement:
-    """κ of two people's first_answers and second_answers (n,), 0..K-1, about the same n items."""
+    """κ of two people's first_answers and second_answers (n,), 0..K-1, about the same n items. Cohen (1960),
+    eq. 1, with the variance of Fleiss, Cohen & Everitt (1969)."""
     n = len(first_answers)
     p = np.zeros((n_classes, n_classes))
     np.add.at(p, (first_answers, second_answers), 1 / max(n, 1))
@@ -130,7 +132,8 @@ def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
 def krippendorff_alpha(
     votes: Votes, confidence: float, rng: np.random.Generator, level: Level = "nominal"
 ) -> Agreement:
-    """α of all votes on items with at least two; `rng` draws the bootstrap's items."""
+    """α of all votes on items with at least two; `rng` draws the bootstrap's items. Krippendorff (2004),
+    chapter 11; undefined where no item has two votes or all are alike."""
     counts = _pairable(votes)
     n = len(counts)
     if n == 0:
@@ -164,7 +167,7 @@ def interval_alpha(
     values_by_item: Sequence[Sequence[float]], confidence: float, rng: np.random.Generator
 ) -> Agreement:
     """α of numbers by squared distance; values_by_item: the answers about each item, of which two at least
-    count."""
+    count. Its interval is a bootstrap over items, drawn with `rng`."""
     shared = [values for values in values_by_item if len(values) > 1]
     n = len(shared)
     if not n:

@@ -60,7 +60,8 @@ class AnswerKind(ABC):
 
     @property
     def questions(self) -> Mapping[str, "AnswerKind"]:
-        """What may be answered to each of several questions, by name; none where one is asked."""
+        """What may be answered to each of several questions, by name; none where one is asked. The kind of
+        each is asked for its own answers."""
         return {}
 
     @property
@@ -70,12 +71,14 @@ class AnswerKind(ABC):
 
     @property
     def two_codes(self) -> bool:
-        """Whether the code of every answer is 0 or 1, and that of one class is 1."""
+        """Whether the code of every answer is 0 or 1, and that of one class is 1. Shares of positive answers
+        are then means of codes."""
         return False
 
     @property
     def looked_for(self) -> str | None:
-        """The class that can be missed, or called where it is not; None where all stand equal."""
+        """The class that can be missed, or called where it is not; None where all stand equal. Errors of
+        people are told apart by it."""
         return None
 
     @property
@@ -86,11 +89,13 @@ class AnswerKind(ABC):
     @property
     @abstractmethod
     def wanted(self) -> str:
-        """What to answer, for a sentence that begins with "write": a number from 0 to 10."""
+        """What to answer, for a sentence that begins with "write": a number from 0 to 10. It stands in
+        instructions and in messages."""
 
     @abstractmethod
     def meaning(self, text: str) -> str | None:
-        """The answer that somebody wrote, in its fixed spelling; None where it is no answer."""
+        """The answer that somebody wrote, in its fixed spelling; None where it is no answer. Votes are
+        compared in that spelling."""
 
     def spelled(self, text: str) -> str | None:
         """The answer in its fixed spelling that a file of predictions or labels means by this text, or None
@@ -99,23 +104,27 @@ class AnswerKind(ABC):
 
     @abstractmethod
     def code(self, answer: str) -> float:
-        """The code of an answer that is in its fixed spelling, as `evalcore.outcomes.base` has codes."""
+        """The code of an answer that is in its fixed spelling, as `evalcore.outcomes.base` has codes. Raises
+        KeyError or ValueError for another text."""
 
     @abstractmethod
     def text(self, code: float) -> str:
-        """The answer in its fixed spelling that has this code: the inverse of `code`."""
+        """The answer in its fixed spelling that has this code: the inverse of `code`. The ledger keeps codes,
+        and people read texts."""
 
     def texts(self, code: float) -> tuple[str, ...]:
         """All answers that have this code: one, unless several classes share a code."""
         return (self.text(code),)
 
     def value(self, code: float) -> float | str:
-        """As a table for programs has it: a number as a number, anything else as people write it."""
+        """As a table for programs has it: a number as a number, anything else as people write it. Exports
+        have it in the column of labels."""
         return self.text(code)
 
     @abstractmethod
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
-        """One answer made of answers (answer -> people who gave it); None for a tie, or without answers."""
+        """One answer made of answers (answer -> people who gave it); None for a tie, or without answers.
+        `rule` is one of the kind's own rules."""
 
     def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
         """The answers of all rounds decided together by Dawid-Skene; None where it is tied.
@@ -135,11 +144,13 @@ class AnswerKind(ABC):
 
     @abstractmethod
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """Each of these answers -> a number from 0 on, by which answers are compared."""
+        """Each of these answers -> a number from 0 on, by which answers are compared. The numbers follow the
+        kind's own order."""
 
     @abstractmethod
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
-        """What a simulated person answers whose errors are of this size, where `truth` is right."""
+        """What a simulated person answers whose errors are of this size, where `truth` is right. All chance
+        comes from `rng`; the answer is in its fixed spelling."""
 
 
 _MOST_IN_LINE = 5   # classes that are named in a sentence
@@ -159,7 +170,8 @@ class ClassAnswers(AnswerKind):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The classes as people are offered them, or in the order of their codes."""
+        """The classes as people are offered them, or in the order of their codes. Pages and messages list
+        them so."""
         return self.offered or tuple(self.codes)
 
     @property
@@ -169,7 +181,8 @@ class ClassAnswers(AnswerKind):
 
     @property
     def two_codes(self) -> bool:
-        """Whether all labels have code 0 or 1: with two classes, and with one class against the rest."""
+        """Whether all labels have code 0 or 1: with two classes, and with one class against the rest. Shares
+        of positive answers are then means of codes."""
         return set(self.codes.values()) == {0, 1}
 
     @property
@@ -187,7 +200,8 @@ class ClassAnswers(AnswerKind):
         return " or ".join(f'"{name}"' for name in self.choices)
 
     def meaning(self, text: str) -> str | None:
-        """The class that a text names, however its name is written; None for a text that names none."""
+        """The class that a text names, however its name is written; None for a text that names none. Capitals
+        and signs that cannot be seen make no other class."""
         return ClassReader(self.codes).read(text)
 
     def spelled(self, text: str) -> str | None:
@@ -195,11 +209,13 @@ class ClassAnswers(AnswerKind):
         return ClassReader(self.codes, self.spellings).read(text)
 
     def code(self, answer: str) -> int:
-        """The number of the class, from 0 to K − 1. Raises KeyError for another text."""
+        """The number of the class, from 0 to K − 1. Raises KeyError for another text. The text is in its
+        fixed spelling."""
         return self.codes[answer]
 
     def text(self, code: float) -> str:
-        """The name of the first class that has this number. Raises StopIteration where none has."""
+        """The name of the first class that has this number. Raises StopIteration where none has. The inverse
+        of `code` where every class has a number of its own."""
         return next(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -250,11 +266,13 @@ class ClassOrRest(ClassAnswers):
         return self.counted
 
     def text(self, code: float) -> str:
-        """The name of the class that is asked for, for code 1; the name of the rest, for code 0."""
+        """The name of the class that is asked for, for code 1; the name of the rest, for code 0. The rest has
+        one name, though it may be several classes."""
         return self.counted if code == 1 else self.rest
 
     def texts(self, code: float) -> tuple[str, ...]:
-        """The classes that have this code: the one that is asked for, or all others."""
+        """The classes that have this code: the one that is asked for, or all others. In the order of the
+        codes."""
         return tuple(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -283,17 +301,20 @@ class NumberAnswers(AnswerKind):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest number that is an answer; infinite where there is no bound."""
+        """The least and the largest number that is an answer; infinite where there is no bound. Answers
+        beyond them count as invalid."""
         return self.low, self.high
 
     @property
     def wanted(self) -> str:
-        """What people may answer, for a sentence: a number, with its bounds where there are some."""
+        """What people may answer, for a sentence: a number, with its bounds where there are some. It stands
+        in instructions and in messages."""
         ends = [f"{word} {end:g}" for word, end in (("from", self.low), ("to", self.high)) if isfinite(end)]
         return " ".join(["a number", *ends])
 
     def meaning(self, text: str) -> str | None:
-        """The number in its shortest exact form; None outside the bounds, and beyond LARGEST."""
+        """The number in its shortest exact form; None outside the bounds, and beyond LARGEST. NaN and
+        infinities are none either."""
         try:
             number = float(text) if "_" not in text else None
         except ValueError:
@@ -303,11 +324,13 @@ class NumberAnswers(AnswerKind):
         return repr(number + 0.0)   # not -0.0
 
     def code(self, answer: str) -> float:
-        """The number that the text means. Raises ValueError for a text that is no number."""
+        """The number that the text means. Raises ValueError for a text that is no number. The text is one
+        that `meaning` gave."""
         return float(answer)
 
     def text(self, code: float) -> str:
-        """The number in the shortest text from which exactly the same number is read again."""
+        """The number in the shortest text from which exactly the same number is read again. The inverse of
+        `code`, to the last bit."""
         return repr(float(code))
 
     def value(self, code: float) -> float | str:
@@ -330,11 +353,12 @@ class NumberAnswers(AnswerKind):
 
     def spread(self, answers: Answers) -> Spread | None:
         """How far apart the answers about one item lie, over all items with at least two answers; None
-        without such items."""
+        without such items. In the unit of the answers."""
         return answer_spread(values_by_item(answers))
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """Each of these answers by its place in the order of the numbers, from 0 on."""
+        """Each of these answers by its place in the order of the numbers, from 0 on. So medians can be made
+        of them."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=float))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
@@ -346,7 +370,8 @@ class NumberAnswers(AnswerKind):
 
 
 def values_by_item(answers: Answers) -> list[list[float]]:
-    """The numbers that people gave each item, items in the order of round and id."""
+    """The numbers that people gave each item, items in the order of round and id. The latest answer of each
+    person counts, and skipped items have none."""
     return [
         [float(a.label) for a in answers_to_item if a.kind == "label" and a.label is not None]
         for number in sorted(answers)
@@ -377,11 +402,12 @@ class TagAnswers(AnswerKind):
     @property
     def wanted(self) -> str:
         """What people may answer, for a sentence: the tags that apply, joined by bars, or the word for none.
-        """
+        It stands in instructions and in messages."""
         return f'all tags below that apply, joined by "{BAR}", or {NONE}'
 
     def meaning(self, text: str) -> str | None:
-        """The tags joined by bars, in their own order; "none" for the empty set, None for an empty text."""
+        """The tags joined by bars, in their own order; "none" for the empty set, None for an empty text. None
+        as well where a tag is not one of the question's."""
         if not text.strip():
             return None
         if text.strip().casefold() == NONE:
@@ -398,16 +424,19 @@ class TagAnswers(AnswerKind):
         return self.meaning(text if listed is None else BAR.join(listed) or NONE)
 
     def code(self, answer: str) -> int:
-        """The bit mask of the tags: bit k is set where tag k is among them."""
+        """The bit mask of the tags: bit k is set where tag k is among them. Tags are numbered from 0 in their
+        own order."""
         tags = set(answer.split(BAR))
         return sum(1 << k for k, name in enumerate(self.names) if name in tags)
 
     def text(self, code: float) -> str:
-        """The tags of a bit mask, joined by bars in their own order; the word for none where it is 0."""
+        """The tags of a bit mask, joined by bars in their own order; the word for none where it is 0. The
+        inverse of `code`."""
         return BAR.join(name for k, name in enumerate(self.names) if int(code) >> k & 1) or NONE
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
-        """The tags that more than half of the answers have; None where one is in just half of them."""
+        """The tags that more than half of the answers have; None where one is in just half of them. Tag by
+        tag, as each is a question of yes or no."""
         people = sum(votes.values())
         if not people:
             return None
@@ -431,7 +460,7 @@ class TagAnswers(AnswerKind):
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
         """Krippendorff's α of each tag, after the mean over all tags; empty where fewer than two people
-        answered."""
+        answered. `level` is nominal: a tag is there or not."""
         by_tag = []
         for k, name in enumerate(self.names):
             votes = self._votes(answers, k)
@@ -441,16 +470,18 @@ class TagAnswers(AnswerKind):
         return [mean_agreement(by_tag), *by_tag]
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """Each of these answers by its place in the order of the bit masks, from 0 on."""
+        """Each of these answers by its place in the order of the bit masks, from 0 on. Answers with the same
+        tags have the same mask."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """What a simulated person answers: the truth with every tag turned over with the chance `size`, each
-        on its own."""
+        on its own. The answer is in its fixed spelling."""
         return self.erring_by_tag(truth, size, size, rng)
 
     def erring_by_tag(self, truth: str, miss: float, false_positive: float, rng: np.random.Generator) -> str:
-        """Each tag that is there is left out with chance `miss`, and each other one said with the other."""
+        """Each tag that is there is left out with chance `miss`, and each other one said with the other. Each
+        tag errs on its own; the answer is in its fixed spelling."""
         has_tag = self._bits(truth) > 0
         turned = rng.random(len(self.names)) < np.where(has_tag, miss, false_positive)
         return self._of_bits(has_tag ^ turned)

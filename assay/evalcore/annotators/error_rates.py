@@ -57,7 +57,8 @@ class DawidSkene:
     confusion: Floats   # (J, K, K) π[annotator, truth, answer]
 
     def decided(self) -> Ints:
-        """(I,) the class each item most likely has; -1 where that is a tie."""
+        """(I,) the class each item most likely has; -1 where that is a tie. I counts the items; chances that
+        differ by less than TIE are tied."""
         runner_up, likeliest = np.sort(self.truth, axis=1)[:, -2:].T
         return np.where(likeliest - runner_up < TIE, -1, self.truth.argmax(axis=1))
 
@@ -314,7 +315,8 @@ def majority_error(e: Floats, k: int) -> Floats:
 
 def again_error(e: Floats, surprising: Bools) -> Floats:
     """Chances (..., 2) by truth for k = 1; surprising (2,): which answers are asked again; e (..., 2) by
-    truth."""
+    truth. An item is asked again where its first answer would surprise, and the second answer then decides.
+    """
     wrong = np.empty_like(e)
     for truth in (0, 1):
         p = e[..., truth]
@@ -457,7 +459,8 @@ def corrected(
 
 
 def corrected_measure(measure: Measure, errors: Floats) -> Measure:
-    """The measure of the true table as a function of the table of labels; errors (2, 2): ε."""
+    """The measure of the true table as a function of the table of labels; errors (2, 2): ε. Its table of
+    labels is multiplied by the inverse of the error rates (Rogan & Gladen 1978)."""
     inverse = _inverses(errors[None])[0]
     flat = np.eye(4).reshape(2, 2, 4)   # the loss of an item is where it stands in the table
 

@@ -138,7 +138,8 @@ def classes_of(predicted: Floats | None, items: int) -> Ints:
 
 
 def labels_by_place(rounds: Sequence[AnsweredRound]) -> dict[Place, int]:
-    """The label of every labelled item by its place, the number of the round and the id of the item."""
+    """The label of every labelled item by its place, the number of the round and the id of the item. Codes
+    from 0 on; items without a label are left out."""
     return {
         (r.number, item): y
         for r in rounds for item, y in zip(r.item_id, r.label.tolist(), strict=True) if y >= 0
@@ -370,7 +371,8 @@ def annotator_quality(
 
 
 def nothing_known(number: int, rule: str, annotators_per_item: int) -> AnnotatorQuality:
-    """After round `number` of an evaluation of which no quality was recorded: there was nothing to say."""
+    """After round `number` of an evaluation of which no quality was recorded: there was nothing to say. Every
+    list in it is empty, and correction is refused with a reason."""
     return AnnotatorQuality(
         round=number, rule=rule, annotators_per_item=annotators_per_item, people=(), agreement=(),
         gold=GoldTally(items=0, answers=0, right=0), asked_again=AskedAgain(items=0, answers=0, overruled=0),

@@ -77,7 +77,7 @@ class QuestionAnswers(AnswerKind):
 
     def text(self, code: float) -> str:
         """The JSON object of this code, question by question, without the questions that were not answered.
-        """
+        The inverse of `code`, in fixed spelling."""
         codes = self.packing.unpack(np.array([code], np.float64))[0].tolist()
         return json.dumps({
             name: kind.text(answer_code) for (name, kind),
@@ -86,7 +86,8 @@ class QuestionAnswers(AnswerKind):
         }, ensure_ascii=False)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
-        """Each question by those who answered it; None where one of them is tied."""
+        """Each question by those who answered it; None where one of them is tied. An object in JSON, question
+        by question."""
         by_question: dict[str, dict[str, int]] = {}
         for answer, people in votes.items():
             for name, answer_to_question in self.by_question(answer).items():
@@ -103,11 +104,13 @@ class QuestionAnswers(AnswerKind):
         return []
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
-        """Each of these answers by its place in the order of the codes, from 0 on."""
+        """Each of these answers by its place in the order of the codes, from 0 on. Equal answers have equal
+        codes."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
-        """Every answer that is one of several names errs with this chance; numbers are as they are."""
+        """Every answer that is one of several names errs with this chance; numbers are as they are. All
+        chance comes from `rng`."""
         with_errors = {
             name: self.each[name].erring(right_answer, size, rng)
             if self.each[name].errs_by == self.errs_by

@@ -57,7 +57,8 @@ class Rule:
         return self.name == "dawid-skene"
 
     def joined(self, votes: Mapping[str, int]) -> str | None:
-        """The label that votes about one item give; None for a tie, or without votes."""
+        """The label that votes about one item give; None for a tie, or without votes. Votes are answer -> the
+        number of people who gave it."""
         return self.kind.joined(votes, self.name)
 
 
@@ -119,7 +120,8 @@ def earlier_annotators(answers: Mapping[int, Iterable[Answer]], gold: Collection
 
 
 def disagreements(decided: Mapping[Place, str | None], labels: Mapping[Place, str]) -> list[Place]:
-    """Items that a later fit decides otherwise than `labels` does; where it is tied it decides nothing."""
+    """Items that a later fit decides otherwise than `labels` does; where it is tied it decides nothing. They
+    are in the order of the decisions."""
     return [
         place for place, label in decided.items()
         if place in labels and label is not None and labels[place] != label
@@ -154,7 +156,7 @@ class Decision:
     @property
     def is_open(self) -> bool:
         """Whether people still have to answer the item: it has neither a label nor a reason for having none.
-        """
+        The round then waits for them."""
         return self.label is None and self.reason is None
 
 
@@ -187,12 +189,14 @@ def decide(
 
 
 def deciding_tally(first_tally: AnswerTally, second_tally: AnswerTally | None) -> AnswerTally:
-    """Which of an item's two tallies decides; `second_tally` is None unless it was asked twice."""
+    """Which of an item's two tallies decides; `second_tally` is None unless it was asked twice. The second
+    decides only where the first gave no label."""
     return first_tally if second_tally is None or first_tally.status == "labelled" else second_tally
 
 
 def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twice: bool) -> AnswerTally:
-    """The tally that decides one item, from answers to either asking; where the item is now is not known."""
+    """The tally that decides one item, from answers to either asking; where the item is now is not known. It
+    counts who answered what, and says what the item came to."""
     first_tally, second_tally = (
         settle(rule, [item], (), [a for a in answers if a.asking == asking])[item] for asking in (1, 2)
     )

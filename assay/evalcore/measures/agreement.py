@@ -28,12 +28,14 @@ class Hit(Loss):
 
     @property
     def zero_or_one(self) -> bool:
-        """Always true: the only component, a hit or a miss, is 1 or 0 for every item."""
+        """Always true: the only component, a hit or a miss, is 1 or 0 for every item. So its mean is a share,
+        with the intervals of shares."""
         return True
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, 1: only whether the prediction is right."""
+        """The length d of the loss vector, 1: only whether the prediction is right. Its mean over the pool is
+        the accuracy."""
         return 1
 
     @property
@@ -44,7 +46,8 @@ class Hit(Loss):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """One run of length 1: the only component is a share by itself, the share of right predictions."""
+        """One run of length 1: the only component is a share by itself, the share of right predictions. The
+        interval is then that of a binomial share."""
         return (1,)
 
     def of(self, items: Items, phi: Floats) -> Floats:
@@ -58,7 +61,8 @@ class Hit(Loss):
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]))
 
     def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """It is 1 for some item where the class is predicted, and 0 for some where another one is."""
+        """It is 1 for some item where the class is predicted, and 0 for some where another one is. (C, K) for
+        C cells: the largest pull of an item of each predicted class."""
         predicted = support[:, self.system, : self.kind.width] > 0
         count = predicted.sum(axis=1, keepdims=True)
         another = (count > predicted) | (count == 0)
@@ -100,7 +104,8 @@ class AgreementLoss(Loss):
         return np.asarray(slope[0] * (self.known(items) @ self._weight()) + slope[1:])
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """The best label of each predicted class, and the best class of the cell."""
+        """The best label of each predicted class, and the best class of the cell. (C,) for C cells, the
+        largest that slope·ℓ can be."""
         best = (slope[0] * self._weight() + slope[1:]).max(axis=1) + known_slope
         predicted = support[:, self.system, : self.kind.width] > 0
         return np.asarray(np.where(predicted, best, -np.inf).max(axis=1))
@@ -133,7 +138,8 @@ def _kappa(request: AskedMeasure) -> OutcomeMeasure:
         return np.asarray(np.concatenate([1 / below, by_y], axis=-1)[..., None, :])
 
     def margin(limit: float, known_means: Floats, at_least: bool) -> Margin:
-        """o - e - limit (1 - e), which is linear in o and y: the shares of predictions are known."""
+        """o - e - limit (1 - e), which is linear in o and y: the shares of predictions are known. Kappa
+        (Cohen 1960, eq. 1) is at or above the limit exactly where this is at or above 0."""
         slope = np.concatenate([[1.0], (limit - 1) * (known_means @ weight)])
         return Margin(constant=-limit, slope=slope, known_slope=np.zeros(k))
 
@@ -203,8 +209,8 @@ class Pairs(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, K²: one component for every pair of a predicted class and a
-        label."""
+        """The length d of the loss vector, K²: one component for every pair of a predicted class and a label.
+        Their means are the confusion matrix."""
         return self.kind.width**2
 
     def of(self, items: Items, phi: Floats) -> Floats:

@@ -123,7 +123,8 @@ class TagTotals(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, 2: the hits and the labels of an item."""
+        """The length d of the loss vector, 2: the hits and the labels of an item. Micro-averages are made of
+        their means."""
         return 2
 
     def of(self, items: Items, phi: Floats) -> Floats:
@@ -133,7 +134,8 @@ class TagTotals(Loss):
         return np.stack([hits, phi.sum(axis=1)], axis=1)
 
     def known(self, items: Items) -> Floats:
-        """The number of tags that are predicted for each item, (n, 1): known without any label."""
+        """The number of tags that are predicted for each item, (n, 1): known without any label. Micro
+        precision divides by their mean."""
         return np.asarray(self.kind.phi(items.prediction[:, self.system]).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:

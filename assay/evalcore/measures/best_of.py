@@ -91,7 +91,8 @@ class SystemPairs:
 
 
 def pairs_of(measures: Sequence[OutcomeMeasure]) -> SystemPairs:
-    """Raises BadInput where the first measure has several numbers, or prefers none, or lacks a pair."""
+    """Raises BadInput where the first measure has several numbers, or prefers none, or lacks a pair. Gives,
+    for every two systems, where their difference stands and its sign."""
     driving = measures[0]
     if len(driving.parts) > 1 or not driving.prefers:
         what = "has several numbers" if len(driving.parts) > 1 else "prefers neither of two values"
@@ -137,7 +138,8 @@ class Ranking:
 
     @property
     def enough(self) -> Bools:
-        """(R, K, K) the second is known to be no better than the first by more than the margin."""
+        """(R, K, K) the second is known to be no better than the first by more than the margin. R counts
+        repeats and K systems; a margin of 0 asks for strictly better."""
         return np.asarray(self.lowest > 0 if self.margin == 0 else self.lowest >= -self.margin)
 
     @property
@@ -152,7 +154,8 @@ class Ranking:
 
     @property
     def strict(self) -> Bools:
-        """(R,) the one that is named is better than every other; else some may be as good."""
+        """(R,) the one that is named is better than every other; else some may be as good. R counts repeats;
+        False where nobody is named."""
         alone = np.eye(self.lowest.shape[1], dtype=np.bool_)
         better = ((self.lowest > 0) | alone).all(axis=2)
         return np.take_along_axis(better, np.maximum(self.winner, 0)[:, None], axis=1)[:, 0]

@@ -58,7 +58,8 @@ class Counts(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, 2K: a hit and a label for each of the K classes or tags."""
+        """The length d of the loss vector, 2K: a hit and a label for each of the K classes or tags.
+        Precision, recall and F-measures are made of their means."""
         return 2 * self.kind.width
 
     @property
@@ -69,7 +70,7 @@ class Counts(Loss):
     @property
     def blocks(self) -> tuple[int, ...]:
         """Two runs of K components, hits by class and labels by class: each component is a share of the
-        items."""
+        items. Intervals of shares then hold for each of them."""
         return (self.kind.width, self.kind.width)
 
     def of(self, items: Items, phi: Floats) -> Floats:
@@ -116,8 +117,8 @@ class CountsOfClass(Counts):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, 4: hits of the other classes and of this one, then labels of
-        both."""
+        """The length d of the loss vector, 4: hits of the other classes and of this one, then labels of both.
+        The measure of one class is made of their means."""
         return 4
 
     @property
@@ -134,7 +135,8 @@ class CountsOfClass(Counts):
         return np.concatenate([class_sums * self.known(items), class_sums], axis=1)
 
     def known(self, items: Items) -> Floats:
-        """Whether another class or this one is predicted, (n, 2) of 0 and 1 for n items, in that order."""
+        """Whether another class or this one is predicted, (n, 2) of 0 and 1 for n items, in that order. Their
+        means are known without any label."""
         return self.one.sums(self.kind.phi(items.prediction[:, self.system]))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
@@ -162,7 +164,8 @@ def quotient(above: Floats, below: Floats) -> Floats:
 
 
 def f_beta(beta: float) -> Rate:
-    """F_β = (1 + β²) t / (β² y + f) (van Rijsbergen 1979)."""
+    """F_β = (1 + β²) t / (β² y + f) (van Rijsbergen 1979). Gives a function of hits t, labels y and
+    predictions f of a class, with its two slopes."""
     b = beta**2
 
     def rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
@@ -211,7 +214,8 @@ fowlkes_mallows = Rate(_fowlkes_mallows, None)
 
 
 def present(y: Floats, f: Floats, pool_size: float) -> Bools:
-    """Classes that are predicted of some item, or are the label of half an item or more."""
+    """Classes that are predicted of some item, or are the label of half an item or more. Macro-averages are
+    over these classes alone."""
     return np.asarray((f > 0) | (y * pool_size >= 0.5 - OFF_TIES))
 
 

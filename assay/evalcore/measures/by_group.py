@@ -53,7 +53,8 @@ class CellGroups:
         return np.stack([by_cell @ row for row in self.rows], axis=1)
 
     def positives(self, rate: Floats, items: Floats) -> Floats:
-        """Expected positives (R, S, G) at rates (R, S, C) of items (R, C)."""
+        """Expected positives (R, S, G) at rates (R, S, C) of items (R, C). A group's number is the sum over
+        its cells of rate times items."""
         if len(self.rows) > FEW_GROUPS:
             return np.asarray(np.matmul(rate, items[:, :, None] * self.rows.T))
         return np.stack([np.matmul(rate, (items * row)[:, :, None])[..., 0] for row in self.rows], axis=-1)
@@ -73,7 +74,8 @@ class Quantity(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many numbers q the measure has: one, unless it is a curve or has one for each class."""
+        """How many numbers q the measure has: one, unless it is a curve or has one for each class. A curve
+        has one for each threshold."""
 
     @property
     @abstractmethod
@@ -83,15 +85,18 @@ class Quantity(ABC):
 
     @abstractmethod
     def values(self, positives: Floats, items: Floats) -> Floats:
-        """The measure (R, ..., q) of positives (R, ..., G) among items (R, G); NaN where it is undefined."""
+        """The measure (R, ..., q) of positives (R, ..., G) among items (R, G); NaN where it is undefined.
+        Groups are what the cells of one prediction, or one score, make together."""
 
     @abstractmethod
     def slopes(self, positives: Floats, items: Floats) -> Floats:
-        """∂M/∂(a positive of the group) (R, q, G), at positives (R, G); 0 where the measure is undefined."""
+        """∂M/∂(a positive of the group) (R, q, G), at positives (R, G); 0 where the measure is undefined.
+        Uncertainty of the positives is carried to the measure by them (the delta method)."""
 
     @abstractmethod
     def pulls(self, positives: Floats, items: Floats) -> Floats:
-        """J·ℓ (R, q, G, 2): how an item of each group pulls at each number, by its label."""
+        """J·ℓ (R, q, G, 2): how an item of each group pulls at each number, by its label. Methods draw items
+        by its size (Marchant & Rubinstein 2021, eq. 8)."""
 
     @abstractmethod
     def attainable(self, labelled_positives: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
@@ -101,11 +106,13 @@ class Quantity(ABC):
         """
 
     def slack(self, positives: Floats, items: Floats) -> Floats:
-        """(R, q) how far each number may be from what it stands for; 0 where it is exact."""
+        """(R, q) how far each number may be from what it stands for; 0 where it is exact. A curve that is cut
+        into bands is off by what lies within a band."""
         return np.zeros((len(items), self.size))
 
     def once(self, name: str, positives: Floats, items: Floats) -> Floats:
-        """`slopes` or `pulls`, made once of the same arrays for all numbers of the measure."""
+        """`slopes` or `pulls`, made once of the same arrays for all numbers of the measure. `name` is the
+        function's name; a second call with the same arrays is free."""
         key = name, id(positives), id(items)
         if key not in self._made:     # the arrays are kept, so that their ids stay theirs
             self._made[key] = getattr(self, name)(positives, items), positives, items
@@ -133,7 +140,8 @@ class Estimand:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest value that this number can have: the range of the whole measure."""
+        """The smallest and the largest value that this number can have: the range of the whole measure.
+        Intervals are cut to it."""
         return self.quantity.bounds
 
     def value(self, positives: Floats, items: Floats) -> Floats:
@@ -166,7 +174,8 @@ class OfConfusion(Quantity):
 
     @property
     def size(self) -> int:
-        """How many numbers the measure has, 1: a measure of the confusion table is a single number."""
+        """How many numbers the measure has, 1: a measure of the confusion table is a single number. Curves
+        have more."""
         return 1
 
     @property
@@ -203,7 +212,8 @@ class OfConfusion(Quantity):
 
 
 def of_predictions(measures: Sequence[Measure], predicted: Floats) -> tuple[OfConfusion, ...]:
-    """Measures of the predictions (C,) of the cells, 0.0 or 1.0; they say which of them drive."""
+    """Measures of the predictions (C,) of the cells, 0.0 or 1.0; they say which of them drive. In the order
+    of the measures, all with the same two groups of cells."""
     groups, drive = CellGroups.by_prediction(predicted), driving(measures)
     return tuple(
         OfConfusion(groups=groups, bounds=measure.bounds, drives=m in drive, measure=measure)

@@ -111,13 +111,15 @@ class OfContender(Loss):
         return np.asarray((stands_first + stands_second)[:, 0] * self.inner.spread(items, phi, slope))
 
     def known(self, items: Items) -> Floats:
-        """(n, d_k + 1) the known part of the loss, then whether the row is of the system."""
+        """(n, d_k + 1) the known part of the loss, then whether the row is of the system. Rows of other
+        systems have zeros, so that means are over the system's rows."""
         stands_first, stands_second = self._sides(items)
         of_system = stands_first + stands_second
         return np.concatenate([of_system * self.inner.known(items), of_system], axis=1)
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """Of an item of a cell with the system's rows: `Stack.largest_pull` knows which these are."""
+        """Of an item of a cell with the system's rows: `Stack.largest_pull` knows which these are. (C,) for C
+        cells, the largest that slope·ℓ can be."""
         return np.asarray(self.inner.most(support, slope, known_slope[:-1]))
 
     def needs(self, items: Items) -> None:

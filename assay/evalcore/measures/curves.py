@@ -122,12 +122,14 @@ class Bands(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, H: one component for each band of the score."""
+        """The length d of the loss vector, H: one component for each band of the score. Points of the curve
+        are sums of their means from the top."""
         return len(self.edges or ()) + 1
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Shares of items by band.  Those of a grid are too many to be drawn together: areas came out low."""
+        """Shares of items by band. Those of a grid are too many to be drawn together: areas came out low. An
+        empty tuple leaves each band its own interval."""
         return () if self.of_grid else (self.size,)
 
     def band(self, items: Items) -> Ints:
@@ -172,7 +174,8 @@ class Bands(Loss):
 
 
 def class_asked(request: AskedMeasure, name: str) -> tuple[int, str | None]:
-    """The class asked for, and what its numbers are told of; without one, the one that measures count."""
+    """The class asked for, and what its numbers are told of; without one, the one that measures count. As
+    (code, name). Raises BadInput where no class is named and none counts."""
     part, counted = request.one_part(), request.kind.counted
     if part is not None:
         return part, request.kind.parts[part]
@@ -250,12 +253,14 @@ def _average_precision(request: AskedMeasure) -> OutcomeMeasure:
     has_ties = tied > 1 + 1e-9
 
     def counts(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """t, items of the class above T, items n, items above M (..., H)."""
+        """t, items of the class above T, items n, items above M (..., H). H counts the bands, from the
+        highest score down."""
         t, n = (part * n_items for part in split_bands(risk))
         return t, upward(t) - t, n, np.round(upward(n) - n, 9)
 
     def pieces(n: Floats, above: Floats) -> tuple[Floats, Floats, Floats]:
-        """Σ 1/rank, Σ (place - 1)/rank over the items of a band, and the chance of a place (..., H)."""
+        """Σ 1/rank, Σ (place - 1)/rank over the items of a band, and the chance of a place (..., H). Average
+        precision is the sum of precision at each item of the class."""
         inverse = tied * n / np.maximum(above + n, 1e-12)
         return inverse, n - (above + 1) * inverse, 1 / np.maximum(n, 1e-12)
 
@@ -337,7 +342,8 @@ class AreaOfItems(OfLabelledItems):
         return np.stack([np.asarray(score_of(items, self.part), np.float64), phi[:, self.part]], axis=1)
 
     def value(self, columns: Floats, weight: Floats) -> float:
-        """By one pass over the different scores, from the lowest (ROC) or the highest (precision)."""
+        """By one pass over the different scores, from the lowest (ROC) or the highest (precision). NaN where
+        no item, or every item, is of the class."""
         _, place = np.unique(columns[:, 0], return_inverse=True)
         positive: Floats = np.asarray(np.bincount(place.ravel(), weight * columns[:, 1]), np.float64)
         negative: Floats = np.asarray(np.bincount(place.ravel(), weight * (1 - columns[:, 1])), np.float64)

@@ -48,7 +48,8 @@ class Loss(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The length d of the part of the loss vector that depends on the outcome."""
+        """The length d of the part of the loss vector that depends on the outcome. Its mean over the pool is
+        the part of the risk R that labels tell."""
 
     @property
     def zero_or_one(self) -> bool:
@@ -58,12 +59,14 @@ class Loss(ABC):
 
     @property
     def heavy(self) -> bool:
-        """Whether a loss may be many times what is usual: no monitor can watch its mean then."""
+        """Whether a loss may be many times what is usual: no monitor can watch its mean then. False unless a
+        subclass says otherwise."""
         return False
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Lengths of runs of components that are shares: one a class, or one alone; () for others."""
+        """Lengths of runs of components that are shares: one a class, or one alone; () for others. Each such
+        run has the intervals of shares, which hold for few labels as well."""
         return ()
 
     @property
@@ -76,7 +79,8 @@ class Loss(ABC):
 
     @abstractmethod
     def of(self, items: Items, phi: Floats) -> Floats:
-        """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected."""
+        """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected. n counts
+        the items and d the components."""
 
     def if_all(self, items: Items, code: float) -> Floats:
         """ℓ (n, d) of the items if this were the outcome of each."""
@@ -95,7 +99,8 @@ class Loss(ABC):
         return None
 
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
-        """A guess at the variance (n,) of slope·ℓ, for a loss without `pull`; as of shares, by default."""
+        """A guess at the variance (n,) of slope·ℓ, for a loss without `pull`; as of shares, by default.
+        Designs draw by it before any label is known."""
         mean = np.clip(self.of(items, phi), 0, 1)
         return np.asarray((mean * (1 - mean)) @ slope**2)
 
@@ -109,11 +114,12 @@ class Loss(ABC):
 
     def highest_mean(self, known_means: Floats) -> Floats:
         """(..., d) the largest that the mean of each component can be; known_means (..., d_k): the known
-        means."""
+        means. Infinite unless the loss has a bound of its own."""
         return np.full((*known_means.shape[:-1], self.size), np.inf)
 
     def may_be_none(self, known_means: Floats) -> Bools:
-        """(..., d) components that are 0 unless a label shows them: of classes that are never predicted."""
+        """(..., d) components that are 0 unless a label shows them: of classes that are never predicted. None
+        of them unless a subclass says otherwise."""
         return np.zeros((*known_means.shape[:-1], self.size), np.bool_)
 
     def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats | None:
@@ -124,7 +130,8 @@ class Loss(ABC):
         return None
 
     def needs(self, items: Items) -> None:
-        """Raises BadInput where the items lack a column that the loss is made of."""
+        """Raises BadInput where the items lack a column that the loss is made of. The message names the
+        column and what to do."""
         if items.systems <= self.system:
             raise BadInput("this measure needs a prediction of each item; name the column of predictions")
 
@@ -157,11 +164,13 @@ class OfLabelledItems(ABC):
 
     @abstractmethod
     def columns(self, items: Items, phi: Floats) -> Floats:
-        """(n, e) what it needs to know of each item, whose outcomes are φ (n, P)."""
+        """(n, e) what it needs to know of each item, whose outcomes are φ (n, P). n counts the items and e
+        the columns."""
 
     @abstractmethod
     def value(self, columns: Floats, weight: Floats) -> float:
-        """The measure of items with these columns (n, e) and weights (n,); NaN where it is undefined."""
+        """The measure of items with these columns (n, e) and weights (n,); NaN where it is undefined. All
+        items being labelled, it is the true value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +201,8 @@ class DeclaredMeasure:
 
 
 def each_number(measures: Iterable[DeclaredMeasure]) -> list[tuple[DeclaredMeasure, int]]:
-    """The measure and the part of it that each number is, measure by measure."""
+    """The measure and the part of it that each number is, measure by measure. Both in the order of what was
+    asked; parts are counted from 0."""
     return [(measure, part) for measure in measures for part in range(len(measure.parts))]
 
 
@@ -233,7 +243,8 @@ class OutcomeMeasure(DeclaredMeasure):
         return self.name if only is None else f"{self.name}({only})"
 
     def check(self, items: Items) -> None:
-        """Raises BadInput naming the measure where the items lack a column that its losses are made of."""
+        """Raises BadInput naming the measure where the items lack a column that its losses are made of. So
+        the caller learns which measure cannot be had, and why."""
         try:
             for loss in self.losses:
                 loss.needs(items)
@@ -241,7 +252,8 @@ class OutcomeMeasure(DeclaredMeasure):
             raise BadInput(str(error).replace("this measure", repr(self.name))) from None
 
     def of_pool(self, items: Items, phi: Floats) -> Floats:
-        """g (q,) where all outcomes are known: φ (N, P); of the weighted pool where items have weights."""
+        """g (q,) where all outcomes are known: φ (N, P); of the weighted pool where items have weights. q
+        counts the numbers of the measure; NaN where one is undefined."""
         self.check(items)
         if self.of_items is not None:
             weight = np.ones(len(items)) if items.weight is None else items.weight[:, 0]
@@ -275,14 +287,16 @@ class AskedMeasure:
         return float(value)
 
     def numbers_of_setting(self, name: str) -> tuple[float, ...]:
-        """A setting that is a list of numbers, or one; empty where it is not given."""
+        """A setting that is a list of numbers, or one; empty where it is not given. Raises BadInput where it
+        is a text."""
         value = self.options.get(name, ())
         if isinstance(value, str):
             raise BadInput(f"{name} must be numbers, got {value!r}")
         return tuple(map(float, value)) if isinstance(value, tuple) else (float(value),)
 
     def one_part(self) -> int | None:
-        """The number of the class or tag asked for; None for all.  Raises BadInput for an unknown one."""
+        """The number of the class or tag asked for; None for all. Raises BadInput for an unknown one. The
+        number is its code, counted from 0."""
         name = self.options.get("class")
         if name is None:
             return None
@@ -309,7 +323,8 @@ class MeasureFamily:
 
 
 def numerical_gradient(value: Callable[[Floats], Floats], d: int) -> Callable[[Floats], Floats]:
-    """J of g by central differences in the first d components, for measures without a formula."""
+    """J of g by central differences in the first d components, for measures without a formula. d counts the
+    components, and the slopes (..., d) are of the same order as R."""
 
     def gradient(risk: Floats) -> Floats:
         columns: Sequence[Floats] = [_slope(value, risk, j) for j in range(d)]

@@ -85,12 +85,14 @@ class Numeric(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector: one component for each function of value and prediction."""
+        """The length d of the loss vector: one component for each function of value and prediction. Means,
+        errors and R² are made of their means."""
         return len(self.functions)
 
     @property
     def zero_or_one(self) -> bool:
-        """Of what lies within a tolerance, and of outcomes that are 0 or 1."""
+        """Of what lies within a tolerance, and of outcomes that are 0 or 1. Their means are shares, with the
+        intervals of shares."""
         grades = self.kind.grades
         binary = grades is not None and set(grades) == {0.0, 1.0}
         return all(isinstance(f, Within) or (f is _value and binary) for f in self.functions)
@@ -129,7 +131,8 @@ class Numeric(Loss):
         return np.stack([f, f**2], axis=1)
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """At the ends of the outcomes and of the cell's predictions, or where one is the other, or 0."""
+        """At the ends of the outcomes and of the cell's predictions, or where one is the other, or 0. (C,)
+        for C cells, the largest that slope·ℓ can be."""
         low, high = self.kind.value_range
         none = np.zeros(len(support))
         lowest, highest = (
@@ -145,7 +148,8 @@ class Numeric(Loss):
         return total
 
     def most_by_class(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats | None:
-        """Of grades: the most over the grades that are predicted in the cell; None for numbers."""
+        """Of grades: the most over the grades that are predicted in the cell; None for numbers. (C, K) for C
+        cells and K grades; minus infinity where a grade is not predicted."""
         if self.kind.grades is None or not self.predicted:
             return None
         grades = np.array(self.kind.grades)

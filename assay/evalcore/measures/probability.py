@@ -32,7 +32,8 @@ class ByClass(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, 1: a single number for each item."""
+        """The length d of the loss vector, 1: a single number for each item. The measure is its mean over the
+        pool."""
         return 1
 
     def table(self, items: Items) -> Floats:

@@ -53,7 +53,8 @@ def usual_name(name: str) -> str | None:
 
 
 def why_not_of_two_classes(name: str) -> str:
-    """What to write instead of a measure that a positive and a negative class do not have."""
+    """What to write instead of a measure that a positive and a negative class do not have. None for a name
+    that is not known at all."""
     if name == "micro_f1":
         return "the micro-averaged F1 of one class an item is its accuracy: write accuracy"
     if ("number", name) in MEASURES_BY_KIND:
@@ -88,7 +89,8 @@ def measure(name: str, beta: float | None = None) -> Measure:
 
 
 def usual(name: str) -> Measure:
-    """The measure of this name; of a family, the member with its usual number.  Raises UnknownName."""
+    """The measure of this name; of a family, the member with its usual number. Raises UnknownName. F1 stands
+    for F-beta, and precision at 1 for precision at k."""
     return measure(name, _FAMILIES[name].usual if name in _FAMILIES else None)
 
 
@@ -128,7 +130,8 @@ MEASURES_BY_KIND: MutableMapping[tuple[str, str], MeasureFamily] = {
 
 
 def add_measure(family: MeasureFamily) -> None:
-    """Make a measure known by its name, for the kinds of outcome that it says, while this process runs."""
+    """Make a measure known by its name, for the kinds of outcome that it says, while this process runs. A
+    measure of the same name and kind is replaced by it."""
     MEASURES_BY_KIND.update({(kind, family.name): family for kind in family.kinds})
 
 

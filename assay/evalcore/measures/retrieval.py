@@ -40,7 +40,8 @@ class RankedGain(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector, 1: the discounted gain of a document."""
+        """The length d of the loss vector, 1: the discounted gain of a document. Its sum over the documents
+        of a question is the question's gain."""
         return 1
 
     def discount(self, rank: Floats) -> Floats:

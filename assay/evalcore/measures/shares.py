@@ -31,12 +31,14 @@ class Shares(Loss):
 
     @property
     def size(self) -> int:
-        """The length d of the loss vector: K classes or tags, or 1 where a single one is asked for."""
+        """The length d of the loss vector: K classes or tags, or 1 where a single one is asked for. Each mean
+        is the share of one class."""
         return self.kind.width if self.part is None else 1
 
     @property
     def zero_or_one(self) -> bool:
-        """Always true: an item is of a class, or has a tag, or it is and has not."""
+        """Always true: an item is of a class, or has a tag, or it is and has not. So each mean is a share,
+        with the intervals of shares."""
         return True
 
     @property
@@ -45,7 +47,8 @@ class Shares(Loss):
         return () if self.kind.name == "preference" else (self.size,)
 
     def of(self, items: Items, phi: Floats) -> Floats:
-        """The outcomes themselves, (n, K) for n items, or the column of one class or tag, (n, 1)."""
+        """The outcomes themselves, (n, K) for n items, or the column of one class or tag, (n, 1). Predictions
+        play no part in it."""
         return phi if self.part is None else phi[:, self.part : self.part + 1]
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:
@@ -54,7 +57,8 @@ class Shares(Loss):
         return np.broadcast_to(self._by_outcome(slope), (len(items), self.kind.width))
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
-        """The outcome of an item is one of its kind's, or any set of tags."""
+        """The outcome of an item is one of its kind's, or any set of tags. (C,) for C cells, the same for
+        all: no prediction bounds it."""
         by_outcome = self._by_outcome(slope)
         best = by_outcome.max() if self.kind.one_of_parts else np.maximum(by_outcome, 0.0).sum()
         return np.full(len(support), best)

@@ -109,7 +109,8 @@ class Stack:
 
     @cached_property
     def weight(self) -> Floats:
-        """(Q,) 1/target² of the numbers that drive the sampling, shared by the parts of a measure; else 0."""
+        """(Q,) 1/target² of the numbers that drive the sampling, shared by the parts of a measure; else 0.
+        Squared errors are added with these weights where several numbers share labels."""
         weights = []
         for m, measure in enumerate(self.measures):
             target = self.target[m] if self.target else measure.scale
@@ -125,16 +126,19 @@ class Stack:
 
     @cached_property
     def one_class(self) -> OneClass | None:
-        """The class of more than two that every loss is of; None where they are of several, or of all."""
+        """The class of more than two that every loss is of; None where they are of several, or of all. The
+        pool is then cut and drawn as one of two classes."""
         classes = {loss.one if isinstance(loss, CountsOfClass) else None for loss in self.losses}
         return classes.pop() if len(classes) == 1 else None
 
     def as_asked(self, items: Items) -> Items:
-        """The items; where all is about one class, with what is said of it and of all others together."""
+        """The items; where all is about one class, with what is said of it and of all others together. The
+        others' probabilities are added up for it."""
         return items if self.one_class is None else self.one_class.items(items)
 
     def guesses(self, items: Items) -> Floats:
-        """φ (n, B, P) of each guess (`OutcomeKind.guesses`); of two classes where all is about one."""
+        """φ (n, B, P) of each guess (`OutcomeKind.guesses`); of two classes where all is about one. B counts
+        the guesses and P the length of φ."""
         shared_class = self.one_class
         return (
             self.kind.guesses(items)
@@ -143,7 +147,8 @@ class Stack:
         )
 
     def compared(self, phi: Floats) -> Floats:
-        """What of φ (..., P) guesses are judged by: (..., 2) where all is about one class, else all of it."""
+        """What of φ (..., P) guesses are judged by: (..., 2) where all is about one class, else all of it.
+        Guesses that differ elsewhere alone are equally good."""
         return phi if self.one_class is None else self.one_class.sums(phi)
 
     def places(self, pool: ItemPool) -> Places:
@@ -244,7 +249,8 @@ class Stack:
         return risk if self.weights is None else risk / risk[..., -1:]
 
     def slack(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
-        """(..., Q) how far each number may be from what it stands for, at R; 0 where it is exact."""
+        """(..., Q) how far each number may be from what it stands for, at R; 0 where it is exact. Q counts
+        the numbers; intervals are widened by it."""
         slacks, risk = [], self._per_weight(risk)
         for m in self.measures:
             if m.slack is None:
@@ -254,7 +260,8 @@ class Stack:
         return np.concatenate(slacks, axis=-1)
 
     def columns_of_items(self, items: Items, phi: Floats) -> Floats | None:
-        """(n, E) what measures computed item by item need, side by side; None where there is none of them."""
+        """(n, E) what measures computed item by item need, side by side; None where there is none of them. n
+        counts the items, and E the columns of all such measures."""
         columns = [m.of_items.columns(items, phi) for m in self.measures if m.of_items is not None]
         return np.concatenate(columns, axis=1) if columns else None
 
@@ -273,7 +280,8 @@ class Stack:
         return values
 
     def enough(self, loss: Floats) -> Bools:
-        """(R, Q) whether labels with these losses (R, n, D) are as many as each number needs."""
+        """(R, Q) whether labels with these losses (R, n, D) are as many as each number needs. A number
+        without enough of them has the whole range for its interval."""
         sufficient = []
         for m in self.measures:
             columns = self.columns(m, [0] * len(self.losses))
@@ -292,7 +300,8 @@ class Stack:
         return tuple(curves)
 
     def highest_means(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
-        """(..., D) the largest that each component of R can be, as far as its known part tells."""
+        """(..., D) the largest that each component of R can be, as far as its known part tells. D counts the
+        components of all losses."""
         parts = zip(self.losses, self._known_parts(self._per_weight(risk), known_sizes), strict=True)
         highest = np.concatenate([loss.highest_mean(part) for loss, part in parts], axis=-1)
         return highest if self.weights is None else highest * risk[..., -1:]
@@ -432,7 +441,8 @@ class Stack:
         return {}
 
     def columns(self, measure: OutcomeMeasure, known_sizes: Sequence[int]) -> Array:
-        """Where the risk of a measure stands in R: its losses, then what is known of them."""
+        """Where the risk of a measure stands in R: its losses, then what is known of them. Places in R, as an
+        array of whole numbers; known_sizes counts what is known of each loss."""
         key = measure, tuple(known_sizes)
         if key not in self._found:
             starts = (*self._starts, self.size)

@@ -58,7 +58,8 @@ class OfSet(Loss):
 
     @property
     def zero_or_one(self) -> bool:
-        """Whether every loss is 0 or 1: only for subset accuracy, where all tags have to be right."""
+        """Whether every loss is 0 or 1: only for subset accuracy, where all tags have to be right. Its mean
+        is then a share, with the intervals of shares."""
         return self.function is _subset
 
     def of(self, items: Items, phi: Floats) -> Floats:

@@ -46,7 +46,8 @@ class Measure(DeclaredMeasure):
 
     @property
     def full_name(self) -> str:
-        """Its name: a measure of two classes is of the positive one, and has its settings in its name."""
+        """Its name: a measure of two classes is of the positive one, and has its settings in its name. Tables
+        and JSON name it so."""
         return self.name
 
     def margin(self, limit: float) -> tuple[float, Floats] | None:
@@ -57,22 +58,26 @@ class Measure(DeclaredMeasure):
         return None if self.linear is None else self.linear(limit)
 
     def of_confusion(self, counts: Floats) -> Floats:
-        """The measure (...) of confusion counts (..., 2, 2) indexed [prediction, label]; NaN if undefined."""
+        """The measure (...) of confusion counts (..., 2, 2) indexed [prediction, label]; NaN if undefined.
+        Counts may be shares or expected numbers as well."""
         total = counts.sum(axis=(-2, -1))
         with np.errstate(divide="ignore", invalid="ignore"):
             risk = np.einsum("...fy,fyd->...d", counts, self.loss) / total[..., None]
         return self.value(np.asarray(risk))
 
     def influence(self, risk: Floats) -> Floats:
-        """J(R)·ℓ(f, y): how one item of each kind pulls at the measure; (..., 2, 2) for risk R (..., d)."""
+        """J(R)·ℓ(f, y): how one item of each kind pulls at the measure; (..., 2, 2) for risk R (..., d).
+        Marchant & Rubinstein (2021), definition 1, of the measure's gradient J at R."""
         return np.asarray(np.einsum("...d,fyd->...fy", self.gradient(risk), self.loss))
 
     def touched(self) -> Floats:
-        """Whether the loss of an item (f, y) is non-zero: (2, 2) of 0 and 1."""
+        """Whether the loss of an item (f, y) is non-zero: (2, 2) of 0 and 1. Where it is 0 the item plays no
+        part, whatever its label."""
         return np.where(np.any(self.loss != 0, axis=-1), 1.0, 0.0)
 
     def label_matters(self) -> Bools:
-        """Whether the label of an item predicted f changes the measure at all: (2,), indexed by f."""
+        """Whether the label of an item predicted f changes the measure at all: (2,), indexed by f. Where it
+        is False nobody needs to be asked."""
         return np.asarray(np.any(self.loss[:, 0] != self.loss[:, 1], axis=-1))
 
 
@@ -82,7 +87,8 @@ def driving(measures: Sequence[Measure]) -> list[int]:
 
 
 def served(measures: Sequence[Measure]) -> list[Measure]:
-    """The measures that drive the sampling of a method that serves all: those that say so, or else all."""
+    """The measures that drive the sampling of a method that serves all: those that say so, or else all. In
+    their order, and never none."""
     return [measure for measure in measures if measure.drives] or list(measures)
 
 
@@ -165,7 +171,8 @@ def _end(
 
 
 def by_prediction(by_cell: Floats, predicted: Floats) -> Floats:
-    """Sums (R, 2) over the cells of each prediction; by_cell (R, C), predicted (C,) 0 or 1."""
+    """Sums (R, 2) over the cells of each prediction; by_cell (R, C), predicted (C,) 0 or 1. First of the
+    cells predicted negative, then of those predicted positive."""
     return np.stack([by_cell @ (1 - predicted), by_cell @ predicted], axis=1)
 
 

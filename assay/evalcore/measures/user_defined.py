@@ -46,7 +46,8 @@ class OfUser(Loss):
         return self.length
 
     def table(self, items: Items) -> Floats:
-        """(n, K, d) the loss of each item if its outcome were each class."""
+        """(n, K, d) the loss of each item if its outcome were each class. n counts items, K classes and d the
+        numbers that the function gives."""
         return np.stack([
             self._of(items, np.full(len(items), float(k))) for k in range(self.kind.width)
         ], axis=1)
@@ -70,7 +71,8 @@ class OfUser(Loss):
         return np.full(len(phi), max(float((slope**2).sum()), 1e-12))
 
     def needs(self, items: Items) -> None:
-        """Never raises: the user's function itself complains of columns that it lacks, when it is called."""
+        """Never raises: the user's function itself complains of columns that it lacks, when it is called.
+        Nothing of a function says beforehand what it reads."""
 
     def _of(self, items: Items, outcome: Floats) -> Floats:
         losses = np.asarray(self.function(items, outcome), np.float64).reshape(len(items), -1)

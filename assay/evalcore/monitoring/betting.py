@@ -119,11 +119,13 @@ class Account:
         )
 
     def mean(self) -> Floats:
-        """(R,) the mean of N X over the draws: N times that of v, but for chance."""
+        """(R,) the mean of N X over the draws: N times that of v, but for chance. R counts repeats and N the
+        items of the window."""
         return np.asarray(self.total / np.maximum(self.told, 1))
 
     def variance(self) -> Floats:
-        """(R,) of N X of a draw: what draws show, or that mixed with what was predicted; the larger one."""
+        """(R,) of N X of a draw: what draws show, or that mixed with what was predicted; the larger one. R
+        counts repeats; never below what was predicted weighs in, so a few equal draws are not certain."""
         n_draws = np.maximum(self.told, 2)
         shown = np.maximum(self.square - self.total**2 / n_draws, 0.0)
         mixed = (shown + _PREDICTED * self.predicted / n_draws) / (n_draws + _PREDICTED - 1)
@@ -189,18 +191,21 @@ def bet_on_round(
 
 
 def before_each_draw(start: Floats, steps: Floats) -> Floats:
-    """(R, T) the sum before each draw: of a first value (R,) and the steps (R, T) of the draws before it."""
+    """(R, T) the sum before each draw: of a first value (R,) and the steps (R, T) of the draws before it. R
+    counts repeats and T draws; a bet may use only what was known by then."""
     sums = np.cumsum(np.concatenate([start[:, None], steps], axis=1), axis=1)
     return np.asarray(sums[:, :-1])
 
 
 def after_all_draws(start: Floats, steps: Floats) -> Floats:
-    """(R, ...) the first value (R, ...) and all steps (R, T, ...), added in the order of the draws."""
+    """(R, ...) the first value (R, ...) and all steps (R, T, ...), added in the order of the draws. So that
+    the sum is the same whether draws come at once or one by one."""
     return np.asarray(np.cumsum(np.concatenate([start[:, None], steps], axis=1), axis=1)[:, -1])
 
 
 def mixed(logs: Floats) -> Floats:
-    """log of the mean over the grid of exp(logs), weighted by PRIOR; logs (..., G)."""
+    """log of the mean over the grid of exp(logs), weighted by PRIOR; logs (..., G). The evidence of a mixture
+    of bets is the mean of theirs (Waudby-Smith & Ramdas 2024, section 4)."""
     return np.asarray(np.logaddexp.reduce(logs + np.log(PRIOR), axis=-1))
 
 

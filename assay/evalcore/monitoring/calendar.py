@@ -59,7 +59,8 @@ class Window:
                 return f"{s:%Y-%m-%dT%H}"
 
     def next(self) -> "Window":
-        """The window after it, of the same kind and in the same time zone."""
+        """The window after it, of the same kind and in the same time zone. A day that clocks make longer or
+        shorter is one day."""
         return at(self.end, self.kind, self.end.tzinfo or UTC)
 
     def fill(self, template: str) -> str:
@@ -77,7 +78,8 @@ class Window:
 
 
 def length_of_windows(template: str) -> Kind:
-    """How long the windows of a source template are.  Raises BadInput where the template leaves that open."""
+    """How long the windows of a source template are. Raises BadInput where the template leaves that open. It
+    is the finest of the placeholders' units."""
     names = set(_PLACEHOLDER.findall(template))
     strange = sorted(names - set(_KNOWN))
     if strange:
@@ -164,7 +166,8 @@ def at(moment: datetime, kind: Kind, zone: tzinfo = UTC) -> Window:
 def due(
     first_window: Window, last_window: Window | None, moment: datetime, settle: timedelta
 ) -> Iterator[Window]:
-    """The windows from `first_window` (to `last_window`) that ended at least `settle` ago, in order."""
+    """The windows from `first_window` (to `last_window`) that ended at least `settle` ago, in order. None for
+    a first window that is still running."""
     window = first_window
     while ended(window, settle, moment) and (last_window is None or window.start <= last_window.start):
         yield window
@@ -172,7 +175,8 @@ def due(
 
 
 def ended(window: Window, settle: timedelta, moment: datetime) -> bool:
-    """Whether the window had ended for at least the time `settle` at that moment."""
+    """Whether the window had ended for at least the time `settle` at that moment. Both moments are compared
+    in UTC."""
     return window.end.astimezone(UTC) + settle <= moment
 
 
@@ -209,7 +213,8 @@ class DaysOff:
 
 
 def days_off(listed: Sequence[str], kind: Kind) -> DaysOff:
-    """What the texts of a list mean.  Raises BadInput for one that means nothing for windows of this kind."""
+    """What the texts of a list mean. Raises BadInput for one that means nothing for windows of this kind.
+    Names of weekdays, dates and spans of dates are meant."""
     if kind not in ("day", "hour"):
         return DaysOff(names=frozenset(window_named(text, kind).name for text in listed))
     weekdays, spans = set(), []
@@ -237,7 +242,8 @@ def _span(text: str) -> tuple[date, date]:
 
 
 def seasons(window: Window) -> tuple[str, ...]:
-    """From the finest to the coarsest; empty for windows of a week or longer."""
+    """From the finest to the coarsest; empty for windows of a week or longer. Names of what repeats, such as
+    the weekday and the hour; windows of one season are compared."""
     start = window.start
     match window.kind:
         case "hour":

@@ -79,7 +79,7 @@ def recent_draws(
     segment: str | None, windows: Mapping[str, tuple[Measured, OwnDraws | None]]
 ) -> RecentMean | None:
     """The same mean, of what the windows' draws say alone; None where that is not known of all, or one is
-    exact."""
+    exact. Weighted by labels, so its error is that of all draws together."""
     if len(windows) < 2 or any(own_draws is None or not own_draws.error for _, own_draws in windows.values()):
         return None
     measured_draws = [(m, own_draws) for m, own_draws in windows.values() if own_draws is not None]

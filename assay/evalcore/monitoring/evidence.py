@@ -88,17 +88,19 @@ class WatchedNumber(ABC):
         return False
 
     def expected_risk(self, labelled_round: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
-        """R° (D + D_k,) of the window, as it is expected before a round."""
+        """R° (D + D_k,) of the window, as it is expected before a round. Raises NotImplementedError where
+        there is none."""
         raise NotImplementedError("a measure of two classes has no tangent")
 
     @property
     def is_share(self) -> bool:
-        """Whether it is a share of items, whose interval is that of a count."""
+        """Whether it is a share of items, whose interval is that of a count. Differences between systems are
+        none."""
         return self.versus is None and self.measure.name in _SHARES
 
     @property
     def full_name(self) -> str:
-        """Its name, with the class that it is of, where it is of one."""
+        """Its name, with the class that it is of, where it is of one. Verdicts and messages call it so."""
         return str(self.measure.name)
 
     @property
@@ -107,16 +109,19 @@ class WatchedNumber(ABC):
         return None
 
     def one_at_a_time(self, labelled_round: LabelledRound) -> bool:
-        """Whether the items of a round were drawn one after the other, with known probabilities."""
+        """Whether the items of a round were drawn one after the other, with known probabilities. Bets are
+        made only on such draws."""
         return labelled_round.one_at_a_time
 
     def beside(self) -> Sequence[tuple[str, "WatchedNumber"]]:
-        """Other shares of the same items that say what carries a change, by name."""
+        """Other shares of the same items that say what carries a change, by name. None unless a subclass has
+        some."""
         return ()
 
     @abstractmethod
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
-        """Whether the estimates rest on the label model, and on the labels that it took over."""
+        """Whether the estimates rest on the label model, and on the labels that it took over. Windows that
+        share a model are then not independent."""
 
     @abstractmethod
     def against(self, values: Floats, side: Side, at: Floats | None = None) -> Any:
@@ -127,11 +132,13 @@ class WatchedNumber(ABC):
 
     @abstractmethod
     def expected(self, against: Any, labelled_round: LabelledRound, share: float) -> betting.Expected:
-        """v of the unlabelled items (K, C) when a round was planned; share: of the items that count."""
+        """v of the unlabelled items (K, C) when a round was planned; share: of the items that count. K counts
+        limits and C cells; bets are made against it."""
 
     @abstractmethod
     def found(self, against: Any, labelled_round: LabelledRound) -> Floats:
-        """v (K, T) of the items asked in a round; anything where there is no label."""
+        """v (K, T) of the items asked in a round; anything where there is no label. K counts limits and T the
+        draws of the round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -201,7 +208,8 @@ class Worth:
     highest: Floats
 
     def of(self, loss: Floats, known_parts: Floats) -> Floats:
-        """v (K, n) of losses (n, D) and what is known of them (n, D_k)."""
+        """v (K, n) of losses (n, D) and what is known of them (n, D_k). K counts limits and n items; v is
+        linear in the losses."""
         return np.asarray(self.constant[:, None] + self.slope @ loss.T + self.known_slope @ known_parts.T)
 
 
@@ -218,7 +226,8 @@ class WatchedStack(WatchedNumber):
         return self.other_measure or first_measure
 
     def beside(self) -> Sequence[tuple[str, WatchedNumber]]:
-        """The other measures of the question that are single shares of the same system."""
+        """The other measures of the question that are single shares of the same system. Changes of the
+        watched measure are explained by them."""
         watched, question_measures = self.measure, self.question.measures
         return [
             (measure.full_name, replace(self, other_measure=measure))
@@ -277,7 +286,8 @@ class WatchedStack(WatchedNumber):
         return True
 
     def against(self, values: Floats, side: Side, at: Floats | None = None) -> Worth:
-        """v for limits (K,): its mean over the window is at or above 0 while the limit is kept."""
+        """v for limits (K,): its mean over the window is at or above 0 while the limit is kept. K counts
+        limits; of a measure that is no ratio the tangent `at` R stands for it."""
         stack, cells, measure = self.question.measures, self.question.cells, self.measure
         sign = 1.0 if side == "below" else -1.0
         columns = stack.columns(measure, cells.known_sizes.tolist())
@@ -319,7 +329,8 @@ class WatchedStack(WatchedNumber):
         return pull
 
     def expected(self, against: Worth, labelled_round: LabelledRound, share: float) -> betting.Expected:
-        """Undecided items count with v = 0, and the mean over the others has its sign."""
+        """Undecided items count with v = 0, and the mean over the others has its sign. K counts limits and C
+        cells."""
         cells = self.question.cells
         expected_value = against.of(
             self.question.method.expects(labelled_round.before), cells.told / cells.size[:, None]
@@ -391,7 +402,8 @@ class WindowSample:
 
     @property
     def of_population(self) -> bool:
-        """Whether intervals are about what the window is a sample of: of its clusters, or of its items."""
+        """Whether intervals are about what the window is a sample of: of its clusters, or of its items. The
+        window's own value then has a further error."""
         about = (self.watched, self.versus, None, None, "population")
         return any((e.measure, e.versus, e.segment, e.curve, e.about) == about for e in self.estimates)
 
@@ -402,7 +414,8 @@ class WindowSample:
 
     @property
     def full_name(self) -> str:
-        """That name, with the class that the measure is of, where it is of one."""
+        """That name, with the class that the measure is of, where it is of one. Verdicts and messages call it
+        so."""
         return self.measured_by.full_name
 
     @property
@@ -418,7 +431,8 @@ class WindowSample:
 
     @property
     def bets(self) -> bool:
-        """Whether there are single draws to bet on, and the measure is one that they decide about."""
+        """Whether there are single draws to bet on, and the measure is one that they decide about. Where
+        there are none, intervals alone decide."""
         return self._drawn and self.measured_by.decided_by_mean
 
     @property
@@ -427,11 +441,13 @@ class WindowSample:
 
     @property
     def dependent(self) -> bool:
-        """Whether estimates with a label model would lean on the labels that it took over."""
+        """Whether estimates with a label model would lean on the labels that it took over. Evidence of such
+        windows is not multiplied."""
         return self.measured_by.leans_on_model(self.rounds)
 
     def from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
-        """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws."""
+        """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws. K counts
+        limits and G the bets of the mixture; factors are logarithms."""
         return self._account(values, side, segment).factors
 
     def _account(

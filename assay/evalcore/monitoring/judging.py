@@ -82,11 +82,12 @@ class Rules:
     @property
     def limits(self) -> int:
         """How many limits share the error rate of a place: floor, ceiling and drop, as far as they are set.
-        """
+        Each gets an equal part of the rate."""
         return (self.floor is not None) + (self.ceiling is not None) + (self.drop is not None)
 
     def promise(self, error_rate: float) -> Promise:
-        """What is promised of one limit, or of a family of them, at this rate."""
+        """What is promised of one limit, or of a family of them, at this rate. It names the test and the
+        number of windows that the rate is about."""
         return Promise(error_rate=error_rate, test=self.test, horizon=self.horizon, alone=self.alone)
 
 
@@ -99,7 +100,8 @@ class Against:
 
 
 def fixed_watched(floor: float | None, ceiling: float | None) -> list[WatchedLimit]:
-    """The limits that are the same for every window, floor and ceiling, as far as they are set."""
+    """The limits that are the same for every window, floor and ceiling, as far as they are set. A drop is
+    measured against the reference, so it is none of them."""
     ends: list[tuple[Side, float | None, str]] = [("below", floor, "floor"), ("above", ceiling, "ceiling")]
     return [WatchedLimit(side=side, value=at, name=name) for side, at, name in ends if at is not None]
 
@@ -175,7 +177,7 @@ def judge_questions(
     standing: NewestVerdicts, in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
     """As `judge_places`: of the first question the pool; and its segments, then the other questions with
-    theirs."""
+    theirs. The verdicts of the places, the pool first."""
     verdicts: list[PlaceVerdict] = []
     for number, rules_of_question in enumerate(rules_of_questions):
         name = f"question={rules_of_question.question}" if number else ""

@@ -59,7 +59,8 @@ def changed_classes(
 def collapsed_to(
     counts_now: Mapping[str, int], before: Sequence[Mapping[str, int]], rate: float
 ) -> Collapse | None:
-    """The only class that is predicted, where chance does not explain it; None elsewhere. As above."""
+    """The only class that is predicted, where chance does not explain it; None elsewhere. As above. `rate` is
+    the chance of a false alarm in one window."""
     together = _together(before)
     n, m = sum(counts_now.values()), together.total()
     predicted = [name for name, k in counts_now.items() if k]

@@ -73,7 +73,8 @@ class Binned:
 
     @classmethod
     def of(cls, values: Floats, bins: int, edges: tuple[float, ...] | None = None) -> Self:
-        """Of values (n,): in bins of equal shares of them, unless edges are given."""
+        """Of values (n,): in bins of equal shares of them, unless edges are given. n counts the values; one
+        on an edge belongs to the bin above."""
         if edges is None:
             edges = tuple(np.unique(np.quantile(values, np.arange(1, bins) / bins)).tolist())
         counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
@@ -134,7 +135,8 @@ def scores_like(scores: Floats, like: Profile | None) -> Binned:
 
 
 def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None = None) -> Profile:
-    """The profile of predictions, with that of the other columns; features it has already stay."""
+    """The profile of predictions, with that of the other columns; features it has already stay. Bins have the
+    edges of `like`, so that the two can be compared."""
     edges = {} if like is None else {name: binned.edges for name, binned in like.features.items()}
     return replace(
         profile,
@@ -152,7 +154,8 @@ def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None =
 
 
 def expected_measure(traffic: Traffic, measure: Measure) -> float | None:
-    """The measure of the confusion table that the probabilities expect; None where it is undefined."""
+    """The measure of the confusion table that the probabilities expect; None where it is undefined. Before
+    any label, as far as the probabilities are right."""
     called = traffic.prediction == 1
     p = traffic.probability
     counts = np.array([[(1 - p[~called]).sum(), p[~called].sum()], [(1 - p[called]).sum(), p[called].sum()]])
@@ -195,7 +198,8 @@ class SomeValues:
 
     @classmethod
     def of(cls, values: Floats) -> Self:
-        """The summary of values (n,): the order statistics at the middles of equal parts of the ranks."""
+        """The summary of values (n,): the order statistics at the middles of equal parts of the ranks. n
+        counts the values; each stands for an equal part of them."""
         n = len(values)
         k = min(POINTS, n)
         ranks = ((np.arange(k) + 0.5) * n / max(k, 1)).astype(np.int64)
@@ -215,7 +219,8 @@ class TrafficTally:
 
 
 def edges_of(shards: Sequence[SomeValues], bins: int) -> tuple[float, ...]:
-    """Rising edges between which lie about equal shares of all rows, fewer where values are tied."""
+    """Rising edges between which lie about equal shares of all rows, fewer where values are tied. At most one
+    fewer than the bins, and the same whatever the order of the shards."""
     points = np.concatenate([shard_values.points for shard_values in shards])
     weights = np.concatenate([
         np.full(len(shard_values.points), shard_values.weight) for shard_values in shards
@@ -227,12 +232,14 @@ def edges_of(shards: Sequence[SomeValues], bins: int) -> tuple[float, ...]:
 
 
 def counts_between(values: Floats, edges: Sequence[float]) -> Ints:
-    """(len(edges) + 1,) how many values (n,) lie between the edges; one on an edge belongs above it."""
+    """(len(edges) + 1,) how many values (n,) lie between the edges; one on an edge belongs above it. n counts
+    the values, and the counts add up to n."""
     return np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
 
 
 def moments_of(probability: Floats, prediction: Array) -> Floats:
-    """(2, 3) for the items predicted negative and positive: how many, Σ p and Σ p²; of p (n,), f (n,)."""
+    """(2, 3) for the items predicted negative and positive: how many, Σ p and Σ p²; of p (n,), f (n,). n
+    counts items; sums over shards are sums of these."""
     of_class = [probability[prediction == f] for f in (0, 1)]
     return np.array([[len(p), p.sum(), (p**2).sum()] for p in of_class])
 

@@ -37,7 +37,8 @@ class RowCopies:
         return RowCopies(digests=together[:DIGESTS], rows=counts[:DIGESTS])
 
     def plus(self, copies: "RowCopies") -> "RowCopies":
-        """The digests of the rows of both sets together, cut to the smallest ones again."""
+        """The digests of the rows of both sets together, cut to the smallest ones again. So shards can be
+        looked at in any order."""
         return self.with_rows(copies.digests, copies.rows)
 
     @property

@@ -65,13 +65,14 @@ class GuessModel(ABC):
     shared: ClassVar[bool]   # one weight per guess, the same for all components of the loss
 
     def spent(self, guesses: int) -> float:
-        """How many labels the fit uses up: residuals are smaller than errors by about spent/n."""
+        """How many labels the fit uses up: residuals are smaller than errors by about spent/n. 0 unless a
+        subclass fits something."""
         return 0.0
 
     @abstractmethod
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first_weights: Floats) -> Floats:
-        """W (R, B, d') from the sums over n labelled items; first_weights (B,): the weights before any
-        label."""
+        """W (R, B, d') from the sums over n labelled items; first_weights (B,): the weights before any label.
+        R counts repeats, B guesses and d' what each of them is fitted for."""
 
 
 class Mixture(GuessModel):
@@ -162,7 +163,7 @@ class Regression(GuessModel):
 
     def spent(self, guesses: int) -> float:
         """How many labels the fit uses up: one for each guess except the constant, which is one for every
-        slope."""
+        slope. `guesses` counts the constant as well."""
         return guesses - 1.0
 
     def _shrunken(self, sxx: Floats, sxy: Floats, syy: Floats, spread: Floats, n: int) -> Floats:
@@ -223,12 +224,14 @@ class OutcomeKind(ABC):
 
     @property
     def counted(self) -> str | None:
-        """The class that a measure of one class means where none is named; None where all stand equal."""
+        """The class that a measure of one class means where none is named; None where all stand equal. A
+        positive class is one."""
         return None
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The least and largest value of an outcome; infinite where no bound is known."""
+        """The least and largest value of an outcome; infinite where no bound is known. Grades and numbers
+        have one, names of classes do not."""
         return (-inf, inf)
 
     @property
@@ -240,12 +243,14 @@ class OutcomeKind(ABC):
         return {}
 
     def between(self, low: float, high: float) -> "OutcomeKind":
-        """With values between these on the sides where no bound is known; low < high."""
+        """With values between these on the sides where no bound is known; low < high. The kind itself where
+        it has bounds, or no numbers."""
         return self
 
     @abstractmethod
     def encode(self, answers: list[str]) -> Floats:
-        """Codes (n,) of outcomes as people write them.  Raises BadInput for one that is none."""
+        """Codes (n,) of outcomes as people write them. Raises BadInput for one that is none. The message
+        names the answer and what may be answered."""
 
     @abstractmethod
     def decode(self, code: float) -> str:
@@ -255,7 +260,7 @@ class OutcomeKind(ABC):
     @abstractmethod
     def phi(self, codes: Floats) -> Floats:
         """The outcomes as vectors φ, (n, P) for n codes: one-hot for classes, bits for tags, the number
-        itself for numbers."""
+        itself for numbers. Expected outcomes have the same form."""
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
         """(n,) Σ_k φ_k(codes) phi_k: what expected φ (n, P) gives these outcomes (n,)."""
@@ -267,15 +272,18 @@ class OutcomeKind(ABC):
 
     @abstractmethod
     def guesses(self, items: Items) -> Floats:
-        """φ (n, B, P) as guessed by each of B guesses.  B depends on which columns there are, not on n."""
+        """φ (n, B, P) as guessed by each of B guesses. B depends on which columns there are, not on n. n
+        counts the items and P the length of φ."""
 
     @abstractmethod
     def first_weights(self, items: Items) -> Floats:
-        """(B,) the weights of the guesses before any label; they need not sum to 1."""
+        """(B,) the weights of the guesses before any label; they need not sum to 1. B counts the guesses of
+        `guesses`."""
 
     @abstractmethod
     def variance(self, pull: Floats, phi: Floats) -> Floats:
-        """Variance (n,) of Σ_k pull_k φ_k(y) for outcomes distributed as expected φ (n, P); pull (n, P)."""
+        """Variance (n,) of Σ_k pull_k φ_k(y) for outcomes distributed as expected φ (n, P); pull (n, P).
+        Designs draw by its root."""
 
     @abstractmethod
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
@@ -293,12 +301,14 @@ class OutcomeKind(ABC):
         return None
 
     def places(self, pool: ItemPool) -> Places:
-        """How the items of a pool are put into groups, and in order inside them: by spread alone."""
+        """How the items of a pool are put into groups, and in order inside them: by spread alone. Kinds that
+        predict group by what is predicted."""
         return Places()
 
     @abstractmethod
     def prediction_support(self, codes: Floats) -> Floats:
-        """(n, w) what predictions (n,) are among; the maximum over a cell says what is predicted in it."""
+        """(n, w) what predictions (n,) are among; the maximum over a cell says what is predicted in it. n
+        counts the items; w is a matter of the kind."""
 
     def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
         """(C,) the largest Σ_k of hit_k where k is predicted and true, label_k where it is true, and

@@ -104,7 +104,8 @@ class ClassReader:
     spellings: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, text: str) -> str | None:
-        """The class that was written; None where it is none, or could be two."""
+        """The class that was written; None where it is none, or could be two. Spelling in capitals, and signs
+        that cannot be seen, make no other class."""
         if text in self.names:
             return text
         if text in self.spellings:

@@ -62,7 +62,7 @@ class Classes(OutcomeKind):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the K classes, in the order of their codes 0 to K − 1."""
+        """The names of the K classes, in the order of their codes 0 to K − 1. K is their number."""
         return self.names
 
     @property
@@ -74,7 +74,7 @@ class Classes(OutcomeKind):
     @property
     def spread_is_learned(self) -> bool:
         """Whether labels tell where outcomes spread how far: only where the classes are grades, with values.
-        """
+        Of names alone the probabilities say it."""
         return self.values is not None
 
     @property
@@ -85,7 +85,8 @@ class Classes(OutcomeKind):
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The least and the largest grade; −∞ and ∞ where the classes have no values."""
+        """The least and the largest grade; −∞ and ∞ where the classes have no values. Means of grades lie
+        within it."""
         return (-inf, inf) if self.values is None else (min(self.values), max(self.values))
 
     @property
@@ -108,7 +109,8 @@ class Classes(OutcomeKind):
         return self.names[int(code)]
 
     def phi(self, codes: Floats) -> Floats:
-        """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros."""
+        """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros. n counts the codes and K the
+        classes."""
         return np.asarray(_one_hot(self.width)[self._row(codes)])
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
@@ -128,11 +130,12 @@ class Classes(OutcomeKind):
 
     def nearest(self, phi: Floats) -> Floats:
         """The codes of the most probable classes, (n,) for φ (n, K); of two equally probable ones the first.
-        """
+        n counts the items, and codes are counted from 0."""
         return np.asarray(phi.argmax(axis=1), np.float64)
 
     def guesses(self, items: Items) -> Floats:
-        """Probabilities at several powers, the predicted class, what judges say, and all classes alike."""
+        """Probabilities at several powers, the predicted class, what judges say, and all classes alike. (n,
+        B, K) for n items, B guesses and K classes."""
         even = np.full((len(items), self.width), 1 / self.width)
         guesses = _powered(items.probability) if items.probability is not None else []
         if items.systems:
@@ -173,7 +176,8 @@ class Classes(OutcomeKind):
         return self.phi(codes)
 
     def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
-        """One class is predicted and one is true: the best of the others, or the same."""
+        """One class is predicted and one is true: the best of the others, or the same. (C,) for C cells, over
+        what is predicted in each."""
         order = np.argsort(-label, kind="stable")
         best_of_others = np.full(self.width, label[order[0]])
         best_of_others[order[0]] = label[order[1]]
@@ -190,7 +194,7 @@ class Classes(OutcomeKind):
 
     def places(self, pool: ItemPool) -> Places:
         """By predicted class, where they are not too many, and by spread; of several systems, by what they
-        predict together."""
+        predict together. Cells are cut within these groups."""
         systems = pool.none.systems
         if systems > 1:
             return ByJoint(joint_predictions(pool))
@@ -223,7 +227,8 @@ class Preferences(Classes):
 
 
 def preferences(first_answer: str, second_answer: str, tie: str | None) -> Preferences:
-    """The outcomes of comparing two answers; tie: what that is called, None where there are none."""
+    """The outcomes of comparing two answers; tie: what that is called, None where there are none. Codes are
+    in that order, and worths 1, 0 and one half."""
     names = (first_answer, second_answer) if tie is None else (first_answer, second_answer, tie)
     return Preferences(names=names, values=_WORTH[: len(names)])
 
@@ -261,12 +266,14 @@ class OneClass:
         return np.asarray(np.arange(self.kind.width) == self.part, np.int64)
 
     def sums(self, phi: Floats) -> Floats:
-        """(..., 2) the sums of phi (..., K) over the other classes, and of this one."""
+        """(..., 2) the sums of phi (..., K) over the other classes, and of this one. What is told of two
+        classes is made so of K."""
         of_class = phi[..., self.part]
         return np.stack([phi.sum(axis=-1) - of_class, of_class], axis=-1)
 
     def shared(self, phi: Floats) -> Floats:
-        """(..., K) of phi (..., 2): the other classes share what is theirs evenly."""
+        """(..., K) of phi (..., 2): the other classes share what is theirs evenly. K counts the classes; the
+        inverse of `sums` where nothing else is known."""
         share_of_class = np.where(self.of_class == 1, 1.0, 1 / (self.kind.width - 1))
         return np.asarray(phi[..., self.of_class] * share_of_class)
 

@@ -72,7 +72,8 @@ class Items:
 
     @property
     def systems(self) -> int:
-        """The number S of systems that predict, the columns of `prediction`; 0 where nothing is predicted."""
+        """The number S of systems that predict, the columns of `prediction`; 0 where nothing is predicted.
+        The first is the one that is judged where several are not compared."""
         return int(self.prediction.shape[1])
 
     def at(self, which: Array | slice) -> "Items":
@@ -152,7 +153,8 @@ class ItemPool(Protocol):
         ...
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        """What the work makes of the items of each shard, in the order of the shards."""
+        """What the work makes of the items of each shard, in the order of the shards. Shards may be read by
+        other processes, so the work must be one that can be sent."""
         ...
 
 
@@ -220,18 +222,21 @@ class PoolWeights:
 
     @property
     def counted(self) -> float:
-        """How many items the pool would have if all were as light as the lightest that counts."""
+        """How many items the pool would have if all were as light as the lightest that counts. Bounds of
+        unseen errors are made for so many."""
         return self.items * (self.mean / self.least)
 
     def of(self, items: Items) -> Floats:
-        """(n,) weights with a mean of 1 over the pool.  Raises BadInput for items without a weight."""
+        """(n,) weights with a mean of 1 over the pool. Raises BadInput for items without a weight. n counts
+        the items."""
         if items.weight is None:
             raise BadInput("the pool has weights, and these items have none")
         return np.asarray(items.weight[:, 0] / self.mean, np.float64)
 
 
 def pool_weights(pool: ItemPool) -> PoolWeights | None:
-    """Of a pool; None where its items have no weights.  Raises BadInput where nothing counts."""
+    """Of a pool; None where its items have no weights. Raises BadInput where nothing counts. Their number,
+    sum and least weight, over all shards."""
     if pool.none.weight is None:
         return None
     total, lightest_weight = 0.0, np.inf
@@ -274,8 +279,8 @@ class Joint:
 
     @property
     def groups(self) -> int:
-        """The number of groups: M for the frequent joint predictions, and one more for all others together.
-        """
+        """The number of groups: M for the frequent joint predictions, and one more for all others together. M
+        counts those that are frequent."""
         return len(self.marks) + 1
 
     def of(self, prediction: Floats) -> Ints:
@@ -287,7 +292,8 @@ class Joint:
 
 
 def joint_predictions(pool: ItemPool, max_groups: int = MOST_GROUPS) -> Joint:
-    """The frequent ones of a pool; of two as frequent, the one with the lower mark comes first."""
+    """The frequent ones of a pool; of two as frequent, the one with the lower mark comes first. A joint
+    prediction is what all systems predict of an item together."""
     counted_shards = list(pool.over(_Count(0, 1, TOLD if pool.n_shards > 1 else len(pool))))
     if all(counted.counts is not None for counted in counted_shards):
         return Joint(
@@ -310,7 +316,8 @@ def joint_predictions(pool: ItemPool, max_groups: int = MOST_GROUPS) -> Joint:
 
 
 def by_mean(sizes: Ints, totals: Floats) -> Ints:
-    """The rank (G,) of each group by the mean spread of its items; sizes, totals (G,): items, spread."""
+    """The rank (G,) of each group by the mean spread of its items; sizes, totals (G,): items, spread. G
+    counts the groups, and 0 is the rank of the least."""
     rank = np.empty(len(sizes), np.int64)
     rank[np.argsort(steady(totals / np.maximum(sizes, 1)), kind="stable")] = np.arange(len(sizes))
     return rank
@@ -376,7 +383,8 @@ class Places:
 
     @property
     def ranked(self) -> int:
-        """How many groups there are, if they are to be put in the order of their items' mean spread; or 0."""
+        """How many groups there are, if they are to be put in the order of their items' mean spread; or 0. 0
+        here: no group but the one."""
         return 0
 
     def group(self, items: Items) -> Ints:
@@ -385,7 +393,8 @@ class Places:
         return np.zeros(len(items), np.int64)
 
     def score(self, items: Items, spread: Floats) -> Floats:
-        """(n,) spread (n,): how far an item's outcome may move the measures, as guessed beforehand."""
+        """(n,) spread (n,): how far an item's outcome may move the measures, as guessed beforehand. Items are
+        put in order by it, so n numbers come back."""
         return spread
 
 
@@ -401,11 +410,13 @@ class ByPrediction(Places):
 
     @property
     def ranked(self) -> int:
-        """The number of groups that are put in the order of their items' mean spread: one for each class."""
+        """The number of groups that are put in the order of their items' mean spread: one for each class. K
+        of them."""
         return self.classes
 
     def group(self, items: Items) -> Ints:
-        """The code of the class that the first system predicts for each item, (n,), as its group."""
+        """The code of the class that the first system predicts for each item, (n,), as its group. Codes are
+        counted from 0."""
         return items.prediction[:, 0].astype(np.int64)
 
 

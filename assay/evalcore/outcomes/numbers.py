@@ -44,13 +44,14 @@ class Numbers(OutcomeKind):
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The bounds of the numbers, low and high; infinite where no bound is known."""
+        """The bounds of the numbers, low and high; infinite where no bound is known. Intervals of means are
+        cut to them."""
         return (self.low, self.high)
 
     @property
     def decided_alike(self) -> Mapping[str, float]:
         """The two bounds as outcomes that all undecided items may have together, by their text; empty unless
-        both are finite."""
+        both are finite. An interval that allows for undecided items is made from them."""
         return {f"{end:g}": end for end in self.value_range} if np.isfinite(self.value_range).all() else {}
 
     @property
@@ -76,7 +77,8 @@ class Numbers(OutcomeKind):
         return codes
 
     def decode(self, code: float) -> str:
-        """The number in the shortest text from which exactly the same number is read again."""
+        """The number in the shortest text from which exactly the same number is read again. The inverse of
+        `encode`, to the last bit."""
         return repr(float(code))
 
     def phi(self, codes: Floats) -> Floats:
@@ -88,7 +90,8 @@ class Numbers(OutcomeKind):
         return np.asarray(phi[:, 0])
 
     def guesses(self, items: Items) -> Floats:
-        """What the judges say, or else the systems; the last one is 0, and the label model takes it as 1."""
+        """What the judges say, or else the systems; the last one is 0, and the label model takes it as 1. (n,
+        B, 1) for n items and B guesses."""
         columns = self.guess_columns(items)
         return np.stack([*columns, np.zeros((len(items), 1))], axis=1)
 
@@ -111,7 +114,7 @@ class Numbers(OutcomeKind):
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
         """The function of the number itself, (n,): φ is taken as the outcome, and no spread about it is
-        known."""
+        known. n counts the items."""
         return np.asarray(function(phi)[:, 0])
 
     def prediction_support(self, codes: Floats) -> Floats:

@@ -64,7 +64,8 @@ class Packing:
     places: tuple[AnswerPlaces, ...]
 
     def pack(self, codes: Floats) -> Floats:
-        """(n,) of the codes (n, K) of each question's answer; UNANSWERED where there is none."""
+        """(n,) of the codes (n, K) of each question's answer; UNANSWERED where there is none. n counts items
+        and K questions; codes are whole numbers below 2⁵³."""
         total: Floats = np.zeros(len(codes))
         unit = 1.0
         for column, answer_places in zip(codes.T, self.places, strict=True):
@@ -74,7 +75,8 @@ class Packing:
         return total
 
     def unpack(self, code: Floats) -> Floats:
-        """(n, K), the inverse of `pack`; codes that are no outcome are as they are, of every question."""
+        """(n, K), the inverse of `pack`; codes that are no outcome are as they are, of every question. n
+        counts items and K questions, UNANSWERED where there is no answer."""
         remaining = np.maximum(code, 0).astype(np.int64)
         columns = []
         for answer_places in self.places:
@@ -148,7 +150,8 @@ class SeveralQuestions(OutcomeKind):
 
     @cached_property
     def packing(self) -> Packing:
-        """How the answers to all questions are packed into one code, made of the kinds of the questions."""
+        """How the answers to all questions are packed into one code, made of the kinds of the questions.
+        Raises BadInput where they do not fit into one number."""
         return packing([question.kind for question in self.each])
 
     @property
@@ -200,7 +203,7 @@ class SeveralQuestions(OutcomeKind):
 
     def decode(self, code: float) -> str:
         """The answers as text, "question: answer" for each question that was answered, separated by
-        semicolons."""
+        semicolons. For people; programs read the answers question by question."""
         codes = self.packing.unpack(np.array([code]))[0]
         return "; ".join(
             f"{question.name}: {question.kind.decode(y)}"
@@ -229,7 +232,8 @@ class SeveralQuestions(OutcomeKind):
         raise ValueError("each of several questions has guesses of its own")
 
     def first_weights(self, items: Items) -> Floats:
-        """Nothing: raises ValueError, because the guesses and their first weights belong to each question."""
+        """Nothing: raises ValueError, because the guesses and their first weights belong to each question.
+        Whoever estimates asks the kind of each question."""
         raise ValueError("each of several questions has guesses of its own")
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
@@ -238,10 +242,10 @@ class SeveralQuestions(OutcomeKind):
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
         """Nothing: raises BadInput, because the answers to several questions have no numeric value together.
-        """
+        Whoever estimates asks the kind of each question."""
         raise BadInput("answers to several questions have no numeric value together")
 
     def prediction_support(self, codes: Floats) -> Floats:
         """An array without columns, (n, 0): what is predicted is a matter of each question, and nothing is
-        common to them."""
+        common to them. n counts the codes."""
         return np.zeros((len(codes), 0))

@@ -31,7 +31,8 @@ class Grid:
 
 
 def score_of(items: Items, part: int) -> Floats:
-    """(n,) the score of a class: of the items, or the probability of the class.  Raises BadInput without."""
+    """(n,) the score of a class: of the items, or the probability of the class. Raises BadInput without.
+    Higher is more likely of the class."""
     if items.score is not None:
         return items.score[:, 0]
     if items.probability is None:
@@ -40,7 +41,8 @@ def score_of(items: Items, part: int) -> Floats:
 
 
 def grids(kind: OutcomeKind, items: Items) -> dict[int, Grid]:
-    """The grid of each class that has a score: of all, or of the last where `Items.score` is given."""
+    """The grid of each class that has a score: of all, or of the last where `Items.score` is given. Code of
+    the class -> the edges of its bands, made over all shards alike."""
     if items.score is None and items.probability is None:
         return {}
     classes = range(kind.width) if items.score is None else [kind.width - 1]

@@ -96,7 +96,8 @@ class Tags(OutcomeKind):
         return {"no tag": 0.0, "all tags": 2.0**self.width - 1}
 
     def encode(self, answers: list[str]) -> Floats:
-        """The bit mask of tags, listed or joined by bars; an empty text is no tag."""
+        """The bit mask of tags, listed or joined by bars; an empty text is no tag. (n,) of them; bit k is tag
+        k. Raises BadInput for a tag that is none."""
         number = {name: 1 << k for k, name in enumerate(self.names)}
         codes = []
         for answer in answers:
@@ -108,7 +109,8 @@ class Tags(OutcomeKind):
         return np.array(codes, np.float64)
 
     def decode(self, code: float) -> str:
-        """The names of the tags of this code, joined by bars, as in "red|round"; empty for no tag."""
+        """The names of the tags of this code, joined by bars, as in "red|round"; empty for no tag. The
+        inverse of `encode`, with the tags in their own order."""
         return "|".join(name for k, name in enumerate(self.names) if int(code) >> k & 1)
 
     def phi(self, codes: Floats) -> Floats:
@@ -122,7 +124,8 @@ class Tags(OutcomeKind):
         return np.asarray((phi >= 0.5) @ 2.0 ** np.arange(self.width))
 
     def guesses(self, items: Items) -> Floats:
-        """Probabilities at several powers of their odds, predicted tags, what the judges say, and no tag."""
+        """Probabilities at several powers of their odds, predicted tags, what the judges say, and no tag. (n,
+        B, K) for n items, B guesses and K tags."""
         nothing = np.zeros((len(items), self.width))
         guesses = [_powered(items.probability, power) for power in POWERS] \
             if items.probability is not None else []
@@ -143,8 +146,8 @@ class Tags(OutcomeKind):
         return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
-        """The variance of the pull of an outcome whose tags are independent, (n,): Σ_k φ_k (1 − φ_k)
-        pull_k²."""
+        """The variance of the pull of an outcome whose tags are independent, (n,): Σ_k φ_k (1 − φ_k) pull_k².
+        n counts the items and K the tags."""
         return np.asarray((phi * (1 - phi) * pull**2).sum(axis=1))
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
@@ -165,7 +168,8 @@ class Tags(OutcomeKind):
         return np.asarray(np.maximum(if_on, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
 
     def likely(self, pool: ItemPool) -> Likely | None:
-        """SETS sets as probable as φ says, tags independent, and what the first systems predict."""
+        """SETS sets as probable as φ says, tags independent, and what the first systems predict. None where
+        fewer than two systems predict, as the tags then need no sets."""
         if pool.none.systems < 2:
             return None
         return _LikelySets(stream(0, "tags", self.width, "likely").random((SETS, self.width)))
