@@ -54,7 +54,8 @@ class DirectEstimates:
 
     @property
     def labelled_share(self) -> Floats:
-        """(S,) of the items of a part; 0 of one whose labels are all there and vary still (drawn again)."""
+        """(S,) of the items of a part; 0 of one whose labels are all there and vary still (drawn again). S
+        counts the parts; the finite pool's correction is made of it."""
         share = np.minimum(self.labels / np.maximum(self.items, 1.0), 1.0)
         return np.asarray(np.where((share < 1) | ~(self.variance > 0), share, 0.0))
 
@@ -68,11 +69,13 @@ class AreaLikelihood(Protocol):
     """Of S parts."""
 
     def log(self, at: Floats) -> Floats:
-        """(S, G) at values of g (S, G); 0 of a part without labels."""
+        """(S, G) at values of g (S, G); 0 of a part without labels. S counts parts and G the points of the
+        grid."""
         ...
 
     def scatter(self, value: Floats) -> Floats:
-        """(S, G) or (S, 1) the variance of one item about a part's value (G,)."""
+        """(S, G) or (S, 1) the variance of one item about a part's value (G,). S counts parts and G the
+        points of the grid."""
         ...
 
 
@@ -96,14 +99,16 @@ class AreaScale:
         return np.asarray(high - np.exp(-at)) if np.isfinite(high) else at
 
     def prior_of_centre(self, at: Floats) -> Floats:
-        """The logarithm of the prior of the place of an average part: Jeffreys' of a share, flat else."""
+        """The logarithm of the prior of the place of an average part: Jeffreys' of a share, flat else. One
+        number a point of `at`, up to a constant."""
         if not np.isfinite(self.bounds).all():
             return np.zeros(len(at))
         return np.asarray(-0.5 * np.logaddexp(0.0, -at) - 0.5 * np.logaddexp(0.0, at))
 
 
 def area_scale(direct: DirectEstimates, bounds: tuple[float, float]) -> AreaScale | None:
-    """The scale of a measure with these bounds; None where no variance can be learned."""
+    """The scale of a measure with these bounds; None where no variance can be learned. Shares have log odds,
+    and numbers without bounds are as they are."""
     finite = np.isfinite(bounds)
     if finite.all():
         (low, high), here = bounds, direct.present
@@ -132,7 +137,8 @@ class Binomial:
         return np.asarray(-hits * np.logaddexp(0.0, -at) - (number - hits) * np.logaddexp(0.0, at))
 
     def scatter(self, value: Floats) -> Floats:
-        """θ (1 - θ) in units of the measure: the most that a mean of losses between its bounds has."""
+        """θ (1 - θ) in units of the measure: the most that a mean of losses between its bounds has. One row,
+        (1, G), for all parts alike."""
         return np.asarray((value - self.low) * (self.low + self.span - value))[None]
 
 

@@ -88,13 +88,15 @@ class Bets:
     spent: Floats     # (R, C) Σ y of the labels
 
     def logs(self, u: Floats) -> Floats:
-        """(R, H) log E where the unlabelled items of the cells add up to u (R, C)."""
+        """(R, H) log E where the unlabelled items of the cells add up to u (R, C). R counts repeats, C cells
+        and H bets; the evidence against u by each bet."""
         unlabelled_sum = np.take_along_axis(u, self.cell, axis=1) + self.ahead
         ratio = np.where(self.gain > 0, self.gain / np.where(unlabelled_sum > 0, unlabelled_sum, 1.0), 0.0)
         return np.asarray(np.log1p(self.share * (ratio[..., None] - 1)).sum(axis=1))
 
     def fall(self, u: Floats, p: Floats) -> tuple[Floats, Floats]:
-        """(R, C) by how much Σ p log E falls as u (R, C) grows, and how fast that changes; p (R, H)."""
+        """(R, C) by how much Σ p log E falls as u (R, C) grows, and how fast that changes; p (R, H). R counts
+        repeats, C cells and H bets; both are slopes for Newton's method."""
         unlabelled_sum = np.take_along_axis(u, self.cell, axis=1) + self.ahead
         unlabelled_sum = np.where(self.gain > 0, unlabelled_sum, 1.0)[..., None]
         stake = self.share * self.gain[..., None]
@@ -280,7 +282,8 @@ class Counted:
     depth: Floats      # (R,) K is ruled out where -log P(k | K) is deeper
 
     def unlikely(self, positives_of_cell: Floats) -> Floats:
-        """(R, C) -log of the chance of the labels, in the order in which they came, at K (R, C)."""
+        """(R, C) -log of the chance of the labels, in the order in which they came, at K (R, C). R counts
+        repeats and C cells; K are the positives that each cell may hold."""
         missing, k, negatives = self.size - positives_of_cell, self.positives, self.labels - self.positives
         hits = scipy.special.gammaln(positives_of_cell + 1) - scipy.special.gammaln(positives_of_cell - k + 1)
         misses = scipy.special.gammaln(missing + 1) - scipy.special.gammaln(missing - negatives + 1)
@@ -323,7 +326,8 @@ class Counted:
         return np.clip(np.nan_to_num(guess), fewest, largest)
 
     def furthest(self, worth: Floats) -> Floats:
-        """K (R, C) of the least Σ worth K that is not ruled out; worth (R, C)."""
+        """K (R, C) of the least Σ worth K that is not ruled out; worth (R, C). R counts repeats and C cells;
+        the least sum is the lower end of an interval."""
         def over(multiplier: Floats) -> Floats:
             return np.asarray(self.unlikely(at(multiplier)).sum(axis=1) - self.depth)
 
@@ -343,7 +347,8 @@ def _trigamma(x: Floats) -> Floats:
 
 def open_counts(size: Ints, labelled: Ints, chance: Floats, confidence: float) -> Counted:
     """What labels rule out; size (R, C) items, labelled (R, C, 2) by label, chance (C,): the supplied
-    probabilities of a positive."""
+    probabilities of a positive. R counts repeats and C cells; what is left holds at every look, at this
+    confidence."""
     odds = np.clip(scipy.special.logit(np.clip(chance, 1e-9, 1 - 1e-9)), -_LIKELY, _LIKELY)
     n, k = labelled.sum(axis=2).astype(np.float64), labelled[..., 1].astype(np.float64)
     logs = []

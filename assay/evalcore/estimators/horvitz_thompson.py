@@ -88,7 +88,8 @@ def one_round(
 
 
 def measure_variance(measure: Measure, totals: Totals) -> tuple[Floats, Floats]:
-    """Value and variance, (R,) each, of a measure of the table; NaN where the measure is undefined."""
+    """Value and variance, (R,) each, of a measure of the table; NaN where the measure is undefined. R counts
+    repeats; the variance is that of the measure's tangent (Särndal et al. 1992, section 5.5)."""
     table = np.maximum(totals.table, 0.0)              # the difference estimate of a count may be negative
     n = table.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -39,7 +39,8 @@ class BestSystem:
 
     @property
     def contenders(self) -> list[str]:
-        """The names of the systems that may still be the best, the best value first."""
+        """The names of the systems that may still be the best, the best value first. One name is left where
+        the best is known."""
         return [contender.system for contender in self.systems if not contender.out]
 
 

@@ -186,18 +186,21 @@ class MeasureEstimate:
 
     @property
     def unseen_share(self) -> float | None:
-        """The share of the pool that may differ from every label, of a measure without bounds."""
+        """The share of the pool that may differ from every label, of a measure without bounds. None of other
+        measures; its interval says nothing of that share."""
         share = self.diagnostics.get(UNSEEN)
         return share if isinstance(share, float) else None
 
     @property
     def not_excluded(self) -> NotExcluded | None:
-        """What the labels so far cannot exclude, from the price tag; None where an estimate has none."""
+        """What the labels so far cannot exclude, from the price tag; None where an estimate has none. Reports
+        say it beside the interval."""
         return self.price_tag.not_excluded if self.price_tag else None
 
     @property
     def ends(self) -> Ends:
-        """The value and the ends of its interval alone, without anything else of the estimate."""
+        """The value and the ends of its interval alone, without anything else of the estimate. For tables and
+        comparisons."""
         return Ends(value=self.value, lower=self.lower, upper=self.upper)
 
     @property
@@ -235,7 +238,8 @@ class MeasureEstimate:
 
 
 def why_undefined(undefined_when: str, *, exact: bool) -> str:
-    """Why a measure has no value, from what is said of it: by all labels that matter, or by those so far."""
+    """Why a measure has no value, from what is said of it: by all labels that matter, or by those so far. A
+    clause for messages and reports."""
     return undefined_when if exact else f"among the labels so far, {undefined_when}"
 
 

@@ -261,15 +261,16 @@ class EstimatedDifference:
 
     @property
     def settled(self) -> bool:
-        """Whether no label is left that can change the difference: its interval has closed up to rounding."""
+        """Whether no label is left that can change the difference: its interval has closed up to rounding.
+        Its verdict is then final."""
         return self.upper - self.lower < _SETTLED
 
 
 def comparisons(
     question: Question, state: State, arrays_of_numbers: Sequence[EstimateArrays]
 ) -> dict[int, Comparison]:
-    """What every difference says, by its place among the numbers asked for; arrays_of_numbers: the
-    estimates."""
+    """What every difference says, by its place among the numbers asked for; arrays_of_numbers: the estimates.
+    Differences of one measure and class are a family, whose intervals hold together."""
     families: dict[tuple[str, tuple[str | None, ...]], list[int]] = {}
     for q, (measure, _) in enumerate(each_number(question.measures)):
         if measure.versus is not None:
@@ -324,7 +325,8 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
     row, column = np.nonzero(np.isfinite(value) & (value != 0))
 
     def distance(z: Floats, row: Ints, column: Ints) -> Floats:
-        """How far from 0 the end nearer to it is, of some differences; below 0 beyond it."""
+        """How far from 0 the end nearer to it is, of some differences; below 0 beyond it. z is the quantile
+        at which the interval is taken."""
         confidence: Floats = np.full(value.shape, _OF_OTHERS)
         confidence[row, column] = erf(z / np.sqrt(2.0))
         lower, upper = interval(confidence)
@@ -347,7 +349,7 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
 
 
 def comparison_of(d: EstimatedDifference, together: int, labels: int, pool: int) -> Comparison:
-    """What a difference says.
+    """What a difference says. Its verdict is better, worse, equal or open.
 
     together: differences whose intervals hold together; labels: of the evaluation so far; pool: its items
     """

@@ -39,7 +39,8 @@ def values_without_labels(measures: Any, cells: Any, systems: Sequence[str] = ()
 
 
 def no_label_matters(values: Sequence[WhereAlike]) -> bool:
-    """Whether no label can change any of the measures where it exists, and one of them at least may exist."""
+    """Whether no label can change any of the measures where it exists, and one of them at least may exist.
+    The values are then known without anybody's help."""
     return any(alike.exists for alike in values) and all(
         not alike.exists or alike.value is not None for alike in values
     )

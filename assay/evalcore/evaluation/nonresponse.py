@@ -64,7 +64,7 @@ class Response:
     @property
     def adjusted(self) -> int:
         """The number of cells in which answered items stand for unanswered ones too, so that the design was
-        adjusted."""
+        adjusted. Each answered item of them counts for 1/rate."""
         return int((self.rate < 1).sum())
 
 
@@ -161,7 +161,8 @@ class Nonresponse:
         )
 
     def rate(self, answered: int) -> ResponseRate | None:
-        """What an estimate says of them; None without a gap.  `answered`: items answered in all rounds."""
+        """What an estimate says of them; None without a gap. `answered`: items answered in all rounds. Rates
+        by cell and the number of adjusted cells are in it."""
         if not self.rounds:
             return None
         return ResponseRate(
@@ -177,7 +178,8 @@ class Nonresponse:
 def after_gaps(
     measures: Any, cells: Any, answered: ClosedDraws, before: Nonresponse
 ) -> tuple[Any, Nonresponse]:
-    """The design as the answered items came out of it, and the non-response of all rounds.
+    """The design as the answered items came out of it, and the non-response of all rounds. Without a gap both
+    come back as they were.
 
     Raises NothingToStandFor as `response`.
     """
@@ -199,7 +201,8 @@ def after_gaps(
 
 
 def refuse_gaps(cells: Any, plan: RoundPlan, has_answer: Bools) -> None:
-    """Raise NothingToStandFor where the answered ones (n,) of the items asked cannot stand for the rest."""
+    """Raise NothingToStandFor where the answered ones (n,) of the items asked cannot stand for the rest.
+    Cells are joined with their neighbours before that is said."""
     if cells.prediction is not None:
         response(cells, plan.cell[plan.ask], has_answer)
     elif len(has_answer) and not has_answer.any():

@@ -40,7 +40,7 @@ _BY_DIFFERENCES = 1e5
 
 def about_of(question: Question, state: State) -> About:
     """What the intervals are about: as asked; unless said the pool, or where clusters are named what they are
-    a sample of."""
+    a sample of. It is the word that the JSON has under `about`."""
     if question.about is not None:
         return question.about
     return "population" if state.inner.clustered else "pool"
@@ -49,7 +49,8 @@ def about_of(question: Question, state: State) -> About:
 def both_estimates(
     question: Question, state: State
 ) -> tuple[list[EstimateArrays], list[EstimateArrays] | None]:
-    """The estimates (R = 1) of what is asked about, and of the other, where it is told too."""
+    """The estimates (R = 1) of what is asked about, and of the other, where it is told too. The second is
+    None where only one can be told."""
     asked_about = about_of(question, state)
     other_about: About = "pool" if asked_about == "population" else "population"
     main_estimates = _estimates_about(question, state, asked_about)
@@ -75,8 +76,8 @@ def _estimates_about(question: Question, state: State, about: About) -> list[Est
 
 
 def sampled_from(question: Question, state: State, estimates: list[EstimateArrays]) -> list[EstimateArrays]:
-    """The estimates of the population, from those of its pool; estimates: over clusters, where there are
-    any."""
+    """The estimates of the population, from those of its pool; estimates: over clusters, where there are any.
+    Sampling of the pool from its population adds its own variance to each."""
     bounds = [measure.bounds for measure, _ in each_number(question.measures)]
     if not isinstance(question.measures, Stack):
         return [
@@ -121,7 +122,8 @@ def row_about(
     row: MeasureEstimate, subject: IntervalsAbout, pulls: Callable[[], Pulls], q: int,
     bounds: tuple[float, float], labels: float | None = None,
 ) -> MeasureEstimate:
-    """An estimate whose interval is for the pool, as it is asked for; labels: see `apart`."""
+    """An estimate whose interval is for the pool, as it is asked for; labels: see `apart`. Otherwise the
+    estimate comes back with the sampling of the pool in it."""
     if row.value is None or row.lower is None or row.upper is None or subject.of_pool_alone:
         return row
     sampling_interval = apart(
@@ -225,7 +227,8 @@ def _even_share(measure: Measure, state: State) -> float | None:
 
 
 def pulls_of_confusion(measure: Measure, question: Question, state: State) -> Pulls:
-    """By prediction and label.  A prediction of which no label is known counts as right."""
+    """By prediction and label. A prediction of which no label is known counts as right. The variance of the
+    population's sampling is made from them."""
     labels_of_cells = FoundLabels(
         cells=question.cells, labelled=state.inner.labelled[0], left=state.inner.left[0],
         reached=state.reached,
@@ -238,7 +241,8 @@ def pulls_of_confusion(measure: Measure, question: Question, state: State) -> Pu
 
 
 def effective_labels(found_labels: FoundLabels) -> float:
-    """(Σω)²/Σω²: how many labels of a simple random sample the labels tell as much as."""
+    """(Σω)²/Σω²: how many labels of a simple random sample the labels tell as much as. Kish (1965), section
+    11.7; ω is the inverse of the chance of an item's label."""
     chance = -np.expm1(-found_labels.reached)
     item_weight = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
     labels = found_labels.labelled.sum(axis=1)

@@ -158,7 +158,8 @@ def _tag(
 
 
 def pull_variances(question: Question, state: State) -> Floats:
-    """S² (Q,) of each number; zeros before any label, and NaN where one is undefined."""
+    """S² (Q,) of each number; zeros before any label, and NaN where one is undefined. Q counts the numbers; a
+    random sample of n labels has the variance S²/n."""
     inner, stack = state.inner, question.measures
     if inner.table is None or not inner.n:
         return np.zeros(len(stack.parts))
@@ -188,7 +189,8 @@ def random_labels(
 
 
 def weighted_confusion(found_labels: FoundLabels) -> Floats:
-    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label."""
+    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label. Each
+    label counts with the inverse of its chance."""
     cells, chance = found_labels.cells, -np.expm1(-found_labels.reached)
     # an item that was found for certain, or in a census, stands for itself
     weight = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)

@@ -30,7 +30,8 @@ class AskedQuestion:
     kind: SeveralQuestions
 
     def rounds(self, rounds: Sequence[LabelledRound]) -> list[LabelledRound]:
-        """The closed rounds with this question's answers, and what was known of it before each."""
+        """The closed rounds with this question's answers, and what was known of it before each. Draws of
+        items whose answer to it is missing have no label."""
         return [
             replace(
                 labelled_round,
@@ -51,7 +52,8 @@ def asks_several(question: Question) -> bool:
 
 
 def each_question(question: Question, state: State) -> Iterator[AskedQuestion]:
-    """The questions in order, each with what is known of it; none where one is asked."""
+    """The questions in order, each with what is known of it; none where one is asked. They share draws, and
+    each has its own measures."""
     stack = question.measures
     if not isinstance(stack, StackOfQuestions):
         return

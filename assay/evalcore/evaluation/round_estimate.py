@@ -33,7 +33,8 @@ class RoundEstimate:
 
     @property
     def rows(self) -> tuple[MeasureEstimate, ...]:
-        """All of them: of the whole pool, first measure first, of further systems, by segment."""
+        """All of them: of the whole pool, first measure first, of further systems, by segment. Reports and
+        JSON have this order."""
         return (*self.estimates, *self.systems, *self.segments)
 
     @property
@@ -41,7 +42,8 @@ class RoundEstimate:
         return (*self.estimates[: self.leading], *(self.estimates[place] for place in self.also_leading))
 
     def look(self) -> Look:
-        """As the stopping rule sees it: by the first measure, of several numbers the least known."""
+        """As the stopping rule sees it: by the first measure, of several numbers the least known. It counts
+        labels, and says whether both outcomes were seen."""
         return Look(
             labels=self.labels,
             estimate=max(self._of_target, key=_width),

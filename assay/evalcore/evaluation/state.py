@@ -112,7 +112,7 @@ class State:
 
 
 def before_any_label(question: Question) -> State:
-    """The state before the first round.
+    """The state before the first round. One repeat, R = 1, as every live evaluation has.
 
     Raises BadInput for evidence where the method's label model takes none.
     """
@@ -129,7 +129,8 @@ def counted(kind: OutcomeKind, before: tuple[int, ...], labels: Sequence[float])
 
 
 def known_labels(state: State) -> dict[tuple[int, int], int]:
-    """(cell, rank) -> class of every item labelled so far: those of two classes may be drawn again."""
+    """(cell, rank) -> class of every item labelled so far: those of two classes may be drawn again. Empty for
+    methods that never ask about an item twice."""
     return {
         (cell, rank): int(code)
         for cell, cell_items in state.asked.items()
@@ -161,7 +162,8 @@ def outcomes_seen(question: Question, state: State) -> bool | None:
 
 
 def leading_numbers(question: Question) -> int:
-    """How many of the numbers are of the first measure: one, or one a class; of its differences, if any."""
+    """How many of the numbers are of the first measure: one, or one a class; of its differences, if any.
+    Targets and limits without a name are about them."""
     measures = question.measures
     return sum(len(m.parts) for m, leads in zip(measures, leading(measures), strict=True) if leads)
 
@@ -202,14 +204,16 @@ class History(Sequence[T], Generic[T]):
 
 
 def with_one_more(entries: Sequence[T], entry: T) -> Sequence[T]:
-    """The entries and this one after them; the early ones of a history stay unread."""
+    """The entries and this one after them; the early ones of a history stay unread. Nothing is copied but the
+    newest part."""
     if isinstance(entries, History):
         return History(entries.runs, (*entries.rest, entry))
     return (*entries, entry)
 
 
 def with_last(entries: Sequence[T], replacement: T | None) -> Sequence[T]:
-    """The entries with the replacement in place of the last; None: as they are."""
+    """The entries with the replacement in place of the last; None: as they are. The estimate of a round may
+    be written anew so."""
     if replacement is None:
         return entries
     if isinstance(entries, History):
@@ -218,7 +222,8 @@ def with_last(entries: Sequence[T], replacement: T | None) -> Sequence[T]:
 
 
 def in_brief(entries: Sequence[T], shorten: Callable[[T], T]) -> Sequence[T]:
-    """The entries shortened, but for those of a history that are unread: they were, when they were kept."""
+    """The entries shortened, but for those of a history that are unread: they were, when they were kept.
+    Nothing is read for it."""
     if isinstance(entries, History):
         return History(entries.runs, tuple(map(shorten, entries.rest)))
     return tuple(map(shorten, entries))
@@ -244,7 +249,8 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
 
 
 def exact_values(question: Question, state: State) -> list[WhereAlike] | None:
-    """What each measure is by the predictions alone, once it is known to exist; None otherwise."""
+    """What each measure is by the predictions alone, once it is known to exist; None otherwise. One for each
+    measure; they cost no label."""
     values = values_without_labels(question.measures, question.cells, question.systems)
     if values is None:
         return None
@@ -338,7 +344,8 @@ def _labelled_rows(state: State, design: Any, times: Ints) -> tuple[Ints, Ints, 
 
 
 def free_ranks(size: int, taken: Collection[int], n: int, rng: np.random.Generator) -> Ints:
-    """n different ranks below `size` that are not taken, in random order; cost independent of `size`."""
+    """n different ranks below `size` that are not taken, in random order; cost independent of `size`. Shape
+    (n,); raises ValueError where fewer are free."""
     position = rng.choice(size - len(taken), size=n, replace=False, shuffle=True).astype(np.int64)
     # positions among the free ranks: each taken rank at or below a position moves it up by one
     for t in sorted(taken):
@@ -488,12 +495,14 @@ class LabelledRound:
 
     @property
     def label(self) -> Ints:
-        """(T,) of classes: the number of each; -1 where a draw has no label."""
+        """(T,) of classes: the number of each; -1 where a draw has no label. T counts the draws of the round.
+        """
         return class_numbers(self.code)
 
     @property
     def prediction(self) -> Ints:
-        """The code of the class that the first system predicts for the item of each draw, (T,)."""
+        """The code of the class that the first system predicts for the item of each draw, (T,). T counts the
+        draws of the round, and codes are whole numbers."""
         return self.items.prediction[:, 0].astype(np.int64)
 
     @property

@@ -83,8 +83,8 @@ class StoppingRule:
 
 
     def of_first(self, measure: str) -> tuple[float | None, float | None]:
-        """Half-width and variance asked of the first measure, of this full name; None each where it has
-        none of its own."""
+        """Half-width and variance asked of the first measure, of this full name; None each where it has none
+        of its own. A target that is one number is of the first measure."""
         own_targets = self.half_width, self.variance
         half_width, variance = (own_target(target, measure, of_driving=True) for target in own_targets)
         return half_width, variance
@@ -233,7 +233,8 @@ def verdict(estimate: MeasureEstimate, minimum: float | None, maximum: float | N
 def verdict_of_interval(
     lower: float | None, upper: float | None, minimum: float | None, maximum: float | None
 ) -> Verdict:
-    """As `verdict`, of an interval from `lower` to `upper`; inconclusive where it has no ends."""
+    """As `verdict`, of an interval from `lower` to `upper`; inconclusive where it has no ends. It is ok where
+    the whole interval keeps both, and a breach where all of it misses one."""
     if lower is None or upper is None:
         return "inconclusive"
     low = -float("inf") if minimum is None else minimum
@@ -298,6 +299,7 @@ def confidence_after(confidence: float, extensions: int) -> float:
 
 
 def widening(confidence: float, extensions: int) -> float:
-    """How many times wider an interval of normal estimates is after one more extension, with equal labels."""
+    """How many times wider an interval of normal estimates is after one more extension, with equal labels.
+    Always above 1; extensions share the error rate."""
     current, then = (confidence_after(confidence, k) for k in (extensions, extensions + 1))
     return float(scipy.special.ndtri(0.5 + then / 2) / scipy.special.ndtri(0.5 + current / 2))

@@ -35,7 +35,8 @@ class FeatureCut(Protocol):
     complete tree."""
 
     def leaves(self, features: Floats) -> Ints:
-        """The leaf (n,) of each item; features (n, D).  Raises BadInput where they are no finite numbers."""
+        """The leaf (n,) of each item; features (n, D). Raises BadInput where they are no finite numbers.
+        Leaves are counted from 0, and n counts the items."""
         ...
 
 

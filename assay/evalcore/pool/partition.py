@@ -56,11 +56,13 @@ class FeatureTree:
 
     @property
     def n_leaves(self) -> int:
-        """The number of leaves of the complete tree, branching to the power of depth; empty ones included."""
+        """The number of leaves of the complete tree, branching to the power of depth; empty ones included.
+        Each leaf is a stratum."""
         return int(self.branching**self.depth)
 
     def grown(self, features: Floats) -> FeatureCut:
-        """The cut of items with these features (N, D).  Raises BadInput where they are no numbers."""
+        """The cut of items with these features (N, D). Raises BadInput where they are no numbers. N counts
+        items and D features; it applies to items of other shards as well."""
         grow = kd_tree if self.kind == "kd-tree" else clusters
         return grow(features, branching=self.branching, depth=self.depth)
 
@@ -73,12 +75,14 @@ def feature_tree(kind: PartitionKind, branching: int, depth: int) -> FeatureTree
 
 
 def binary_tree(kind: PartitionKind, n_strata: int) -> FeatureTree | None:
-    """The binary tree of a cut by features, of at least n_strata leaves; None for a cut by score."""
+    """The binary tree of a cut by features, of at least n_strata leaves; None for a cut by score. Its depth
+    is the logarithm of the strata, rounded up."""
     return feature_tree(kind, 2, max(1, ceil(log2(max(n_strata, 2)))))
 
 
 def cut_scores(kind: PartitionKind, scores: OrderedScores, n_strata: int) -> Floats:
-    """Interior edges of a cut by score; an empty array for a cut by features."""
+    """Interior edges of a cut by score; an empty array for a cut by features. They rise, and a score on an
+    edge belongs above it."""
     if kind in _BY_FEATURES:
         return np.empty(0)
     return score_edges(_BY_SCORE[kind], scores, n_strata)
@@ -108,7 +112,8 @@ class Cutter(Protocol):
         ...
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Interior strata edges for a pool, and the number of leaf slots of its tree."""
+        """Interior strata edges for a pool, and the number of leaf slots of its tree. `positives` counts the
+        items that are predicted positive."""
         ...
 
 
@@ -136,7 +141,7 @@ class Partition:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Partition":
         """The partition made of stored JSON values: the inverse of `to_json`. Raises KeyError where edges or
-        cells are missing."""
+        cells are missing. A ledger keeps it so, and every process reads the same cells."""
         return Partition(
             edges=np.asarray(data["edges"], np.float64),
             cells=Cells.from_json(data["cells"]),
@@ -148,7 +153,8 @@ class Partition:
 
 
 def count_by_segment(cell: Ints, n_cells: int, value: Ints, n_values: int) -> Ints:
-    """(S, C) items by value of a segment column and cell; cell, value (N,)."""
+    """(S, C) items by value of a segment column and cell; cell, value (N,). S counts values, C cells and N
+    items."""
     return np.bincount(value * n_cells + cell, minlength=n_values * n_cells).reshape(n_values, n_cells)
 
 
@@ -324,7 +330,8 @@ def iteration_of(cells: Cells) -> Floats:
 
 
 def top_cells(cells: Cells) -> Bools:
-    """Cells (C,) of the domain: the fewest whole strata that hold the top K items."""
+    """Cells (C,) of the domain: the fewest whole strata that hold the top K items. K is the rank that the cut
+    takes: OASIS and its kin search there."""
     return np.asarray(_above(cells) < cut_rank(cells.n_items, cells.predicted_positives))
 
 
@@ -336,6 +343,7 @@ def _above(cells: Cells) -> Floats:
 
 
 def from_the_top(eligible: Ints, size: Ints) -> Ints:
-    """Counts (R, C) of `size` (R,) items taken from `eligible` (R, C), cells of the highest scores first."""
+    """Counts (R, C) of `size` (R,) items taken from `eligible` (R, C), cells of the highest scores first. R
+    counts repeats and C cells; never more than a cell has."""
     above = np.cumsum(eligible[:, ::-1], axis=1)[:, ::-1] - eligible
     return np.asarray(np.clip(size[:, None] - above, 0, eligible))

@@ -53,7 +53,8 @@ class OrderedScores(Protocol):
         ...
 
     def histogram(self, bins: int) -> tuple[Ints, Floats]:
-        """Counts (bins,) and edges (bins + 1,) of bins of one width from the lowest score to the highest."""
+        """Counts (bins,) and edges (bins + 1,) of bins of one width from the lowest score to the highest. One
+        pass over the scores, whatever their number."""
         ...
 
 
@@ -207,7 +208,8 @@ def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -
 
 
 def freedman_diaconis(scores: OrderedScores) -> int:
-    """Bins of width 2 IQR / N^(1/3); between 8 and 2**16, for scores that are tied or have heavy tails."""
+    """Bins of width 2 IQR / N^(1/3); between 8 and 2**16, for scores that are tied or have heavy tails.
+    Freedman & Diaconis (1981), of the scores of all items."""
     q1, q3 = score_quantiles(scores, np.array([0.25, 0.75]))
     width = 2 * (q3 - q1) / len(scores) ** (1 / 3)
     spread = scores.high - scores.low
@@ -222,7 +224,8 @@ def assign(edges: Floats, scores: Floats) -> Ints:
 
 
 def log_odds(probability: Floats) -> Floats:
-    """Log p/(1 - p), of the same shape: the score of a probability.  0 and 1 have about -27.6 and 27.6."""
+    """Log p/(1 - p), of the same shape: the score of a probability. 0 and 1 have about -27.6 and 27.6. Never
+    infinite, so strata and slopes can be made of it."""
     return np.asarray(scipy.special.logit(np.clip(probability, _LEAST_CHANCE, 1 - _LEAST_CHANCE)))
 
 
@@ -333,7 +336,8 @@ _CUTS: dict[StrataKind, Callable[[OrderedScores, int], Floats]] = {
 
 
 def score_edges(kind: StrataKind, scores: OrderedScores, n_strata: int) -> Floats:
-    """Edges (n_strata - 1,) or fewer of a cut of this kind.
+    """Edges (n_strata - 1,) or fewer of a cut of this kind. They rise, and a score on an edge belongs above
+    it.
 
     Raises BadInput for n_strata < 1 or no scores.
     """
@@ -447,14 +451,16 @@ class CellSums:
         )
 
     def plus(self, following: "CellSums") -> "CellSums":
-        """Of these items and then the others.  Sums of floats depend on the order in which they are made."""
+        """Of these items and then the others. Sums of floats depend on the order in which they are made. So
+        shards are added in their own order everywhere."""
         return CellSums(
             size=self.size + following.size, score=self.score + following.score,
             probability=self.probability + following.probability,
         )
 
     def add(self, keys: Ints, scores: Floats, probabilities: Floats) -> None:
-        """Add items (n,) to these, one after the other in their order, as `of` does with all at once."""
+        """Add items (n,) to these, one after the other in their order, as `of` does with all at once. n
+        counts the items; the sums are changed in place."""
         self.size[:] += np.bincount(keys, minlength=len(self.size))
         np.add.at(self.score, keys, scores)
         np.add.at(self.probability, keys, probabilities)
@@ -488,7 +494,8 @@ class CellSums:
         )
 
     def cell_of(self, keys: Ints) -> Ints:
-        """The number of the cell that an item of each of these keys is in, (n,)."""
+        """The number of the cell that an item of each of these keys is in, (n,). Cells are the occupied keys,
+        counted from 0."""
         key = self.occupied
         cell_of_key = np.zeros(len(self.size), np.int64)
         cell_of_key[key] = np.arange(len(key))
@@ -496,6 +503,7 @@ class CellSums:
 
 
 def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
-    """Cells (C,) in which a label can change at least one of the measures."""
+    """Cells (C,) in which a label can change at least one of the measures. C counts the cells; nobody is
+    asked in the others."""
     matters = np.any([measure.label_matters() for measure in measures], axis=0)
     return np.asarray(matters[cells.prediction])

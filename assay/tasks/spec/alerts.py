@@ -180,7 +180,8 @@ class Alerts(GrownPart):
     )
 
     def in_maintenance(self, moment: datetime) -> bool:
-        """Whether a moment lies in any of the spans of maintenance, so that nobody is told of anything."""
+        """Whether a moment lies in any of the spans of maintenance, so that nobody is told of anything.
+        Windows are judged all the same, and summed up afterwards."""
         return any(period.covers(moment) for period in self.maintenance)
 
     @field_validator("channels")

@@ -142,7 +142,8 @@ def _of_segments_that_drive(spec: WholeSpec) -> Iterator[tuple[str, str]]:
 def out_of_range(
     limit: Limit | None, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice]
 ) -> list[tuple[str, str]]:
-    """(key, what is wrong with it) of a limit that the first measure can never pass, or never miss."""
+    """(key, what is wrong with it) of a limit that the first measure can never pass, or never miss. Nothing
+    where systems are compared, whose limits are of differences."""
     if limit is None or pool.compares:
         return []
     lead = measures[0]
@@ -169,7 +170,8 @@ def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
 
 
 def of_no_measure(target: Target, names: Collection[str]) -> list[tuple[str, str]]:
-    """(key, what is wrong with it) of targets of measures that are not asked for; names: those that are."""
+    """(key, what is wrong with it) of targets of measures that are not asked for; names: those that are. Each
+    names the measure that may be meant."""
     key = "half_width" if isinstance(target.half_width, dict) else "variance"
     every = [*dict.fromkeys([*names, *(name.partition("(")[0] for name in names)])]
     return [
@@ -254,7 +256,8 @@ def contradictions_of_outcomes(
 
 
 def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of labels that are there already, which cannot be the first round."""
+    """(key, what is wrong with it) of labels that are there already, which cannot be the first round. Nothing
+    where the spec has no `labels_so_far`."""
     held = spec.labels_so_far
     if held is None:
         return

@@ -38,7 +38,8 @@ _EXPECTED = {
 
 
 def refusal(error: ValidationError, root: type[BaseModel], origin: str) -> BadInput:
-    """The error that lists every problem of what `origin` holds, in the order they were found."""
+    """The error that lists every problem of what `origin` holds, in the order they were found. One problem a
+    line, each with its key, the value and what to write instead."""
     from assay.tasks.spec.strict_yaml import with_a_gap
 
     lines = [with_a_gap(line) for details in error.errors() for line in _lines(details, root)]
@@ -85,7 +86,8 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
 
 
 def path(loc: Sequence[int | str]) -> str:
-    """The place of a value in a spec, as in `$.pool.display[0]` for the keys and numbers pool, display, 0."""
+    """The place of a value in a spec, as in `$.pool.display[0]` for the keys and numbers pool, display, 0.
+    Messages name values so."""
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
 
 

@@ -139,7 +139,8 @@ def _guessed_beside(pool: Mapping[str, object]) -> bool:
 
 
 def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
-    """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same."""
+    """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same.
+    Raises ValueError where both are written."""
     spec = dict(data)
     if "threshold" not in spec:
         return spec
@@ -149,7 +150,8 @@ def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
 
 
 def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
-    """A spec as it is written, `interval: guaranteed` as the setting of the method that it is."""
+    """A spec as it is written, `interval: guaranteed` as the setting of the method that it is. Other specs
+    come back as they are."""
     spec, name = dict(data), data.get("method")
     if spec.get("interval") != GUARANTEED or not isinstance(name, str) or _SETTING in name:
         return spec
@@ -160,7 +162,8 @@ _SETTING = ":guaranteed=true"
 
 
 def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A spec as it is written, `auto` as the method that goes on from labels with chances of their own."""
+    """A spec as it is written, `auto` as the method that goes on from labels with chances of their own. Other
+    specs come back as they are."""
     spec = dict(data)
     if isinstance(spec.get("labels"), list):    # each question has chances of its own
         return spec
@@ -315,7 +318,8 @@ class Spec(Part):
 
     @property
     def choice(self) -> Choice:
-        """The method by name, and why: `auto` with its meaning before the pool is counted."""
+        """The method by name, and why: `auto` with its meaning before the pool is counted. `choice_of` says
+        it again once the pool is counted."""
         return self.choice_of(())
 
     def choice_of(self, predicted: tuple[int, ...]) -> Choice:
@@ -367,7 +371,8 @@ class Spec(Part):
 
     @property
     def asks_anew(self) -> bool:
-        """Whether items are asked about again in later rounds, so that a budget may exceed the pool."""
+        """Whether items are asked about again in later rounds, so that a budget may exceed the pool. Printed
+        methods with replacement and coins do so."""
         return self.chosen_method.asks_anew
 
     @property
@@ -378,7 +383,8 @@ class Spec(Part):
 
     @property
     def leading_measure(self) -> str:
-        """The name of the first measure, with the class or the difference of two systems that it is of."""
+        """The name of the first measure, with the class or the difference of two systems that it is of.
+        Limits and targets without a name are about it."""
         kind, one_class = self.labels.outcome, self.labels.one_class
         name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
         name = name if one_class is None else f"{name}({one_class})"
@@ -396,7 +402,7 @@ class Spec(Part):
     @property
     def first_half_width(self) -> float | None:
         """The half-width asked of the first measure's interval, in the unit of the measure; None where none
-        is asked of it."""
+        is asked of it. Reports and forecasts speak of this one."""
         width = self.target.half_width
         return (
             own_target(width, self.measures_in_full[0], of_driving=True) if isinstance(width, dict) else width
@@ -411,8 +417,8 @@ class Spec(Part):
 
     @property
     def ownership(self) -> Ownership:
-        """Who owns the evaluation, which team, and what a label costs; each None where the spec does not
-        say."""
+        """Who owns the evaluation, which team, and what a label costs; each None where the spec does not say.
+        Reports, pages and alerts name them."""
         price = self.price_per_label if self.budget.price is None else self.budget.price.label
         return Ownership(
             owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost
@@ -421,12 +427,13 @@ class Spec(Part):
     @property
     def rule(self) -> RuleName:
         """The rule by which answers become labels: that of the section `adjudication`, else the first that
-        this kind of answers has."""
+        this kind of answers has. Kinds have different rules: classes a plurality, numbers a median."""
         return self.adjudication.rule if self.adjudication else self.labels.answers.rules[0]
 
     @property
     def labelling(self) -> Labelling:
-        """What people are asked, put together from the parts of the spec: what a desk is opened for."""
+        """What people are asked, put together from the parts of the spec: what a desk is opened for. It holds
+        no label and no prediction."""
         return Labelling(
             evaluation=self.name, answers=self.labels.answers, two_answers=self.labels.two_answers,
             display=self.pool.display, show_as=self.pool.show_as, id_column=self.pool.id, seed=self.seed,
@@ -440,7 +447,8 @@ class Spec(Part):
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of two classes asked for, in order; `drive` or the method says which drive."""
+        """The measures of two classes asked for, in order; `drive` or the method says which drive. None of
+        them for outcomes of other kinds."""
         measures = tuple(choice.of_two_classes(self.labels.one_class) for choice in self.measure)
         if self.drive is None:
             return measures
@@ -457,7 +465,8 @@ class Spec(Part):
         )
 
     def without(self, columns: Collection[str]) -> "Spec":
-        """The same question without these columns of the pool, by their keys; itself where it needs them."""
+        """The same question without these columns of the pool, by their keys; itself where it needs them.
+        Columns that say nothing, such as equal weights, leave it so."""
         written = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         pool = {key: value for key, value in written["pool"].items() if key not in (*columns, "task")}
         try:
@@ -466,7 +475,8 @@ class Spec(Part):
             return self
 
     def left_out(self, columns: Collection[str]) -> list[str]:
-        """The keys of the columns that a pool with these columns was frozen without: they said nothing."""
+        """The keys of the columns that a pool with these columns was frozen without: they said nothing.
+        Columns are those of the frozen pool; `begin` tells people of the keys."""
         return [key for key, name in _FROZEN_AS.items()
                 if getattr(self.pool, key) is not None and name not in columns]
 
@@ -477,7 +487,8 @@ class Spec(Part):
 
     @staticmethod
     def from_json(data: Mapping[str, object], origin: str = "spec.json") -> "Spec":
-        """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
+        """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`. Raises
+        BadInput for wrong keys and values, all of them at once."""
         try:
             return Spec.model_validate(data)
         except ValidationError as error:
@@ -495,7 +506,8 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
 
 
 def written_spec(data: object, origin: str, name: str | None = None) -> Spec:
-    """The spec that somebody wrote, of an evaluation and not of a monitor. BadInput names `origin`."""
+    """The spec that somebody wrote, of an evaluation and not of a monitor. BadInput names `origin`. `name`
+    takes the place of the name in the file."""
     if not isinstance(data, Mapping):
         content = "empty" if data is None else f"a {type(data).__name__}"
         raise BadInput(f"{origin}: a spec is a mapping of keys, this is {content}; `assay init` writes one")

@@ -205,12 +205,14 @@ SEGMENTS = "segments"    # among what drives: the segments of the pool, so that 
 
 
 def segments_drive(drive: Any) -> bool:
-    """Whether the choice of items serves the segments; drive: as it is written, or None."""
+    """Whether the choice of items serves the segments; drive: as it is written, or None. Labels are then
+    spread so that the worst known segment gets the next ones."""
     return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
 
 
 def asks_for_scores(measure: object) -> bool:
-    """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
+    """Whether one of the measures, as they are written, is made of scores or probabilities of the items.
+    Curves and areas under them are."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
     names = [entry.get("name") if isinstance(entry, dict) else entry for entry in listed]
     return any(isinstance(name, str) and of_single_items(name) for name in names)
@@ -356,7 +358,8 @@ class Target(Part):
 
 
 def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject:
-    """The target of a spec that is suggested: none where the budget is too small for any."""
+    """The target of a spec that is suggested: none where the budget is too small for any. As the section
+    `target` of a spec, with the confidence of 0.95."""
     within = budget >= least_budget(batch_size)
     return {"half_width": half_width, "confidence": 0.95} if within else {"confidence": 0.95}
 
@@ -423,7 +426,8 @@ class Budget(Part):
 
     @property
     def judge_cost(self) -> float | None:
-        """What the judges cost for all items that they judged; None where that is not known."""
+        """What the judges cost for all items that they judged; None where that is not known. It is the price
+        of a judgement times the items that were judged."""
         judge = None if self.price is None else self.price.judge
         return None if judge is None else judge * (self.judged or 0)
 
@@ -444,7 +448,8 @@ class Budget(Part):
         return (self.audit or 0) / self.labels
 
     def of(self, labels: int) -> "Budget":
-        """A budget of so many labels, the audit the same share of it, rounded up."""
+        """A budget of so many labels, the audit the same share of it, rounded up. Price and money are left
+        out of it."""
         audit = None if self.audit is None else ceil(self.audit * labels / self.labels)
         return Budget(labels=labels, audit=audit)
 

@@ -23,7 +23,8 @@ _LENGTH = re.compile(r"length\((?P<column>.+)\)")
 
 
 def measured_length(feature: str) -> str | None:
-    """The column of `length(column)`, whose characters are counted; None for a column of the pool."""
+    """The column of `length(column)`, whose characters are counted; None for a column of the pool. The pool
+    has no such column: it is made from the text."""
     match = _LENGTH.fullmatch(feature)
     return None if match is None else match["column"]
 
@@ -65,8 +66,8 @@ class JudgesLookedAt(Part):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The features of judges that are columns of the pool's source; those written as `length(column)`
-        are left out. Empty without features."""
+        """The features of judges that are columns of the pool's source; those written as `length(column)` are
+        left out. Empty without features. The freeze keeps them beside the predictions."""
         return tuple(name for name in self.features or () if measured_length(name) is None)
 
 

@@ -183,7 +183,8 @@ class WatchedQuestion:
 
     @property
     def name(self) -> str:
-        """What is watched, in words: `accuracy`, or `accuracy of tone` where several questions are asked."""
+        """What is watched, in words: `accuracy`, or `accuracy of tone` where several questions are asked.
+        Verdicts and alerts call it so."""
         return self.measure if self.question is None else f"{self.measure} of {self.question}"
 
 
@@ -301,7 +302,8 @@ class MonitorSpec(Spec):
 
     @property
     def watched(self) -> tuple[WatchedQuestion, ...]:
-        """What is watched: the first measure, or that of each question that has a limit or a drop."""
+        """What is watched: the first measure, or that of each question that has a limit or a drop. In the
+        order of the questions in the spec."""
         if not isinstance(self.labels, QuestionList):
             return (WatchedQuestion(
                 question=None, measure=super().leading_measure, limit=self.limit, drop=self.monitor.drop,
@@ -356,7 +358,7 @@ class MonitorSpec(Spec):
     @property
     def zone(self) -> tzinfo:
         """The time zone in which windows begin and end: `monitor.timezone`, UTC unless the spec says
-        otherwise."""
+        otherwise. Changes of the clock are those of the zone."""
         return UTC if self.monitor.timezone == "UTC" else ZoneInfo(self.monitor.timezone)
 
     def window(self, name: str) -> Window:
@@ -375,7 +377,8 @@ class MonitorSpec(Spec):
 
     @property
     def first(self) -> Window:
-        """The first window of the monitor. Raises BadInput for a name of another kind of window."""
+        """The first window of the monitor. Raises BadInput for a name of another kind of window. Windows
+        before it are never opened."""
         return self.window(self.monitor.first)
 
     @property
@@ -390,17 +393,20 @@ class MonitorSpec(Spec):
         return self.window(self.monitor.reference or self.monitor.first)
 
     def compared_with(self, reference: str) -> "MonitorSpec":
-        """A copy of the spec whose drop is told against the window of this name. Nothing is checked again."""
+        """A copy of the spec whose drop is told against the window of this name. Nothing is checked again. An
+        amendment of the model may name another reference."""
         return self.model_copy(update={"monitor": self.monitor.model_copy(update={"reference": reference})})
 
     @property
     def settle(self) -> timedelta:
-        """How long after its end a window is first looked at, `monitor.settle_hours` as a duration."""
+        """How long after its end a window is first looked at, `monitor.settle_hours` as a duration. Rows that
+        come late are waited for so long."""
         return timedelta(hours=self.monitor.settle_hours)
 
     @property
     def quiet_labels(self) -> int:
-        """Labels for a window without a signal: as many, or with `sizing: decide` at least as many."""
+        """Labels for a window without a signal: as many, or with `sizing: decide` at least as many. A quarter
+        of the budget where the spec does not say, and never more than it."""
         labels = self.monitor.quiet_labels or max(self.budget.labels // 4, 1)
         return min(labels, self.budget.labels)
 
@@ -410,7 +416,8 @@ class MonitorSpec(Spec):
         return self.outcomes is not None and self.outcomes.otherwise is not None
 
     def outcomes_complete(self, window: Window, moment: datetime) -> bool:
-        """Whether all outcomes of a window have arrived by now, as far as they will."""
+        """Whether all outcomes of a window have arrived by now, as far as they will. False where the spec
+        does not say how many days that takes."""
         days = None if self.outcomes is None else self.outcomes.complete_after_days
         return days is not None and moment >= window.end.astimezone(UTC) + timedelta(days=days)
 
@@ -459,7 +466,8 @@ class MonitorSpec(Spec):
 
     @staticmethod
     def from_data(data: object, origin: str) -> "MonitorSpec":
-        """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
+        """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`. Raises
+        BadInput for wrong keys and values, all of them at once."""
         try:
             return MonitorSpec.model_validate(data)
         except ValidationError as error:
@@ -467,7 +475,8 @@ class MonitorSpec(Spec):
 
 
 def load_monitor_spec(path: Path) -> MonitorSpec:
-    """The monitor in a YAML file. BadInput names the file, every wrong key and what to write instead."""
+    """The monitor in a YAML file. BadInput names the file, every wrong key and what to write instead. Raises
+    BadInput as well for the spec of an evaluation."""
     from assay.tasks.spec.strict_yaml import read_yaml
 
     data = read_yaml(path)

@@ -103,14 +103,16 @@ def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def threshold_name(threshold: float) -> str:
-    """What the system that decides at a threshold is called, with up to six digits: `threshold 0.5`."""
+    """What the system that decides at a threshold is called, with up to six digits: `threshold 0.5`. Systems
+    that differ in their thresholds alone are told apart by it."""
     return f"threshold {threshold:g}"
 
 
 def problems_of(
     systems: Mapping[str, System], baseline: str | None, pool: Mapping[str, object], display: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of systems that are compared; pool: its own keys."""
+    """(key, what is wrong with it) of systems that are compared; pool: its own keys. Nothing where they can
+    be compared."""
     if not 2 <= len(systems) <= MOST_COMPARED:
         yield "systems", f"has {len(systems)}; a comparison takes from 2 to {MOST_COMPARED}"
     if baseline not in systems:
@@ -321,7 +323,8 @@ class Pool(Part):
 
     @property
     def system_names(self) -> tuple[str, ...]:
-        """The systems that the same labels compare, or whose rows the pool has; the baseline first."""
+        """The systems that the same labels compare, or whose rows the pool has; the baseline first. Empty
+        where one system is judged."""
         return tuple(self.compared) if self.contenders is None else self.contenders.names
 
     @property
@@ -338,7 +341,8 @@ class Pool(Part):
         return (*columns, *(self.earlier or ()))
 
     def no_item(self, classes: int) -> Items:
-        """No item, with the columns that the items of the pool have; classes: or tags, of the outcome."""
+        """No item, with the columns that the items of the pool have; classes: or tags, of the outcome.
+        Whoever needs to know which columns there are looks at it."""
         nothing: Floats = np.zeros((0, 1))
 
         def column(present: object) -> Floats | None:
@@ -358,13 +362,13 @@ class Pool(Part):
     @property
     def beside(self) -> tuple[str, ...]:
         """The columns of numbers that say more of the items: the covariates in order, then the spread where
-        there is one."""
+        there is one. Estimates are adjusted by them."""
         return (*(self.covariates or ()), *([self.spread] if self.spread else []))
 
     @property
     def probability_column(self) -> str | None:
         """The one column of probabilities; None where there is one for each class, and where there is none.
-        """
+        Two classes have one, and K classes have K."""
         return self.probability if isinstance(self.probability, str) else None
 
     def probability_columns(self, names: Sequence[str]) -> list[str] | None:
@@ -378,7 +382,8 @@ class Pool(Part):
 def columns_by_class(
     probability: str | Mapping[str, str] | None, names: Sequence[str]
 ) -> list[str] | None:
-    """The column of each class; None where there is no probability for each. Raises ValueError."""
+    """The column of each class; None where there is no probability for each. Raises ValueError. The error
+    says which class has none, or which name is no class."""
     if probability is None or isinstance(probability, str):
         return None
     if set(probability) == {PREFIX} and PREFIX not in names:
@@ -521,7 +526,8 @@ _BY_TASK: Mapping[str, Callable[[Pool], None]] = {
 def problems_of_columns(
     task: str, columns: Mapping[str, Any], names: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of columns that a pool of this task, with these classes, would refuse."""
+    """(key, what is wrong with it) of columns that a pool of this task, with these classes, would refuse.
+    Nothing where the pool would be taken."""
     pool = Pool.model_construct(source="", id="", task=task, **columns)
     try:
         _BY_TASK[task](pool)
@@ -532,7 +538,8 @@ def problems_of_columns(
 
 
 def problems_of_probability(names: Sequence[str], pool: Pool) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) where probabilities by class are not of these classes."""
+    """(key, what is wrong with it) where probabilities by class are not of these classes. Nothing where there
+    are none by class."""
     try:
         pool.probability_columns(names)
     except ValueError as error:

@@ -126,7 +126,8 @@ def _alone(choice: MeasureChoice) -> MeasureChoice:
 
 
 def watched_questions(labels: QuestionList, measures: Sequence[MeasureChoice]) -> Iterator[Problem]:
-    """What is wrong with the questions that a monitor watches, by the first measure of each."""
+    """What is wrong with the questions that a monitor watches, by the first measure of each. One problem for
+    each key, with what to write."""
     watched = [(i, entry) for i, entry in enumerate(labels.questions) if entry.watched]
     if not watched:
         yield "labels", ("have no limit, so nothing could be a breach; give a question that is watched "
@@ -147,7 +148,8 @@ def watched_questions(labels: QuestionList, measures: Sequence[MeasureChoice]) -
 
 
 def out_of(limit: Limit | None, bounds: tuple[float, float], measure: str) -> Iterator[Problem]:
-    """What is wrong with a limit that a measure within these bounds can never pass, or never miss."""
+    """What is wrong with a limit that a measure within these bounds can never pass, or never miss. `measure`
+    is what messages call it."""
     low, high = bounds
     for key in ("min", "max"):
         value = None if limit is None else getattr(limit, key)

@@ -60,7 +60,8 @@ class _AnyForm(GenerateJsonSchema):
 
 
 def reference_page() -> str:
-    """Markdown for the site (docs/conf.py): a table of keys for the spec itself, and for every part of it."""
+    """Markdown for the site (docs/conf.py): a table of keys for the spec itself, and for every part of it.
+    Made from the spec's own checks, so it cannot differ from them."""
     schema = spec_schema(monitor=True)
     defined: Mapping[str, Any] = schema["$defs"]  # type: ignore[assignment]
     lines = ["## The spec", "", *_table(schema, defined)]
@@ -133,7 +134,8 @@ def _named_part(defined: Mapping[str, Any]) -> Callable[[str], str]:
 
 
 def holds(value: Mapping[str, Any], part: Callable[[str], str]) -> str:
-    """What a key may hold, in words; `part`: what is said of a part, from the reference to it."""
+    """What a key may hold, in words; `part`: what is said of a part, from the reference to it. `value` is a
+    schema of JSON, as pydantic writes it."""
     if "$ref" in value:
         return part(str(value["$ref"]))
     if "anyOf" in value:

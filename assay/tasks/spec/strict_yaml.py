@@ -30,7 +30,8 @@ _short.maxdict = _short.maxlist = _short.maxtuple = _short.maxset = 12
 
 
 def shortened(value: object) -> str:
-    """The `repr` of a value for messages, of at most 60 characters; dots stand for what is cut off."""
+    """The `repr` of a value for messages, of at most 60 characters; dots stand for what is cut off. Nobody's
+    texts fill a message so."""
     text = repr(value[:_LONGEST_VALUE]) if isinstance(value, str) else _short.repr(value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 

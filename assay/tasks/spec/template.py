@@ -198,5 +198,6 @@ seed: 7                          # fixes every random choice
 
 
 def monitor_template() -> str:
-    """The commented spec of a monitor, in YAML. It loads as it stands, ready to be edited."""
+    """The commented spec of a monitor, in YAML. It loads as it stands, ready to be edited. `assay init
+    --monitor` writes it."""
     return _MONITOR_TEMPLATE

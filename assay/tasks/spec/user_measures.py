@@ -22,7 +22,7 @@ KINDS = ("classes", "number", "tags", "preference")
 
 def is_of_user(name: str) -> bool:
     """Whether a measure is named by where its Python function is, as in `mymeasures.cost:missed_fraud`: by
-    its colon."""
+    its colon. Whether the module may be imported is a matter of the settings of who runs it."""
     return ":" in name
 
 

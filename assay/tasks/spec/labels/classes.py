@@ -121,7 +121,8 @@ class TwoClasses(ClassLabels):
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The two classes as people see them, the positive one first; codes count the other way round."""
+        """The two classes as people see them, the positive one first; codes count the other way round. Pages
+        list them so."""
         return self.positive, self.negative
 
     @property
@@ -154,8 +155,8 @@ class ComparedClasses(TwoClasses):
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """The outcome that the statistics see: two classes with codes 0 (negative) and 1 (positive), of
-        which measures count the positive one."""
+        """The outcome that the statistics see: two classes with codes 0 (negative) and 1 (positive), of which
+        measures count the positive one. So systems share one sample, and differences have intervals."""
         return Classes(names=self.names, positive=self.positive)
 
 
@@ -177,13 +178,14 @@ class ClassList(ClassLabels):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the classes in the order of the list, which is that of their codes."""
+        """The names of the classes in the order of the list, which is that of their codes. Predictions and
+        labels are read by them."""
         return self.classes
 
     @property
     def outcome(self) -> OutcomeKind | None:
         """The outcome that the statistics see: the classes by name, none of them positive and none with a
-        value."""
+        value. K of them, with codes from 0."""
         return Classes(names=self.names)
 
 
@@ -214,20 +216,20 @@ class Grades(ClassLabels):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The grades as text with up to six digits, such as `1` and `2.5`, the lowest first: the names of
-        the classes."""
+        """The grades as text with up to six digits, such as `1` and `2.5`, the lowest first: the names of the
+        classes. Predictions and labels are read by them."""
         return tuple(f"{grade:g}" for grade in self.grades)
 
     @property
     def spellings(self) -> Mapping[str, str]:
         """A grade with all its digits, such as `1.0` -> its name, `1`: what a column of numbers may hold
-        besides the names."""
+        besides the names. Programs write whole numbers as floats where a value is missing."""
         return {repr(float(grade)): name for grade, name in zip(self.grades, self.names, strict=True)}
 
     @property
     def outcome(self) -> OutcomeKind | None:
         """The outcome that the statistics see: classes whose values are the grades, so that they have means
-        and distances."""
+        and distances. Their codes are counted from 0."""
         return Classes(names=self.names, values=self.grades)
 
 
@@ -265,7 +267,7 @@ class PreferenceLabels(LabelsForm):
     @property
     def names(self) -> tuple[str, ...]:
         """The outcomes in the order of their codes: the first answer, the second and, where there are ties,
-        the tie."""
+        the tie. Which answer is first differs from item to item for people."""
         return (*self.prefer, TIE) if self.tie else self.prefer
 
     @property
@@ -276,7 +278,7 @@ class PreferenceLabels(LabelsForm):
     @property
     def answers(self) -> ClassAnswers:
         """What people may answer: the first, the second or, where there are ties, a tie, each with its code.
-        """
+        Which is which is undone when answers are read."""
         return ClassAnswers(codes=self.codes)
 
     @property
@@ -289,7 +291,7 @@ class PreferenceLabels(LabelsForm):
     @property
     def two_answers(self) -> tuple[str, str] | None:
         """The columns of the first and the second answer, which people compare without being told which is
-        which."""
+        which. The page shows them in an order by lot."""
         first, second = self.prefer
         return first, second
 
@@ -319,25 +321,26 @@ class OneOfSeveral(ClassList):
     @property
     def rest(self) -> str:
         """What all other classes are called together: `not cat`, or `any class but cat` where `not cat` is a
-        class itself."""
+        class itself. It is the name of code 0."""
         plain = f"not {self.counted}"
         return plain if plain not in self.classes else f"any class but {self.counted}"
 
     @property
     def offered(self) -> tuple[str, ...]:
         """The class that measures are of, then the rest. What people choose among is every class, as
-        `answers` has it."""
+        `answers` has it. Reports and tables list these two."""
         return self.counted, self.rest
 
     @property
     def codes(self) -> dict[str, int]:
         """Name -> its code, of every class and of the rest: 1 for the class that measures are of, 0 for all
-        others."""
+        others. So labels of all classes become two."""
         return {name: int(name == self.counted) for name in (*self.classes, self.rest)}
 
     @property
     def in_words(self) -> str:
-        """How many classes people choose from, the rest not counted, in words: `one of 3 classes`."""
+        """How many classes people choose from, the rest not counted, in words: `one of 3 classes`. It stands
+        behind "people answer"."""
         return f"one of {len(self.classes)} classes"
 
     @property

@@ -425,7 +425,8 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
 
 
 def watched_by_tangent(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> bool:
-    """Whether a tangent stands for the measure that a monitor watches: segments of it have no evidence."""
+    """Whether a tangent stands for the measure that a monitor watches: segments of it have no evidence. False
+    where a mean of each item's loss decides, and where systems are compared."""
     kind = labels.outcome
     try:
         if kind is None:

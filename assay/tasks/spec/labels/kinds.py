@@ -49,7 +49,8 @@ class WrittenLabels(dict[str, Any]):
 
 
 def two_classes_as(data: Mapping[str, object], form: str) -> Mapping[str, Any]:
-    """Labels of two classes in a form whose statistics are those of any classes; others as they are."""
+    """Labels of two classes in a form whose statistics are those of any classes; others as they are. Compared
+    systems and clusters need that form."""
     return WrittenLabels(data, form) if _form(data) == "two classes" else data
 
 

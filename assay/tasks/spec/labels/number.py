@@ -48,7 +48,8 @@ class NumberLabels(LabelsForm):
 
     @property
     def in_words(self) -> str:
-        """What people answer, in a few words: a number, with its bounds where there are any."""
+        """What people answer, in a few words: a number, with its bounds where there are any. It stands behind
+        "people answer"."""
         return self.answers.wanted
 
     @property

@@ -125,8 +125,8 @@ class QuestionEntry(Part):
 
     @property
     def predicts(self) -> bool:
-        """Whether the pool has a prediction of the answer: a column of predictions, or a threshold of a
-        score or probability."""
+        """Whether the pool has a prediction of the answer: a column of predictions, or a threshold of a score
+        or probability. Without one, shares and means of the answers can be asked for."""
         return self.prediction is not None or self.threshold is not None
 
     @property
@@ -209,7 +209,8 @@ class QuestionList(LabelsForm):
 
     @property
     def outcome(self) -> SeveralQuestions:
-        """The outcome that the statistics see: an answer to each question, in the order of the list."""
+        """The outcome that the statistics see: an answer to each question, in the order of the list. An
+        item's label is all answers together."""
         return SeveralQuestions(tuple(entry.outcome for entry in self.questions))
 
     @property
