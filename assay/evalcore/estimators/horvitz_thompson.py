@@ -163,12 +163,14 @@ class Reused:
 
 
 def reuse_draws(missed: Floats, q: Floats, draws: Ints) -> Floats:
-    """`missed` (R, C) after `draws` (R,) more draws; q (R, C): the chance of one item of a cell per draw."""
+    """`missed` (R, C) after `draws` (R,) more draws; q (R, C): the chance of one item of a cell per draw. R
+    counts repeats and C cells; `missed` is the logarithm of the chance that an item was never drawn."""
     return np.asarray(missed + draws[:, None] * np.log1p(-np.minimum(q, 1 - 1e-12)))
 
 
 def confusion(cells: Cells, data: Reused) -> Floats:
-    """Estimated counts (R, 2, 2) by [prediction, label]; their rows have the known sums."""
+    """Estimated counts (R, 2, 2) by [prediction, label]; their rows have the known sums. Each label counts
+    with the inverse of the chance that its item was drawn at all."""
     weighted = _divided(data.labelled.astype(np.float64), _found(data)[:, :, None])
     rows = []
     for f in (0, 1):

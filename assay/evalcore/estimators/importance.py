@@ -107,7 +107,8 @@ def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
 
 
 def weight_of_draws(cells: Cells, design: CountedDesign, labels: RoundLabels) -> Floats:
-    """Σ w (R, C, 2) of the round's draws by cell and label of now; a census is no sample."""
+    """Σ w (R, C, 2) of the round's draws by cell and label of now; a census is no sample. R counts repeats
+    and C cells; w is 1/(N q), the chance of the item under the pool over that of the draw."""
     with np.errstate(divide="ignore"):
         new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
         known_weight = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)

@@ -41,7 +41,8 @@ def student(
     bounds: tuple[float, float],
     draws: Ints,
 ) -> Interval:
-    """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010); draws (R,)."""
+    """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010); draws (R,). R counts
+    repeats; NaN without a variance, and ends are cut to the bounds."""
     freedom = np.maximum(draws - 1, 1)
     quantile = np.asarray(scipy.special.stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
     return _symmetric(value, variance, has_variance, quantile, bounds)
@@ -241,7 +242,8 @@ def furthest(moved: Floats, error: Floats, tail: Floats) -> Floats:
 
 
 def hidden_items(gain: Floats, caught: Floats, unlabelled: Floats, depth: Floats) -> Floats:
-    """B (R, T, C), the items of each cell that take the measure furthest at t = depth (R, T)."""
+    """B (R, T, C), the items of each cell that take the measure furthest at t = depth (R, T). R counts
+    repeats, T depths and C cells; cells that gain most for their depth are filled first."""
     room = caught * unlabelled                      # t that it takes to fill a cell
     worth = np.where(room > 0, gain / np.where(room > 0, caught, 1.0), np.where(gain > 0, np.inf, 0.0))
     order = np.argsort(-worth, axis=1, kind="stable")
@@ -269,7 +271,8 @@ def exact_share(hits: Ints, labels: Ints, items: Ints, tail: Floats) -> tuple[Fl
 
 
 def most_hits(hits: Floats, labels: Floats, items: Floats, tail: Floats) -> Floats:
-    """(M,) the largest K with P(X ≤ hits | items, K, labels) > tail; each (M,)."""
+    """(M,) the largest K with P(X ≤ hits | items, K, labels) > tail; each (M,). M counts the questions; the
+    upper end of the exact interval of a finite pool's count."""
     low, high = hits.copy(), items - labels + hits
     while (high > low).any():
         middle = np.ceil((low + high) / 2)

@@ -42,7 +42,8 @@ def grouped(labelled: Ints, labels_of_group: float) -> Ints:
 
 
 def freedom(total: Floats, fourth: Floats, labels: int) -> Floats:
-    """The same of the sum of the terms, and that of their squares, each (R, Q)."""
+    """The same of the sum of the terms, and that of their squares, each (R, Q). Satterthwaite's degrees of
+    freedom, from LEAST_DF to one less than the labels."""
     square, largest_df = total**2, max(labels - 1.0, LEAST_DF)
     excess = np.maximum(fourth - square / max(labels, 1), 2 * square / largest_df)
     df = 2 * square / np.where(excess > 0, excess, 1.0)
@@ -53,7 +54,8 @@ def interval_ends(
     value: Floats, variance: Floats, df: Floats, skew: Floats, confidence: float | Floats,
     bounds: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
-    """Lower and upper (R, Q), inside the bounds (Q,); confidence: one for all, or (R, Q)."""
+    """Lower and upper (R, Q), inside the bounds (Q,); confidence: one for all, or (R, Q). R counts repeats
+    and Q numbers; the longer side is lengthened for skewness (Johnson 1978)."""
     t = scipy.special.stdtrit(df, 0.5 + confidence / 2)
     half = WIDER * t * np.sqrt(variance)
     tail = (1 + 2 * t**2) / (6 * t) * skew

@@ -230,7 +230,8 @@ class _Items:
     step: Floats          # (S,) by which a share changes with one item; 0 of other measures
 
     def ends(self, scale: AreaScale, posterior: _Posterior, tail: float) -> tuple[Floats, Floats]:
-        """Lower and upper (S,), with such a tail on either side; of a share, whole items."""
+        """Lower and upper (S,), with such a tail on either side; of a share, whole items. S counts the parts,
+        and ends are cut to the bounds."""
         low, high = scale.bounds
         below, above = posterior.ends(tail)
         lower = np.maximum(self.value - self.widened * (self.chance - scale.back(below)), low)

@@ -116,7 +116,8 @@ class Pulls:
         return wider * np.hypot(more_down, less_up), wider * np.hypot(more_up, less_down)
 
     def unseen_cluster(self, level: Floats) -> tuple[Floats, Floats]:
-        """What no cluster has shown may add (Q,) downwards and upwards; nothing once clusters differ."""
+        """What no cluster has shown may add (Q,) downwards and upwards; nothing once clusters differ. Q
+        counts the numbers; few clusters that are all alike show nothing of the others."""
         share = -np.log((1 - level) / 2) / max(self.clusters or 1, 1)
         few = self._differ
         return few * np.minimum(share, 1.0) * self.most_down, few * np.minimum(share, 1.0) * self.most_up
@@ -217,7 +218,8 @@ Reach: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
 def ends_for_population(
     value: Floats, ends: tuple[Floats, Floats], reach: tuple[Floats, Floats], bounds: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """The ends for the population, of those for the pool; all (..., Q).  NaN where there is no value."""
+    """The ends for the population, of those for the pool; all (..., Q). NaN where there is no value. The
+    variances of the pool's estimate and of its own sampling are added."""
     lower = value - np.hypot(np.maximum(value - ends[0], 0.0), reach[0])
     upper = value + np.hypot(np.maximum(ends[1] - value, 0.0), reach[1])
     return np.maximum(lower, bounds[0]), np.minimum(upper, bounds[1])
@@ -226,7 +228,8 @@ def ends_for_population(
 def for_population(
     estimates: list[EstimateArrays], pulls: Pulls, bounds: list[Bounds], confidence: float
 ) -> list[EstimateArrays]:
-    """The estimates of the pool (R = 1), with the intervals of the population."""
+    """The estimates of the pool (R = 1), with the intervals of the population. The pool's own sampling from
+    its population is added to each."""
     low, high = (np.array(ends, np.float64) for ends in zip(*bounds, strict=True))
     value = np.concatenate([estimate.value for estimate in estimates])[None]
     level = np.full(len(estimates), confidence)

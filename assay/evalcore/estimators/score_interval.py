@@ -120,7 +120,7 @@ class SampleAlongScore:
 
     def spread_over_groups(self, estimand: Estimand) -> Floats:
         """(R, H, G) how the positives of a stratum lie in the groups: those found as found, others as
-        expected."""
+        expected. R counts repeats, H strata and G groups; shares of a stratum sum to 1."""
         free = (self.items - self.labelled) * self.rate
         return self._shares(estimand, self.positive + free + 1e-300 * self.items)
 
@@ -265,8 +265,8 @@ class _Profile:
         return np.asarray(value + otherwise.sum(axis=1))
 
     def tangent(self, totals: Floats) -> TotalsRatio:
-        """The measure but for a constant, linear in the strata's positives, with its slopes at these (R,
-        H)."""
+        """The measure but for a constant, linear in the strata's positives, with its slopes at these (R, H).
+        R counts repeats and H strata; the scatter within a stratum is carried along."""
         by_group, lie = self._slopes(_positives(totals, self.spread, self.items)), self.spread + self.off
         slope = np.einsum("rg,rhg->rh", by_group, lie)
         scatter = np.einsum("rg,rhg->rh", by_group**2, lie) - slope**2
@@ -277,7 +277,8 @@ class _Profile:
         )
 
     def end(self, sign: float, confidence: float) -> tuple[Floats, Floats]:
-        """An end (R,), the lower one for sign -1; the gain of a label (R, H)."""
+        """An end (R,), the lower one for sign -1; the gain of a label (R, H). R counts repeats and H strata;
+        the tangent is laid anew at each step."""
         counts = self.counts
         totals = counts.items * counts.observed_rate
         fewest, largest = counts.attainable

@@ -64,21 +64,23 @@ class StratumCounts:
 
     @property
     def attainable(self) -> tuple[Floats, Floats]:
-        """The fewest and the most positives (R, H) that the labels leave to each stratum."""
+        """The fewest and the most positives (R, H) that the labels leave to each stratum. R counts repeats
+        and H strata; both are whole numbers but for weights."""
         labelled = np.minimum(1 - self.share_left, 1.0) * self.items
         fewest = labelled * self.positive / np.maximum(self.labelled, _SMALLEST)
         return fewest, fewest + self.items - labelled
 
     @property
     def effective_labels(self) -> Floats:
-        """ν = n/(1 - f); WITHOUT_LABELS where there is none, MOST_LABELS where all are labelled."""
+        """ν = n/(1 - f); WITHOUT_LABELS where there is none, MOST_LABELS where all are labelled. (R, H) for R
+        repeats and H strata; a finite pool makes each label worth more."""
         labels = np.minimum(self.labelled / self.share_left, MOST_LABELS)
         return np.where(self.labelled > 0, labels, WITHOUT_LABELS)
 
     @property
     def skew_factor(self) -> Floats:
         """(1 - 2f)/(1 - f), by which a hypergeometric count is less skewed than a binomial one; at least -1.
-        """
+        (R, H), with f the labelled share of a stratum."""
         return np.asarray(np.maximum(2 - 1 / self.share_left, -1.0))
 
     @property
@@ -119,12 +121,14 @@ class TotalsRatio:
         return np.asarray(np.divide(above, below, out=nothing, where=below > _SMALLEST))
 
     def hypothesis(self, value: Floats, items: Floats) -> tuple[Floats, Floats]:
-        """w (R, H) and c (R,) of the linear hypothesis that the measure is `value` (R,)."""
+        """w (R, H) and c (R,) of the linear hypothesis that the measure is `value` (R,). R counts repeats and
+        H strata; the constraint is Σ w p = c."""
         weight = (self.top - value[:, None] * self.bottom) * items
         return weight, value * self.bottom_constant - self.top_constant
 
     def slope_by_value(self, positives: Floats) -> Floats:
-        """|∂(Σ w p - c)/∂f| (R,): by how much the hypothesis moves with the value."""
+        """|∂(Σ w p - c)/∂f| (R,): by how much the hypothesis moves with the value. R counts repeats; errors
+        of the hypothesis become errors of f by it."""
         moved = self.bottom_constant + (self.bottom * positives).sum(axis=1)
         return np.asarray(np.maximum(np.abs(moved), _SMALLEST))
 
@@ -242,7 +246,8 @@ class ScoreTest:
 
     @property
     def estimate(self) -> Floats:
-        """The measure at the observed rates of the strata, (R,); NaN where it is 0/0."""
+        """The measure at the observed rates of the strata, (R,); NaN where it is 0/0. R counts repeats; it
+        lies within every interval of the test."""
         return self.measure.of_positives(self.counts.items * self.counts.observed_rate)
 
     def end(self, estimate: Floats, bound: Floats) -> Floats:
@@ -288,6 +293,7 @@ class ScoreTest:
 
 
 def normal_quantile(confidence: float) -> float:
-    """The quantile z₀ of the normal distribution for a two-sided test at this confidence, 1.96 at 0.95."""
+    """The quantile z₀ of the normal distribution for a two-sided test at this confidence, 1.96 at 0.95. The
+    test refuses a value where its statistic is beyond ±z₀."""
     return float(scipy.special.ndtri(0.5 + confidence / 2))
 

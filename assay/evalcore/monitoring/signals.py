@@ -434,7 +434,8 @@ def largest_gap(counts_now: Ints, before: Ints) -> float:
 
 
 def moved_share(counts_now: Mapping[str, int], before: Sequence[Mapping[str, int]]) -> float:
-    """The total variation distance of the values of one window from those of several together."""
+    """The total variation distance of the values of one window from those of several together. Between 0 and
+    1, half the sum of the absolute differences of shares."""
     names = sorted({*counts_now, *(name for counts in before for name in counts)})
     ours = np.array([counts_now.get(name, 0) for name in names], np.float64)
     counts_before = np.array([sum(counts.get(name, 0) for counts in before) for name in names], np.float64)
@@ -501,7 +502,8 @@ def level_bound(past: Sequence[float], compared: int, rate: float) -> float:
 
 
 def normal_bound(spread: float, rate: float) -> float:
-    """How far from its mean a normal number of this standard deviation stays, but for a share `rate`."""
+    """How far from its mean a normal number of this standard deviation stays, but for a share `rate`. A
+    signal is raised beyond it, so `rate` is its false alarms."""
     return float(scipy.special.ndtri(1 - rate / 2)) * spread
 
 
@@ -556,7 +558,8 @@ def expectation(value: float, before: Sequence[tuple[float, OwnDraws]]) -> Expec
 
 
 def beyond_limit(expectation: Expectation, limits: Sequence[WatchedLimit]) -> list[Signal]:
-    """The signal that a window is expected beyond its limit, raised where the record bears it out."""
+    """The signal that a window is expected beyond its limit, raised where the record bears it out. One signal
+    at most, of the limit that is passed furthest."""
     if expectation.corrected is None or expectation.off is None or not limits:
         return []
     beyond = max(

@@ -91,13 +91,15 @@ class _Table:
         return np.asarray(of_strata.ravel()[self.place])
 
     def largest(self, of_draws: Floats) -> Floats:
-        """(R, H) the largest of numbers (R, T); −∞ where there is no draw."""
+        """(R, H) the largest of numbers (R, T); −∞ where there is no draw. R counts repeats, H strata and T
+        draws."""
         result = np.full(self.shape[0] * self.shape[1], -np.inf)
         np.maximum.at(result, self.place[self.is_draw], of_draws[self.is_draw])
         return result.reshape(self.shape)
 
     def sums_of_means(self, most: Floats) -> Floats:
-        """(R,) s: the means of the strata with draws, and the largest totals of those without."""
+        """(R,) s: the means of the strata with draws, and the largest totals of those without. R counts
+        repeats; below 0 where the draws speak against the limit."""
         mean = self.sums(self.value) / np.maximum(self.count, 1)
         return np.asarray(np.where(self.count > 0, mean, most).sum(axis=1))
 

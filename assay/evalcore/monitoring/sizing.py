@@ -173,7 +173,8 @@ def labels_to_decide_half(windows: Sequence[PlaceVerdict], most: int) -> int | N
 
 
 def fixed_limits(limits: Sequence[WatchedLimit]) -> list[WatchedLimit]:
-    """The limits that do not move from window to window, where there are any."""
+    """The limits that do not move from window to window, where there are any. All of them where every one
+    moves; sizes of windows are made for these."""
     return [limit for limit in limits if limit.name != "previous"] or list(limits)
 
 

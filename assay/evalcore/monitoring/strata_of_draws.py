@@ -46,7 +46,8 @@ class DrawsByStratum:
         )
 
     def with_labelled(self, cell: Ints, value: Floats) -> "DrawsByStratum":
-        """With v (R, T) of items of these cells (R, T) counted as labelled; cell −1: no item."""
+        """With v (R, T) of items of these cells (R, T) counted as labelled; cell −1: no item. R counts
+        repeats and T items; what was there stays as it is."""
         labelled, rows = self.labelled.copy(), np.arange(len(value))[:, None]
         np.add.at(labelled, (rows, np.maximum(cell, 0)), np.where(cell >= 0, value, 0.0))
         return replace(self, labelled=labelled)
@@ -86,7 +87,8 @@ class DrawsByStratum:
         return grown.with_labelled(cell, value)
 
     def first(self, count: int | None) -> "DrawsByStratum":
-        """With the first draws alone, as many as `count`; all where it is None."""
+        """With the first draws alone, as many as `count`; all where it is None. Follow-ups come after them,
+        and are left out so."""
         return replace(
             self, drawn=self.drawn[:, :count], total=self.total[:, :count], bound=self.bound[:, :count]
         )

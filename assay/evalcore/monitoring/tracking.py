@@ -66,7 +66,8 @@ class Tracked:
 def mean_of_draws(
     windows: Sequence[OwnDraws], shares: Sequence[float], confidence: float
 ) -> tuple[float, float]:
-    """The mean of windows, weighted by shares that sum to 1, and the half-width of its interval."""
+    """The mean of windows, weighted by shares that sum to 1, and the half-width of its interval. Student's
+    quantile has as many degrees as there are draws in all."""
     value = fsum(share * window.value for share, window in zip(shares, windows, strict=True))
     error = sqrt(fsum((share * window.error) ** 2 for share, window in zip(shares, windows, strict=True)))
     return value, error * _quantile(confidence, sum(window.draws for window in windows))
@@ -204,7 +205,8 @@ class PartChange:
 def part_changes(
     draws_now: Mapping[str, OwnDraws], before: Sequence[Mapping[str, OwnDraws]], confidence: float
 ) -> list[PartChange]:
-    """Every change that there is, the largest fall first; before: windows, in any order."""
+    """Every change that there is, the largest fall first; before: windows, in any order. Each has the part's
+    name, both values, and an interval that holds with all others."""
     draws_before = {name: [window[name] for window in before if name in window] for name in draws_now}
     looked_at = [name for name, earlier in draws_before.items() if earlier]
     if not looked_at:
@@ -225,6 +227,7 @@ def part_changes(
 
 
 def simultaneous_half(drawn: OwnDraws, confidence: float, many: int) -> float:
-    """Half of the interval of one of so many places that are looked at together."""
+    """Half of the interval of one of so many places that are looked at together. Bonferroni's rule with
+    Student's quantile."""
     at = 0.5 + (1 - (1 - confidence) / many) / 2
     return drawn.error * float(scipy.special.stdtrit(max(drawn.draws - 1, 3), at))

@@ -129,7 +129,7 @@ class Promise:
     @property
     def level_alone(self) -> float | None:
         """The chance below which the draws of one window are an alarm by themselves; None where only bets
-        are."""
+        are. It is a share of the error rate for each window of the horizon."""
         if self.alone == "none" or self.test not in ("e-detector", "alpha-spending"):
             return None
         return ALONE[self.alone] * self.error_rate / self.horizon
@@ -253,8 +253,8 @@ def family_evidence(
 
 
 def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[EvidenceSoFar]:
-    """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each
-    alarm."""
+    """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each alarm.
+    One entry a window, each with the evidence against the limit so far."""
     return [by_member[""] for by_member in family_evidence(promise, [{"": f} for f in windows])]
 
 
@@ -396,20 +396,22 @@ def _keeps(value: float, limit: WatchedLimit) -> bool:
 
 
 def needed_for_ok(measured: Measured) -> float:
-    """The log evidence that a limit is kept which ok takes, where the interval is not enough."""
+    """The log evidence that a limit is kept which ok takes, where the interval is not enough. It is the
+    logarithm of the inverse of half the error rate."""
     return -log((1 - measured.confidence) / 2)
 
 
 def lies_beyond(measured: Measured | Tracked, limit: WatchedLimit) -> bool:
     """Whether the whole interval lies beyond the limit, where a breach is; False where there is no interval.
-    """
+    Above a ceiling, or below a floor."""
     if measured.lower is None or measured.upper is None:
         return False
     return measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
 
 
 def lies_within(measured: Measured | Tracked, limits: Sequence[WatchedLimit]) -> bool:
-    """Whether the whole interval lies within all the limits; False where there is no interval."""
+    """Whether the whole interval lies within all the limits; False where there is no interval. A window is ok
+    by its interval then."""
     if measured.lower is None or measured.upper is None:
         return False
     return all(

@@ -200,7 +200,8 @@ FAMILIES: dict[str, PoolFamily] = {
 
 
 def pool(name: str) -> LabelledPool:
-    """The family's pool, the same on every machine.  Raises KeyError for an unknown family."""
+    """The family's pool, the same on every machine. Raises KeyError for an unknown family. Studies of
+    matchers take it where no real pool will do."""
     return FAMILIES[name].draw(stream(1, f"family/{name}"))
 
 
@@ -364,5 +365,6 @@ OUTCOME_FAMILIES: dict[str, OutcomeFamily] = {
 
 
 def outcome_family_pool(name: str) -> OutcomePool:
-    """The family's pool, the same on every machine.  Raises KeyError for an unknown family."""
+    """The family's pool, the same on every machine. Raises KeyError for an unknown family. Studies of other
+    outcomes take it where no real pool will do."""
     return OUTCOME_FAMILIES[name].draw(stream(1, f"outcome family/{name}"))

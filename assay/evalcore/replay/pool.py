@@ -132,11 +132,13 @@ class Annotators:
         return np.arange(self.people + 1) / self.people
 
     def mean_rate(self, size: Ints) -> Floats:
-        """The chance (C,) that the answer to a draw from each cell is positive; size (C,): its items."""
+        """The chance (C,) that the answer to a draw from each cell is positive; size (C,): its items. C
+        counts the cells; methods that ask anew estimate it."""
         return np.asarray(np.bincount(self.cell, weights=self.probability, minlength=len(size)) / size)
 
     def answer(self, n_cells: int, repeats: int, rng: np.random.Generator) -> Ints:
-        """Items (R, C, K) of each cell by the share of positive answers about them, new in each repeat."""
+        """Items (R, C, K) of each cell by the share of positive answers about them, new in each repeat. R
+        counts repeats, C cells, and K is the number of people and one."""
         counts = np.zeros((repeats, n_cells, self.people + 1), np.int64)
         for r in range(repeats):
             votes = rng.binomial(self.people, self.probability)
@@ -186,7 +188,8 @@ class Respondents(Protocol):
     """
 
     def answer(self, draws: Draws, state: Any, rng: np.random.Generator) -> Any:
-        """The answers to a round in the form that the method learns from; state: before it."""
+        """The answers to a round in the form that the method learns from; state: before it. What nobody can
+        say counts as undecided."""
         ...
 
 
@@ -207,7 +210,8 @@ class Prepared(ABC):
     def respondents(
         self, method: Any, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        """Who answers; rng: of the draws too; answers: of what people say who differ."""
+        """Who answers; rng: of the draws too; answers: of what people say who differ. Repeats are independent
+        of each other and of other methods."""
 
     def further(self, method: Any, state: Any, confidence: float) -> list[EstimateArrays]:
         """The estimates of each measure for systems that are no part of the measures; empty unless a pool
@@ -215,7 +219,8 @@ class Prepared(ABC):
         return []
 
     def distance(self, method: Any, state: Any, batch_size: int) -> Floats | None:
-        """The divergence (R,) of the method's next proposal; None where there is no best one."""
+        """The divergence (R,) of the method's next proposal; None where there is no best one. R counts
+        repeats; the divergence is of the best proposal from the method's own."""
         return None
 
 
@@ -256,7 +261,8 @@ class CountedPool(Prepared):
         return self.annotators.mean_rate(self.cells.size)
 
     def further(self, method: CountingMethod, state: Any, confidence: float) -> list[EstimateArrays]:
-        """The estimates of each measure for further systems, system by system, as arrays over the repeats."""
+        """The estimates of each measure for further systems, system by system, as arrays over the repeats.
+        They share the labels of the first system."""
         return [
             e
             for estimates_of_system in method.further_systems(state, confidence)
@@ -345,7 +351,8 @@ class ItemizedPool(Prepared):
         return total
 
     def best_of_items(self) -> Floats:
-        """q* (N,): as far as each item pulls at the truth, its label known; NaN where none does."""
+        """q* (N,): as far as each item pulls at the truth, its label known; NaN where none does. N counts the
+        items; no proposal has less variance in the limit."""
         stack, sizes = self.stack, self.cut.cells.known_sizes.tolist()
         losses = np.concatenate([self.table.loss, self.table.known], axis=1)
         risk = losses.mean(axis=0)[None]

@@ -52,7 +52,8 @@ class Trace:
 def traces_of(
     looks: Sequence[Sequence[EstimateArrays]], labels: Ints, distance: Floats | None
 ) -> list[Trace]:
-    """The trace of each number; looks: its estimates at each budget; labels, distance (R, budgets)."""
+    """The trace of each number; looks: its estimates at each budget; labels, distance (R, budgets). R counts
+    repeats; each trace holds value, interval and variance at every budget."""
     return [
         Trace(
             value=np.stack([e.value for e in at], axis=1),
@@ -104,7 +105,8 @@ class ReplayPlan:
 
 
 def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
-    """(index, size) of the blocks that make up so many repeats of a method."""
+    """(index, size) of the blocks that make up so many repeats of a method. Each block has a random stream of
+    its own, so blocks can run on any worker."""
     block_size = BLOCK if method.in_one_array else 1
     return [(i, min(block_size, repeats - start)) for i, start in enumerate(range(0, repeats, block_size))]
 
@@ -173,7 +175,8 @@ def run_block(
 def simulate_rounds(
     method: Method, ready: Prepared, looks: Sequence[int], *, repeats: int, batch_size: int, seed: int = 1
 ) -> Iterator[tuple[int, Any]]:
-    """Each look, and the state of all repeats at it: for studies of what is decided there."""
+    """Each look, and the state of all repeats at it: for studies of what is decided there. Rounds between two
+    looks have at most `batch_size` new labels each."""
     rng = stream(seed, f"replay/{method.name}", 0, "draws")
     people = ready.respondents(method, repeats, rng, stream(seed, f"replay/{method.name}", 0, "answers"))
     state = ready.begin(method, repeats)
@@ -254,7 +257,8 @@ class BudgetSummary:
 
 
 def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:
-    """Error, coverage and width of a trace at each of its budgets; truth: the pool's own value."""
+    """Error, coverage and width of a trace at each of its budgets; truth: the pool's own value. One entry a
+    budget, in order."""
     summaries = [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
     if trace.divergence is None or np.isnan(trace.divergence).any():
         return summaries
@@ -345,7 +349,8 @@ class Oracle:
     confidence: float    # of the interval whose width is reported
 
     def allocation(self, labels: int) -> Floats:
-        """n_c (C,), with parts of labels; `labels` in all, or fewer where no more are of use."""
+        """n_c (C,), with parts of labels; `labels` in all, or fewer where no more are of use. C counts the
+        cells; Neyman's rule with no cell beyond its size."""
         inclusion = waterfill(self.spread[None], self.size[None], np.array([labels]))[0]
         return np.asarray(inclusion * self.size)
 
@@ -364,7 +369,8 @@ class Oracle:
         return z * self.standard_error(self.allocation(labels))
 
     def labels_to(self, half_width: float) -> int:
-        """The smallest number of labels with at most this half-width, from 0 to N."""
+        """The smallest number of labels with at most this half-width, from 0 to N. Half-widths fall as labels
+        grow, so it is found by bisection."""
         everything = range(int(self.size.sum()) + 1)
         return bisect_left(everything, True, key=lambda labels: self.half_width(labels) <= half_width)
 
@@ -426,11 +432,13 @@ class LabelsTo:
 
     @property
     def times_oracle(self) -> float | None:
-        """`labels` as a multiple of the oracle's; None if either is missing, or the oracle needs no label."""
+        """`labels` as a multiple of the oracle's; None if either is missing, or the oracle needs no label. No
+        method can be below 1 in the mean."""
         return self.labels / self.oracle if self.labels is not None and self.oracle else None
 
     def columns(self) -> tuple[str, str, str]:
-        """Labels, coverage and multiple as in tables; an asterisk where the interval does not cover."""
+        """Labels, coverage and multiple as in tables; an asterisk where the interval does not cover. Each is
+        a text, with a dash where it is not known."""
         mark = "*" if self.covers is False else ""
         number = self.more_than if self.labels is None else self.labels
         sign = "> " if self.labels is None else "≤ " if self.at_most else ""
@@ -481,5 +489,6 @@ def labels_to(
 
 
 def falls_short(coverage: float, repeats: int, nominal: float) -> bool:
-    """Whether so few covers would come up less often than `FALSE_ALARM` if the coverage were `nominal`."""
+    """Whether so few covers would come up less often than `FALSE_ALARM` if the coverage were `nominal`. A
+    binomial test with `repeats` trials."""
     return bool(scipy.special.bdtr(round(coverage * repeats), repeats, nominal) < FALSE_ALARM)

@@ -49,7 +49,8 @@ class Iterations:
     def plus(
         self, which: Bools, at: Ints, weight: Floats, value: Floats, variance: Floats
     ) -> "Iterations":
-        """With iteration `at` (R,), from 0, in the repeats `which` (R,); weight (R,), the others (R, M)."""
+        """With iteration `at` (R,), from 0, in the repeats `which` (R,); weight (R,), the others (R, M). R
+        counts repeats and M measures; other repeats stay as they were."""
         rows = np.flatnonzero(which)
         slot = np.minimum(at[rows], _ROOM - 1)
         weights, values, variances = self.weight.copy(), self.value.copy(), self.variance.copy()
@@ -58,8 +59,8 @@ class Iterations:
         return replace(self, weight=weights, value=values, variance=variances)
 
     def average(self, j: int, newest: int, together: Together) -> tuple[Floats, Floats]:
-        """Ĝ (R,) of measure j and its variance, NaN where nothing is known; newest: ℓ, 0 for all
-        iterations."""
+        """Ĝ (R,) of measure j and its variance, NaN where nothing is known; newest: ℓ, 0 for all iterations.
+        R counts repeats; with `newest` only the last ℓ iterations count."""
         estimated = np.isfinite(self.value[:, :, j])
         iteration_weight = np.where(estimated, self.weight, 0.0)
         if newest:
@@ -124,7 +125,8 @@ class AcisState(MethodState):
 
     @property
     def domain(self) -> Bools:
-        """Cells (R, C) of the fewest whole strata that hold the 3 (i + 1) n_pos highest scores."""
+        """Cells (R, C) of the fewest whole strata that hold the 3 (i + 1) n_pos highest scores. R counts
+        repeats, C cells, and i the iterations closed."""
         return np.asarray(self.cut[None] <= self.iteration[:, None] + 1)
 
     @property
@@ -140,11 +142,13 @@ class AcisState(MethodState):
 
     @property
     def settled(self) -> Bools:
-        """Whether every item of the domain is labelled, (R,): nothing is left to learn there."""
+        """Whether every item of the domain is labelled, (R,): nothing is left to learn there. R counts
+        repeats; the next iteration then begins."""
         return np.asarray(~(self.wanted * self.domain).any(axis=1))
 
     def exhausted(self, size: Ints) -> Bools:
-        """Whether (R,) the domain has no more than `size` (R,) items left to ask."""
+        """Whether (R,) the domain has no more than `size` (R,) items left to ask. Its items are then taken
+        for certain."""
         return np.asarray((self.wanted * self.domain).sum(axis=1) <= size)
 
     def sums(self) -> tuple[Floats, Floats]:
@@ -326,7 +330,8 @@ class Acis(CountingMethod):
         return np.asarray(np.minimum(size, np.maximum(state.planned - state.gathered, 1)))
 
     def propose(self, state: AcisState, size: Ints) -> CountedDesign:
-        """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
+        """Equation 4 within the domain, the items of L left out; from the top where too few are left. The
+        chances of one draw of each cell, and a census where few are left."""
         open_items, certain = state.left, state.exhausted(size)[:, None]
         q, labelled_share = acis_proposal(
             state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0
@@ -346,7 +351,8 @@ class Acis(CountingMethod):
         )
 
     def draw(self, state: AcisState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """With replacement, until `size` new items have come up; or simply the highest scores left."""
+        """With replacement, until `size` new items have come up; or simply the highest scores left. Counts of
+        draws by cell, of new items and of labelled ones."""
         certain = state.exhausted(size)
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
         if certain.all():
@@ -375,7 +381,8 @@ class Acis(CountingMethod):
         return self._next_iteration(state, full) if full.any() else state
 
     def estimate(self, state: AcisState, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """Equation 5 over the iterations, the one under way included, with a normal interval."""
+        """Equation 5 over the iterations, the one under way included, with a normal interval. One entry a
+        measure, as arrays over the repeats."""
         iterations = self._with_current(state, np.ones(len(state.iteration), np.bool_))
         below = (state.left * ~state.domain).sum(axis=1)
         result = []

@@ -44,7 +44,7 @@ class IterationSums:
 
     def plus(self, n: Floats, value: Floats, error: Floats) -> "IterationSums":
         """With one more iteration: n, value, error (R, M), its labels, estimates and standard errors; n = 0
-        adds nothing."""
+        adds nothing. R counts repeats and M measures; later iterations weigh more by `recency`."""
         return replace(
             self,
             weight=self.weight + n**self.recency,
@@ -86,11 +86,13 @@ class PooledState(MethodState):
     closed: IterationSums     # what the iterations before it said
 
     def exhausted(self, size: Ints) -> Bools:
-        """Whether (R,) the domain has no more than `size` (R,) items left to ask."""
+        """Whether (R,) the domain has no more than `size` (R,) items left to ask. Its items are then taken
+        for certain."""
         return np.asarray((self.wanted * self.domain).sum(axis=1) <= size)
 
     def pull(self) -> Floats:
-        """Influence (R, C, 2) of a label on the first measure, at the risk the calibration expects."""
+        """Influence (R, C, 2) of a label on the first measure, at the risk the calibration expects. R counts
+        repeats and C cells; the last axis is the label."""
         risk = expected_risk(self.measures[0], self.cells, self.labelled, self.left, self.rate)
         return pull(self.measures[0], risk)[:, self.cells.prediction]
 
@@ -195,7 +197,8 @@ class AcisPooled(CountingMethod):
         return replace(state, proposal=self._proposal(state))
 
     def propose(self, state: PooledState, size: Ints) -> CountedDesign:
-        """q_t within the domain; from the top where the domain cannot fill the round."""
+        """q_t within the domain; from the top where the domain cannot fill the round. The chances of one draw
+        of each cell, and a census where few are left."""
         open_items = state.left
         open_in_domain, phi = state.wanted * state.domain, state.pull()
         inside = replace(state.so_far, labelled=state.labelled * state.domain[:, None], left=open_in_domain)
@@ -217,7 +220,8 @@ class AcisPooled(CountingMethod):
         )
 
     def draw(self, state: PooledState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """With replacement, until `size` new items have come up; or simply the highest scores left."""
+        """With replacement, until `size` new items have come up; or simply the highest scores left. Counts of
+        draws by cell, of new items and of labelled ones."""
         certain = state.exhausted(size)
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
         if certain.all():

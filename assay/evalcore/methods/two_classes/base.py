@@ -45,19 +45,22 @@ class MethodState(LabelledSample):
 
     @property
     def so_far(self) -> LabelledCells:
-        """What a proposal is made from: measures, cells, labels by cell and outcome, and unlabelled items."""
+        """What a proposal is made from: measures, cells, labels by cell and outcome, and unlabelled items.
+        Nothing in it is copied."""
         return LabelledCells(
             measures=self.measures, cells=self.cells, labelled=self.labelled, left=self.left
         )
 
     @property
     def answers_by_label(self) -> Ints | Floats:
-        """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers."""
+        """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers. R
+        counts repeats and C cells."""
         return self.labelled
 
     @property
     def answered(self) -> Floats:
-        """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item."""
+        """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item. R
+        counts repeats and C cells."""
         return self.labelled.astype(np.float64)
 
     def with_labels(self, labels: RoundLabels, excluded: Ints) -> Self:
@@ -71,7 +74,8 @@ class MethodState(LabelledSample):
 
 
 def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:
-    """The fields of `MethodState` before any label, for a method's own state to begin with."""
+    """The fields of `MethodState` before any label, for a method's own state to begin with. R repeats are
+    begun alike, with C cells each."""
     shape = (repeats, cells.n_cells)
     return {
         "cells": cells,
@@ -107,7 +111,7 @@ class CountingMethod(Method):
     @abstractmethod
     def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
-        simulation."""
+        simulation. Undefined measures have NaN and a reason."""
 
     def design_of_held(self, state: MethodState, labels: int) -> CountedDesign:
         eligible, nothing = state.wanted, np.zeros(state.left.shape)
@@ -153,7 +157,8 @@ class CountingMethod(Method):
         return round_labels(state.cells.n_cells, answered)
 
     def with_known(self, state: MethodState, codes: Mapping[tuple[int, int], float]) -> MethodState:
-        """The state in which these items (cell, rank) are labelled, or set aside where they have no label."""
+        """The state in which these items (cell, rank) are labelled, or set aside where they have no label.
+        Nobody is asked about them again."""
         labelled, excluded = np.zeros_like(state.labelled), np.zeros_like(state.excluded)
         for (cell, _), code in codes.items():
             if is_outcome(np.asarray(code)):
@@ -168,13 +173,15 @@ class CountingMethod(Method):
         return with_exact_values(state, self.estimate(state, confidence, rng))
 
     def bare_estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """Value, interval and variance of the first measure alone, for simulations that look at no more."""
+        """Value, interval and variance of the first measure alone, for simulations that look at no more. A
+        list with one entry, as arrays (R,)."""
         return self.estimate(state, confidence, rng)[:1]
 
     # --- what some methods do: see `capabilities` ---
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
-        """Cells (C,) whose every item may be drawn when these measures are asked for."""
+        """Cells (C,) whose every item may be drawn when these measures are asked for. Unless a method says
+        otherwise, those where a label can change one of them."""
         return relevant_cells(measures, cells)
 
     def region(self, state: Any, confidence: float) -> Region:
@@ -192,7 +199,8 @@ class CountingMethod(Method):
         raise BadInput(f"method {self.name!r} has no recalibrated label model")
 
     def for_forecast(self) -> Self:
-        """The method with the settings that a forecast uses: coarser where that saves time."""
+        """The method with the settings that a forecast uses: coarser where that saves time. The method itself
+        unless one says otherwise."""
         return self
 
 
@@ -245,7 +253,8 @@ def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -
 def fixed_size_design(
     state: MethodState, inclusion: Floats, *, model: Floats, gradient: Floats, size: Ints
 ) -> CountedDesign:
-    """The design of a round drawn without replacement: inclusion, model, gradient (R, C), size (R,)."""
+    """The design of a round drawn without replacement: inclusion, model, gradient (R, C), size (R,). R counts
+    repeats and C cells; the round has exactly `size` items."""
     open_items = state.left
     return CountedDesign(
         replacement=False,
@@ -341,7 +350,8 @@ def with_exact_shares(
 
 
 def share_counted(measure: Measure) -> tuple[Floats, Floats] | None:
-    """Of a measure that is a share: which items (2, 2) count, by prediction and label, and of which."""
+    """Of a measure that is a share: which items (2, 2) count, by prediction and label, and of which. Items
+    beyond those are the share's denominator; None where it is no share."""
     ends = [measure.margin(limit) for limit in (0.0, 1.0)]
     if ends[0] is None or ends[1] is None:
         return None

@@ -81,7 +81,8 @@ class BernoulliDesign(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """The kind of interval: the beta interval of the paper (Yilmaz et al. 2021)."""
+        """The kind of interval: the beta interval of the paper (Yilmaz et al. 2021). Subclasses that widen it
+        say so."""
         return "beta"
 
     @property
@@ -102,7 +103,8 @@ class BernoulliDesign(CountingMethod):
 
     @abstractmethod
     def heads(self, state: Any, size: Ints) -> Floats:
-        """b (R, C) of one unlabelled item of each cell, for a batch of `size` (R,) on average."""
+        """b (R, C) of one unlabelled item of each cell, for a batch of `size` (R,) on average. R counts
+        repeats and C cells; each item is a coin of its own."""
 
     def chances(self, state: MethodState, size: Ints) -> Floats:
         """π (R, C) of one unlabelled item to be in the batch."""
@@ -157,7 +159,7 @@ class Bernoulli(BernoulliDesign):
     @property
     def covered(self) -> str:   # type: ignore[override]
         """What intervals of these settings were measured to cover, in sentences for people who must rely on
-        one."""
+        one. They cite the measured tables."""
         return self._widened if self.unseen else self._printed
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:
@@ -187,7 +189,8 @@ class Bernoulli(BernoulliDesign):
     def observe(
         self, state: BernoulliState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> BernoulliState:
-        """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
+        """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census. π is the chance of
+        the coin in this round."""
         raised = 1 - (1 - state.inclusion) * (1 - design.unlabelled)
         inclusion = np.where(design.census[:, None], 1.0, raised)
         return replace(state.with_labels(labels, excluded), inclusion=inclusion)
@@ -195,7 +198,8 @@ class Bernoulli(BernoulliDesign):
     def estimate(
         self, state: BernoulliState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
+        """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic. One
+        entry a measure, as arrays over the repeats."""
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
         estimates = [estimate_of_totals(m, totals, confidence, "beta", self.epsilon) for m in state.measures]
@@ -210,7 +214,8 @@ class Bernoulli(BernoulliDesign):
 
     @staticmethod
     def predicted_variance(state: BernoulliState) -> Floats:
-        """Δ² of eq. 28 (R,) for the first measure: what p_a expects of the squared error at this b."""
+        """Δ² of eq. 28 (R,) for the first measure: what p_a expects of the squared error at this b. R counts
+        repeats; it rests on the supplied probabilities alone."""
         cells, measure = state.cells, state.measures[0]
         pull = centred_pull(measure, prior_risk(measure, cells, state.positive_rate)) / cells.n_items
         influence = root_mean_square(pull, cells, state.positive_rate)
@@ -265,7 +270,8 @@ class BernoulliOnline(BernoulliDesign):
     assisted: bool = False         # difference estimator instead of Horvitz-Thompson
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> OnlineState:
-        """The state before any round: the influences under the softened probabilities, and no totals."""
+        """The state before any round: the influences under the softened probabilities, and no totals. The
+        pull is that of the first measure at the risk these expect."""
         rate = softened(cells, self.trust)
         pull = centred_pull(measures[0], prior_risk(measures[0], cells, rate))
         return OnlineState(
@@ -314,7 +320,8 @@ class BernoulliOnline(BernoulliDesign):
     def observe(
         self, state: OnlineState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> OnlineState:
-        """Count the labels and add the round's table.  A census is no sample and adds none."""
+        """Count the labels and add the round's table. A census is no sample and adds none. Rounds are
+        weighted by their labels."""
         open_items, cells = design.left, state.cells
         model = np.stack([1 - design.model, design.model], axis=-1) if self.assisted else None
         table = one_round(cells, state.labelled, open_items, labels.new, design.unlabelled, model)

@@ -96,7 +96,8 @@ def _errors_that_move(
 
 
 def choose(aim: Aim, trust: Trust | None = None) -> Choice:
-    """The method that `auto` means; trust: what the spec says, None where it leaves it open."""
+    """The method that `auto` means; trust: what the spec says, None where it leaves it open. The choice says
+    why, and what its intervals rest on."""
     if trust == "score":
         return Choice(method=BELIEF, reason="the spec trusts the score", rests_on="score")
     if trust == "nothing":

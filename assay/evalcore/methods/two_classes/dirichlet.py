@@ -108,7 +108,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     @property
     def interval(self) -> str:
         """`ais-normal`, or with the variance as the paper prints it `ais-normal-as-printed`, and with its
-        quantile too `ais-student-as-printed`."""
+        quantile too `ais-student-as-printed`. JSON and reports name it so."""
         if self.printed:
             return PRINTED_INTERVAL
         return "ais-normal" if self.variance == "corrected" else "ais-normal-as-printed"
@@ -116,12 +116,12 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     @property
     def interval_note(self) -> str:
         """What intervals of these settings were measured to cover, in sentences for people who must rely on
-        one."""
+        one. They cite the measured tables."""
         return self.measured if self.variance_formula == "corrected" else AS_PRINTED
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """branching ** depth strata, by default of equal cumulative √frequency. Raises BadInput as `n_leaves`
-        does."""
+        does. Edges rise, and each stratum is a leaf of the tree."""
         n_slots = self.n_leaves()
         return cut_scores(self.partition, scores, n_slots), n_slots
 
@@ -154,7 +154,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         return with_replacement(design, state.labelled, size, rng)
 
     def weighed(self, state: TreeState, design: CountedDesign, labels: RoundLabels) -> WeightSums:
-        """The sums with a round's draws, each of which counts what the combination rule says."""
+        """The sums with a round's draws, each of which counts what the combination rule says. The sums of
+        weights, and of their squares, by cell and label."""
         draws = draws_of(design, labels)
         draws_or_one = np.maximum(draws, 1)
         per_draw = np.asarray(sum(
@@ -187,7 +188,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         return by_last_proposal(state.cells, state.weight, self.propose(state, nobody))
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
-        """Every cell, where a share of the proposals is spread over the whole pool."""
+        """Every cell, where a share of the proposals is spread over the whole pool. C counts the cells; else
+        those where a label can change a measure."""
         return relevant_cells(measures, cells) | (self.reuse > 0)
 
     def region(self, state: TreeState, confidence: float) -> Region:
@@ -229,7 +231,8 @@ class DirichletTreeMethod(LabelsStay, AdaptiveTree):
         )
 
     def propose(self, state: TreeState, size: Ints) -> CountedDesign:
-        """Proposition 2 for the measures that drive, mixed with an even share where others do not."""
+        """Proposition 2 for the measures that drive, mixed with an even share where others do not. Marchant &
+        Rubinstein (2021); the design holds the chance of one draw of each cell."""
         return variance_minimising(
             state.so_far,
             state.belief.chances[..., 1],
@@ -243,7 +246,8 @@ class DirichletTreeMethod(LabelsStay, AdaptiveTree):
     def observe(
         self, state: TreeState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> TreeState:
-        """Count the labels, weigh the draws, and run EM from where it last settled."""
+        """Count the labels, weigh the draws, and run EM from where it last settled. The next proposal is made
+        from the result."""
         after = state.with_labels(labels, excluded)
         return replace(
             after,
@@ -331,7 +335,8 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
     )
 
     def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """With replacement, until `size` new items have come up; `size` draws where each asks anew."""
+        """With replacement, until `size` new items have come up; `size` draws where each asks anew. Counts of
+        draws by cell, of new items and of labelled ones."""
         if self.requery == "true":
             return independent(design, size, rng)
         if self.requery == "rounds":

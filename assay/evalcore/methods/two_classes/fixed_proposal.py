@@ -121,13 +121,15 @@ class StaticImportance(CountingMethod):
     def observe(
         self, state: ImportanceState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> ImportanceState:
-        """The state after a round: labels are counted by cell, and every draw enters the weighted sums."""
+        """The state after a round: labels are counted by cell, and every draw enters the weighted sums. The
+        proposal stays as it was."""
         return replace(
             state.with_labels(labels, excluded), sums=state.sums.add(state.cells, design, labels)
         )
 
     def caught(self, state: ImportanceState) -> Floats:
-        """(R, C) -log of the chance that an item of each cell was in none of the draws."""
+        """(R, C) -log of the chance that an item of each cell was in none of the draws. R counts repeats and
+        C cells."""
         q = self.propose(state, np.ones(len(state.left), np.int64)).unlabelled
         return np.asarray(-np.log1p(-np.minimum(q, 1 - 1e-12)) * state.sums.draws[:, None])
 
@@ -180,7 +182,7 @@ class StaticIS(StaticImportance):
     @property
     def interval_note(self) -> str:
         """What intervals of these settings were measured to cover, in sentences for people who must rely on
-        one."""
+        one. They cite the measured tables."""
         if not self.unseen:
             return (
                 "The paper's nominal normal interval. " + covered((12, 22, 68, 90), (67, 33, 14, 40))
@@ -203,19 +205,22 @@ class StaticIS(StaticImportance):
         return np.asarray((1 - self.epsilon) * share + self.epsilon / cells.n_items)
 
     def slope(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
-        """That of the first measure centred, where one drives; of several, as `total_pull` has it."""
+        """That of the first measure centred, where one drives; of several, as `total_pull` has it. (C,) for C
+        cells; the difference that the label makes."""
         if len(served(measures)) == 1:
             return StaticImportance.slope(self, served(measures), cells, positive_rate)
         return self._pull(measures, cells, positive_rate)[1]
 
     def mixing(self, measures: Sequence[Measure]) -> float:
-        """Where one measure is not all that is asked: it bounds the weights, and segments rest on it."""
+        """Where one measure is not all that is asked: it bounds the weights, and segments rest on it. The
+        share of draws that are even, from 0 to 1."""
         return self.secondary_mixing if len(measures) > 1 else 0.0
 
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """With the paper's intervals, or those as wide as what no label has shown may reach."""
+        """With the paper's intervals, or those as wide as what no label has shown may reach. One entry a
+        measure, as arrays over the repeats."""
         estimates = StaticImportance.estimate(self, state, confidence, rng)
         if not self.unseen:
             return estimates
@@ -304,7 +309,7 @@ class PassiveWithReplacement(StaticImportance):
     @property
     def interval_note(self) -> str:
         """What intervals of these settings were measured to cover, in sentences for people who must rely on
-        one."""
+        one. They cite the measured tables."""
         return (
             f"{_NOMINAL_WIDENED if self.unseen else _NOMINAL} "
             + covered((5, 12, 27, 64), (1, 2, 7, 26))
@@ -316,13 +321,15 @@ class PassiveWithReplacement(StaticImportance):
         return np.empty(0), 1
 
     def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
-        """The relative probability of one item of each cell, (C,): ones, the same for all."""
+        """The relative probability of one item of each cell, (C,): ones, the same for all. So the draws are a
+        random sample with replacement."""
         return np.ones(cells.n_cells)
 
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """With nominal intervals, or those as wide as what no label has shown may reach."""
+        """With nominal intervals, or those as wide as what no label has shown may reach. One entry a measure,
+        as arrays over the repeats."""
         estimates = StaticImportance.estimate(self, state, confidence, rng)
         if not self.unseen:
             return estimates
@@ -380,12 +387,13 @@ class Sawade(StaticImportance):
     @property
     def interval(self) -> str:
         """The kind of interval: Student's with the corrected variance, or Student's as printed, by the
-        setting `variance`."""
+        setting `variance`. JSON and reports name it so."""
         return "student" if self.variance == "corrected" else "student-as-printed"
 
     @property
     def interval_note(self) -> str:
-        """What is known of the coverage of that interval, for people who must rely on one."""
+        """What is known of the coverage of that interval, for people who must rely on one. It cites the
+        measured tables."""
         return _CORRECTED if self.variance == "corrected" else _PRINTED
 
     def estimate(

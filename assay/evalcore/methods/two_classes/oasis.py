@@ -165,5 +165,6 @@ class Oasis(CountingMethod):
         ]
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
-        """Every cell: a share ε of every proposal is spread over the whole pool."""
+        """Every cell: a share ε of every proposal is spread over the whole pool. C counts the cells, and all
+        of them are true."""
         return np.ones(cells.n_cells, np.bool_)

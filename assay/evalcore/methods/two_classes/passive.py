@@ -69,8 +69,8 @@ class Passive(CountingMethod):
 
     @property
     def interval_note(self) -> str:
-        """What intervals of this kind are, and where they fail, in sentences for people who must rely on
-        one."""
+        """What intervals of this kind are, and where they fail, in sentences for people who must rely on one.
+        They stand in reports beside the interval."""
         return GUARANTEE_NOTE if self.guaranteed else (
             "Exact for shares such as accuracy, precision and recall. Of other measures normal intervals of "
             "a simple random sample, as wide as the errors that no label has shown may reach; with no "
@@ -79,8 +79,8 @@ class Passive(CountingMethod):
 
     @property
     def holds_at_every_look(self) -> bool:
-        """Whether the intervals hold all together, however often people look: only where they are
-        guaranteed."""
+        """Whether the intervals hold all together, however often people look: only where they are guaranteed.
+        Extensions then widen nothing."""
         return self.guaranteed
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
@@ -88,7 +88,8 @@ class Passive(CountingMethod):
         return np.empty(0), 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
-        """Nothing is known.  Raises BadInput for a guarantee on a measure that has none."""
+        """Nothing is known. Raises BadInput for a guarantee on a measure that has none. R repeats are begun
+        alike."""
         if self.guaranteed:
             refuse_without_mean(measures)
         return MethodState(**no_labels_yet(cells, measures, repeats))
@@ -104,7 +105,8 @@ class Passive(CountingMethod):
         return fixed_size_design(state, inclusion, model=rate, gradient=np.zeros(open_items.shape), size=size)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """The draws of a round: a simple random sample of all unlabelled items, without replacement."""
+        """The draws of a round: a simple random sample of all unlabelled items, without replacement. Counts
+        of new items by cell, for each repeat."""
         return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
 
     def observe(
@@ -133,7 +135,8 @@ class Passive(CountingMethod):
         return estimates if state.gaps else with_exact_shares(state, estimates, counts, confidence)
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
-        """Whether the items of each cell may be drawn, (C,): all of them, whatever is asked for."""
+        """Whether the items of each cell may be drawn, (C,): all of them, whatever is asked for. C counts the
+        cells."""
         return np.ones(cells.n_cells, np.bool_)
 
 
