@@ -73,7 +73,8 @@ class RecycledPlan:
 
     @property
     def separate(self) -> int:
-        """The number of labels that a sample for each system by itself would have bought."""
+        """The number of labels that a sample for each system by itself would have bought. Each of them for
+        the precision that the plan has."""
         return int(self.sample.sum())
 
     @property
@@ -84,7 +85,7 @@ class RecycledPlan:
     @property
     def saved(self) -> float:
         """The share of the `separate` labels that recycling saves, between 0 and 1; 0 where no labels are
-        needed."""
+        needed. Without recycling it is 0."""
         return 1 - self.labels / self.separate if self.separate else 0.0
 
 
@@ -196,7 +197,8 @@ def _all(plan: RecycledPlan, cumulative: Sequence[Ints], s: int, confidence: flo
 
 
 def simple_rate(positives: int, n: int, n_items: int, confidence: float = 0.95) -> RateEstimate:
-    """The rate of positives from a simple random sample of n of n_items, with the finite-pool variance."""
+    """The rate of positives from a simple random sample of n of n_items, with the finite-pool variance. The
+    estimate is k/n, and its variance (1 - n/N) p(1 - p)/(n - 1)."""
     if n == 0:
         return RateEstimate(value=None, lower=0.0, upper=1.0, variance=0.0, labels=0)
     value = positives / n
@@ -315,7 +317,8 @@ class Groups:
 
 
 def calls_of_systems(cells: Cells) -> Ints:
-    """What every system calls each cell, (S, C): the parent, then the children by the bits of the stratum."""
+    """What every system calls each cell, (S, C): the parent, then the children by the bits of the stratum. S
+    counts systems and C cells, with 0 and 1 as entries."""
     children = max(cells.n_slots - 1, 0).bit_length()
     bits = [(cells.stratum >> s) & 1 for s in range(children)]
     return np.stack([cells.prediction, *bits]).astype(np.int64)
@@ -323,7 +326,7 @@ def calls_of_systems(cells: Cells) -> Ints:
 
 def groups_of(cells: Cells, predicted: Ints, *, negatives: bool) -> Groups:
     """The groups that are not empty. predicted (S, C), 0 or 1; `negatives`: with the parent's predicted
-    negatives."""
+    negatives. S counts systems and C cells; Poms et al. sample each group by itself."""
     rows = [*(predicted == 1), *([predicted[0] == 0] if negatives else [])]
     member = np.stack([row for row in rows if row.any()] or [predicted[0] == 1])
     return Groups(size=cells.size, member=member, items=(member * cells.size).sum(axis=1))
@@ -340,7 +343,8 @@ def shares(groups: Groups, n: Floats) -> Floats:
 
 
 def level(groups: Groups, labels: Ints) -> Floats:
-    """The n (R,) whose shares add up to labels (R,); 0 while there is not one label for every cell."""
+    """The n (R,) whose shares add up to labels (R,); 0 while there is not one label for every cell. R counts
+    the repeats, and shares are those of the cells."""
     low: Floats = np.zeros(len(labels))
     high: Floats = np.full(len(labels), float(groups.items.max(initial=1)))
     for _ in range(60):
@@ -387,7 +391,8 @@ class ChildSample:
 
     @property
     def saved(self) -> float:
-        """The share of the child's sample that needs no label of its own; section 5.1's %Savings / 100."""
+        """The share of the child's sample that needs no label of its own; section 5.1's %Savings / 100.
+        Between 0 and 1."""
         return self.recycled / len(self.sequence) if len(self.sequence) else 0.0
 
 
@@ -462,7 +467,8 @@ def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Int
 
 
 def mix_sequence(sequence: Ints, mixing: Mixing, rng: np.random.Generator) -> Ints:
-    """Algorithm 2, MixSequence: as many draws with replacement, or the same draws in random order."""
+    """Algorithm 2, MixSequence: as many draws with replacement, or the same draws in random order. The
+    parent's labels are taken first as often as the child's sample allows."""
     if mixing == "sample":
         return uniform_sample(sequence, len(sequence), rng)
     return np.asarray(rng.permutation(sequence))

@@ -109,22 +109,25 @@ class Linearised:
     @property
     def kind(self) -> str:
         """The kind of interval: that of weighted labels, or that over clusters where items come in clusters.
-        """
+        JSON and reports name it so."""
         return KIND if self.clusters is None else KIND_OF_CLUSTERS
 
     @property
     def few_clusters(self) -> bool:
-        """Whether the labels are of too few clusters to say anything of others, where there are clusters."""
+        """Whether the labels are of too few clusters to say anything of others, where there are clusters. The
+        interval is then the whole range."""
         return self.clusters is not None and bool((self.clusters.df < FEWEST_CLUSTERS - 1).any())
 
     @property
     def hardly_differ(self) -> bool:
-        """Whether it is a difference of systems that differ on too few labels to say anything."""
+        """Whether it is a difference of systems that differ on too few labels to say anything. The interval
+        is then the whole range."""
         return self.differing is not None and self.differing < FEWEST_DIFFERING
 
     @property
     def steady_df(self) -> Floats:
-        """(q,) degrees of freedom; of a difference no more than the labels on which systems differ leave."""
+        """(q,) degrees of freedom; of a difference no more than the labels on which systems differ leave. q
+        counts the numbers of the measure."""
         if self.differing is None:
             return self.df
         return np.asarray(np.minimum(self.df, max(self.differing - 1, LEAST_DF)))
@@ -150,7 +153,8 @@ def weighted_estimates(
 def row_as_told(
     row: MeasureEstimate, fit: "Linearised", part: int, measure: OutcomeMeasure, subject: IntervalsAbout
 ) -> MeasureEstimate:
-    """The row with an interval about what is asked, and the other where it is told."""
+    """The row with an interval about what is asked, and the other where it is told. Both stand beside each
+    other in JSON and reports."""
     if fit.clusters is not None:
         return replace(row, about="population")
     if fit.pulls is None:
@@ -161,7 +165,8 @@ def row_as_told(
 def weighted_rows(
     kind: OutcomeKind, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, confidence: float
 ) -> list[tuple[MeasureEstimate, Linearised]]:
-    """The estimate of each number of a measure, with what its interval is made of."""
+    """The estimate of each number of a measure, with what its interval is made of. In the order of the
+    measure's parts."""
     measure.check(of.items)
     fit = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
     ends = _ends(measure, fit, int(of.among.sum()), confidence)
@@ -365,7 +370,8 @@ def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
 
 
 def group_centres(sample: WeightedSample, z: Floats) -> Floats:
-    """The mean pull of the group of each labelled item, (n, q); 0 for items without a group."""
+    """The mean pull of the group of each labelled item, (n, q); 0 for items without a group. n counts
+    labelled items and q numbers."""
     grouped = sample.group != NO_GROUP
     if not grouped.any():
         return np.zeros_like(z)
@@ -520,5 +526,6 @@ def depends_on(
 
 
 def unreached(size: Ints, sample: WeightedSample) -> int:
-    """The number of items of the pool that no draw can reach, from the sizes of the C cells."""
+    """The number of items of the pool that no draw can reach, from the sizes of the C cells. Estimates leave
+    them out, and say so."""
     return int(size[~sample.reached].sum())

@@ -76,7 +76,7 @@ class FeatureEffect:
     @property
     def beyond_chance(self) -> bool:
         """Whether the interval leaves out 0, so that the effect is more than chance; False where there is no
-        interval."""
+        interval. Intervals of all features hold together."""
         return self.lower is not None and self.upper is not None and not self.lower <= 0 <= self.upper
 
 

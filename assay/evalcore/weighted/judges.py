@@ -50,7 +50,8 @@ class JudgedPool:
 
 
 def counted_class(pool: JudgedPool) -> str | None:
-    """The class that measures count, of two classes that are read with a score beside clusters too."""
+    """The class that measures count, of two classes that are read with a score beside clusters too. None
+    where all classes stand equal."""
     return pool.positive or pool.kind.counted
 
 
@@ -257,7 +258,7 @@ def reliability(
     sample: WeightedSample, probability: Floats, names: Sequence[str], pool_size: int, confidence: float
 ) -> tuple[ReliabilityBin, ...]:
     """The bins that hold labels. probability (n,): of the positive class; names: of the negative and the
-    positive class."""
+    positive class. In the order of the probability, each with its labels and the share of positives."""
     items = Items(prediction=np.ones((len(sample), 1)))
     return reliability_of_predictions(
         Classes(names=tuple(names)), sample, items, probability, pool_size, confidence
@@ -265,7 +266,8 @@ def reliability(
 
 
 def of_predicted(predicted: Floats, probability: Floats) -> Floats:
-    """(n,) the probability of the class that is predicted. predicted (n,): codes; probability (n, K)."""
+    """(n,) the probability of the class that is predicted. predicted (n,): codes; probability (n, K). n
+    counts items and K classes."""
     return np.take_along_axis(probability, predicted.astype(np.int64)[:, None], axis=1)[:, 0]
 
 
@@ -274,7 +276,7 @@ def reliability_of_predictions(
     confidence: float,
 ) -> tuple[ReliabilityBin, ...]:
     """The bins that hold labels. items: with one prediction each; probability (n,): of the class that is
-    predicted."""
+    predicted. n counts the items; each bin has the share that was right."""
     measure = outcome_measure("accuracy", kind, pool_size)
     at = np.clip(np.floor(probability * BINS), 0, BINS - 1)
     bins = []

@@ -42,7 +42,8 @@ class DrawsOfRounds:
 
     @staticmethod
     def from_rounds(cells: Cells, rounds: Sequence[LabelledRound]) -> "DrawsOfRounds":
-        """The draws of these rounds, whose `prediction` is that of the model that is asked about."""
+        """The draws of these rounds, whose `prediction` is that of the model that is asked about. The draws
+        were made for another model, whose chances they keep."""
         rows = []
         for number, labelled_round in enumerate(rounds):
             q = labelled_round.plan.design.unlabelled[0, labelled_round.plan.cell]

@@ -106,7 +106,8 @@ class PredictedSegments:
     known_sizes: Sequence[int]
 
     def of(self, measure: OutcomeMeasure) -> Floats:
-        """(S, q) each number of a measure of the stack; NaN of all where nothing is predicted."""
+        """(S, q) each number of a measure of the stack; NaN of all where nothing is predicted. S counts
+        segments and q the numbers."""
         if self.risk is None:
             return np.full((len(self.items), len(measure.parts)), np.nan)
         places = [q for q, (m, _) in enumerate(self.stack.parts) if self.stack.measures[m] is measure]
@@ -116,7 +117,8 @@ class PredictedSegments:
 
 
 def predicted_of_guesses(question: Question, column: str, values: Mapping[str, int]) -> PredictedSegments:
-    """What the guesses of an outcome, judges and probabilities, say of the segments before any label.
+    """What the guesses of an outcome, judges and probabilities, say of the segments before any label. Partial
+    pooling draws segments towards it.
 
     values: value -> items.
     """

@@ -93,7 +93,8 @@ def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledR
 
 
 def unweighted_sample(rounds: Sequence[LabelledRound], reached: Bools) -> WeightedSample:
-    """The items of the closed rounds that have a label, each for itself alone."""
+    """The items of the closed rounds that have a label, each for itself alone. For what is said of items and
+    not of the pool."""
     first_draws = _first_draws(rounds)
     weight, factor, group = _certain(first_draws)
     return WeightedSample(

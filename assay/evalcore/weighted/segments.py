@@ -64,7 +64,8 @@ class _Number:
 
     @property
     def variance(self) -> float:
-        """With what the sampling of the pool adds, where the interval is about the population."""
+        """With what the sampling of the pool adds, where the interval is about the population. (S,) for S
+        segments."""
         sample_variance, pulls = float(self.fit.variance[self.part]), self.fit.pulls
         if self.row.about == "pool" or self.fit.clusters is not None or pulls is None:
             return sample_variance
@@ -332,7 +333,8 @@ class SegmentCounts:
 
     @property
     def left(self) -> Ints:
-        """The number of items without a label by segment and cell, (S, C), without undecided ones."""
+        """The number of items without a label by segment and cell, (S, C), without undecided ones. S counts
+        segments and C cells."""
         return np.asarray(self.size - self.labelled.sum(axis=2) - self.undecided)
 
 
@@ -381,7 +383,7 @@ def add_round(
     answered_before: set[tuple[int, int]],
 ) -> SegmentCounts:
     """With one more round; answered_before: the addresses of items answered before it, to which its own are
-    added."""
+    added. The sums themselves are changed, as rounds come in order."""
     plan = labelled_round.plan
     address = list(zip(plan.cell.tolist(), plan.rank.tolist(), strict=True))
     fresh = np.array([item not in answered_before for item in address], np.bool_)

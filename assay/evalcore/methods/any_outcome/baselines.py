@@ -108,11 +108,13 @@ class Sampled(OutcomeMethod):
         return 0.0
 
     def pull_spread(self, state: SampleState) -> Floats:
-        """(C, Q) the guessed variances of pulls; (R, C, Q) where labels tell of them."""
+        """(C, Q) the guessed variances of pulls; (R, C, Q) where labels tell of them. C counts cells, Q
+        numbers and R repeats."""
         return state.cells.spread
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
+        """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean. (R, n)
+        for n labelled items; they sum to the items of the pool."""
         reading = fit_difference_estimator(state, self.planned(state), False, self.group_labels)
         group = reading.group[0]
         n = np.bincount(group, minlength=reading.open.shape[1])
@@ -130,7 +132,8 @@ class Sampled(OutcomeMethod):
         return np.asarray(drawn.cell[0])
 
     def expects(self, state: SampleState) -> Floats:
-        """By the guesses as the labels weigh them, whether the estimate uses them or not."""
+        """By the guesses as the labels weigh them, whether the estimate uses them or not. (C, D) for C cells,
+        of one repeat."""
         weights = state.cells.first[:, None]
         if state.n:
             allocation = self.planned(state)
@@ -148,7 +151,8 @@ class Sampled(OutcomeMethod):
         return np.concatenate([reading.modelled / reading.items[:, None] + correction, known_means], axis=1)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The difference estimate, with Student's interval by linearisation, and what no label has shown."""
+        """The difference estimate, with Student's interval by linearisation, and what no label has shown. One
+        entry a number, as arrays over the repeats."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
@@ -202,7 +206,8 @@ class PlannedAhead(Sampled):
         return self.propose(state, np.full(len(state.left), size)).unlabelled
 
     def allocation(self, state: SampleState, labels: int) -> Floats:
-        """The labels that there are, and others as the next round would have them."""
+        """The labels that there are, and others as the next round would have them. (R, C) for R repeats and C
+        cells."""
         if labels <= state.n:
             return np.asarray(state.by_cell * (labels / max(state.n, 1)))
         extra = self.share(state) * state.wanted
@@ -391,7 +396,8 @@ class ByPull(PassiveSample):
         return np.asarray((1 - even) * share + even * mean_of_items(share, items))
 
     def even_part(self, state: SampleState) -> float:
-        """The part of the labels that is spread evenly over the items whose labels can matter."""
+        """The part of the labels that is spread evenly over the items whose labels can matter. Between 0 and
+        1."""
         return 0.0
 
 

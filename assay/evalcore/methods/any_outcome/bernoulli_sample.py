@@ -99,7 +99,8 @@ class BernoulliSample(ByPull):
     of_coins: ClassVar[str] = RANDOM_SIZE
 
     def as_set(self) -> OutcomeMethod:
-        """Of a published form where one is asked for.  Raises BadInput for settings that change nothing."""
+        """Of a published form where one is asked for. Raises BadInput for settings that change nothing.
+        Otherwise the method itself."""
         if self.guaranteed:
             ByPull.as_set(self)
         if self.form == "known-totals":
@@ -129,11 +130,12 @@ class BernoulliSample(ByPull):
 
     def even_part(self, state: SampleState) -> float:
         """The share of the labels that is drawn evenly: `secondary_mixing` where more than one number is
-        asked for, else 0."""
+        asked for, else 0. Between 0 and 1."""
         return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
 
     def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
-        """ε Σ 1/b / (Σ g/b)², so that no variance is 0; nothing where the number is undefined."""
+        """ε Σ 1/b / (Σ g/b)², so that no variance is 0; nothing where the number is undefined. (R, Q) for R
+        repeats and Q numbers."""
         if not self.epsilon:
             return 0.0
         squared = _below(state.stack, risk, state.cells.known_sizes.tolist()) ** 2
@@ -175,7 +177,8 @@ class ByCoins(OutcomeMethod):
     __slots__ = ()
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
-        """The state before any label: no rows, and a chance of 0 for the items of every cell."""
+        """The state before any label: no rows, and a chance of 0 for the items of every cell. R repeats are
+        begun alike."""
         nobody = np.zeros((repeats, cells.n_cells))
         return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
@@ -254,7 +257,8 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
 
     @property
     def interval_note(self) -> str:   # type: ignore[override]
-        """What intervals of these settings were measured to cover, for people who must rely on one."""
+        """What intervals of these settings were measured to cover, for people who must rely on one. They cite
+        the measured tables."""
         return _WIDENED if self.unseen else _PRINTED
     of_coins: ClassVar[str] = f"{RANDOM_SIZE} What its intervals covered was measured with systematic draws."
 
@@ -263,7 +267,7 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         return self
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Fine cells of items with alike h.
+        """Fine cells of items with alike h. h is the influence of an item at the supplied probabilities.
 
         Raises BadInput as OutcomeMethod.cells, and for measures that appendix D has nothing for.
         """
@@ -301,7 +305,8 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         return ItemWeights(weight=1 / b, factor=(1 - b) / b**2, group=np.full(len(b), -1))
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The weighted estimate, with the beta interval of V̂ and what no label has shown."""
+        """The weighted estimate, with the beta interval of V̂ and what no label has shown. One entry a
+        number, as arrays over the repeats."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
@@ -390,7 +395,8 @@ def _idle(state: SampleState) -> tuple[Floats, int]:
 
 
 def believed(stack: Stack, items: Items, trust: float) -> Floats:
-    """p_a (n, K): the supplied probabilities, or the first system's tags, drawn to one half."""
+    """p_a (n, K): the supplied probabilities, or the first system's tags, drawn to one half. n counts items
+    and K classes or tags."""
     if items.probability is not None:
         p = items.probability
     elif items.systems:

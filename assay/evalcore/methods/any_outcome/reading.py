@@ -41,7 +41,8 @@ class Reading:
 
     @property
     def stands(self) -> Floats:
-        """(R, n) the items that each labelled one stands for: itself, and its part of its group's rest."""
+        """(R, n) the items that each labelled one stands for: itself, and its part of its group's rest. R
+        counts repeats and n labelled items."""
         return 1 + np.take_along_axis(self.open, self.group, axis=1) * self.share
 
     @property
@@ -54,7 +55,8 @@ class Reading:
         return np.asarray(total / self.items[:, None])
 
     def by_group(self, values: Floats) -> Floats:
-        """Sums (R, G, ...) over the labelled items of each group of values (R, n, ...)."""
+        """Sums (R, G, ...) over the labelled items of each group of values (R, n, ...). R counts repeats, G
+        groups and n labelled items."""
         return sums(self.group, values, self.open.shape[1])
 
 
@@ -152,7 +154,8 @@ class PostStrataOfPredictions:
         )
 
     def expected(self, known_parts: Floats, weight: Floats, size: int) -> Floats:
-        """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""
+        """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums.
+        Post-strata are the classes that the first system predicts."""
         x = known_parts[..., self.known_columns]
         between = (slice(None),) + (None,) * (known_parts.ndim - 2)
         expected_loss = np.zeros((*x.shape[:-1], size))
@@ -323,7 +326,8 @@ def _with_beside(state: SampleState, stands: Floats) -> Floats:
 
 
 def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
-    """e (R, n, D): the losses, less what the weighted guesses expect where they are modelled."""
+    """e (R, n, D): the losses, less what the weighted guesses expect where they are modelled. R counts
+    repeats, n labelled items and D components."""
     if state.table is None:
         return np.zeros((len(weights), 0, state.stack.size))
     e = state.table.loss[state.item]

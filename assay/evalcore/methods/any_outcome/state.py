@@ -108,7 +108,8 @@ class OutcomeCells:
         return int(self.size.sum())
 
     def to_arrays(self) -> dict[str, Array]:
-        """The columns by name as plain arrays, without those that are None, for whoever stores the cells."""
+        """The columns by name as plain arrays, without those that are None, for whoever stores the cells.
+        They are read back to the same bits."""
         columns = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: values for name, values in columns.items() if values is not None}
 
@@ -139,7 +140,8 @@ class LossTable:
     columns: Floats | None = None
 
     def plus(self, following: "LossTable") -> "LossTable":
-        """The table with the rows of another one below its own; columns that are None stay None."""
+        """The table with the rows of another one below its own; columns that are None stay None. Neither
+        table is changed."""
         names = [f.name for f in fields(self) if getattr(self, f.name) is not None]
         return LossTable(**{
             name: np.concatenate([getattr(self, name), getattr(following, name)]) for name in names
@@ -165,7 +167,8 @@ def columns_beside(stack: Stack, none: Items) -> int:
 
 
 def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
-    """Write to loss (n, B, D) what each guess expects, and what is beside them; phi (n, B', P): guesses."""
+    """Write to loss (n, B, D) what each guess expects, and what is beside them; phi (n, B', P): guesses. n
+    counts items, B guesses and D components."""
     n_guesses = phi.shape[1]
     for b in range(n_guesses):
         stack.of(items, phi[:, b], into=loss[:, b])
@@ -277,11 +280,13 @@ class SampleState(LabelledSample):
         return replace(self, given=given, **{name: getattr(self, name)[rows] for name in names})
 
     def outcome_of(self, codes: Floats) -> Ints:
-        """By which of the K outcomes that are told apart labels with these codes (R, b) count."""
+        """By which of the K outcomes that are told apart labels with these codes (R, b) count. R counts
+        repeats and b the items of a round."""
         return np.zeros(codes.shape, np.int64)
 
     def outcomes_of(self, table: LossTable, answers: RoundOutcomes) -> Ints:
-        """The same of the answers (R, b) of a round, which are rows of the table."""
+        """The same of the answers (R, b) of a round, which are rows of the table. R counts repeats and b the
+        items of a round."""
         return self.outcome_of(table.code[answers.item])
 
     def plus(self, answers: RoundOutcomes) -> Self:
@@ -313,7 +318,8 @@ class SampleState(LabelledSample):
 
 
 def no_rows_yet(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> dict[str, Any]:
-    """The fields of `SampleState` before any label; outcomes: K, how many are told apart."""
+    """The fields of `SampleState` before any label; outcomes: K, how many are told apart. A method's own
+    state begins with them."""
     shape, b = (repeats, cells.n_cells), len(cells.first)
     return {
         "stack": stack,

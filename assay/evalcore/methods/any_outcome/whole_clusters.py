@@ -86,7 +86,8 @@ class Drawn:
 
     @property
     def clusters(self) -> Ints:
-        """The number m of clusters that are open, (R, 1): those of which at least one item has an outcome."""
+        """The number m of clusters that are open, (R, 1): those of which at least one item has an outcome. R
+        counts the repeats."""
         return np.asarray(self.open.sum(axis=1, keepdims=True))
 
 
@@ -96,7 +97,8 @@ def cluster_sizes(state: SampleState) -> Floats:
 
 
 def drawn_of(state: SampleState, share: Floats) -> Drawn:
-    """Of a state with a label; share (R, C): the measures that chances are in proportion to."""
+    """Of a state with a label; share (R, C): the measures that chances are in proportion to. R counts repeats
+    and C clusters."""
     items, opened = cluster_sizes(state), (state.by_cell > 0) & state.cells.relevant
     x = share * (items > 0)
     chance = cluster_chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
@@ -113,7 +115,8 @@ def errors_of(
     state: SampleState, drawn: Drawn, pull: Floats, risk: Floats, slopes: Floats, n_items: Floats,
     exact: Bools,
 ) -> Errors:
-    """V and B, with their degrees of freedom; pull (R, n, Q): J·(e - ē)."""
+    """V and B, with their degrees of freedom; pull (R, n, Q): J·(e - ē). Between clusters and within them; R
+    counts repeats, n labels and Q numbers."""
     m, c = drawn.clusters, state.by_cell.shape[1]
     few = m / np.maximum(m - 1, 1)
     u = sums_by(state.cell, drawn.stands[..., None] * pull, c) / n_items[..., None]
@@ -264,7 +267,8 @@ class WholeClusters(OutcomeMethod):
         )
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """As many items as the design means: the last cluster goes on in the next round."""
+        """As many items as the design means: the last cluster goes on in the next round. (R,) for R repeats.
+        """
         turn = in_turn(design.unlabelled, rng)
         open_in_turn = np.take_along_axis(design.left * (design.unlabelled > 0), turn, axis=1)
         size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)
@@ -274,7 +278,8 @@ class WholeClusters(OutcomeMethod):
         return counts
 
     def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
-        """Whole clusters while they fit; of one that is larger than the round, as many as fit."""
+        """Whole clusters while they fit; of one that is larger than the round, as many as fit. Counts of new
+        items by cluster."""
         taken: list[Ints] = []
         room = size
         for c in in_turn(design.unlabelled, rng)[0].tolist():

@@ -55,16 +55,19 @@ class PlugIn(CountingMethod):
         return top_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PlugInState:
-        """The state before any label: the domain is the top of the ranking, or the whole pool."""
+        """The state before any label: the domain is the top of the ranking, or the whole pool. It holds for
+        all repeats alike."""
         domain = top_cells(cells) if self.top_domain else np.ones(cells.n_cells, np.bool_)
         return PlugInState(**no_labels_yet(cells, measures, repeats), domain=domain)
 
     def rates(self, state: PlugInState) -> Floats:
-        """p̂ (R, C) of an unlabelled item, inside the domain; outside it does not count."""
+        """p̂ (R, C) of an unlabelled item, inside the domain; outside it does not count. R counts repeats and
+        C cells."""
         raise NotImplementedError
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:
-        """The chance (R, C) of each unlabelled item to be in the round: even in the domain, then by rank."""
+        """The chance (R, C) of each unlabelled item to be in the round: even in the domain, then by rank. R
+        counts repeats and C cells."""
         open_in_domain = state.wanted * state.domain
         total = open_in_domain.sum(axis=1)
         even = np.minimum(size / np.maximum(total, 1), 1.0)[:, None] * (open_in_domain > 0)
@@ -84,7 +87,8 @@ class PlugIn(CountingMethod):
         )
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
-        """A simple random sample of the domain's rest; when that is too little, from the top down."""
+        """A simple random sample of the domain's rest; when that is too little, from the top down. Counts of
+        new items by cell."""
         open_in_domain = state.wanted * state.domain
         enough = open_in_domain.sum(axis=1) >= size
         sampled = simple_random(open_in_domain, np.where(enough, size, 0), rng)
@@ -115,7 +119,8 @@ class PlugIn(CountingMethod):
 
 
 def without_interval(measure: Measure, value: Floats, state: PlugInState) -> EstimateArrays:
-    """The value (R,) with the whole range for an interval, and how many items count as negative unseen."""
+    """The value (R,) with the whole range for an interval, and how many items count as negative unseen. R
+    counts repeats; the paper gives these estimates no interval."""
     lowest, highest = measure.bounds
     return EstimateArrays(
         value=value,
@@ -140,11 +145,13 @@ class TopK(PlugIn):
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Strata of one item down to rank 200, and ½% of the rank from there on."""
+        """Strata of one item down to rank 200, and ½% of the rank from there on. So a cell of the top is a
+        single item."""
         return top_edges(scores, positives, ratio=1.005)
 
     def rates(self, state: PlugInState) -> Floats:
-        """The rate of positives among unlabelled items, (R, C): 0 everywhere, as they count as negative."""
+        """The rate of positives among unlabelled items, (R, C): 0 everywhere, as they count as negative. R
+        counts repeats and C cells."""
         return np.zeros(state.left.shape)
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:
@@ -155,7 +162,7 @@ class TopK(PlugIn):
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The draws of a round: the items of the highest scores that are left, in random order inside a
-        stratum."""
+        stratum. Counts of new items by cell."""
         return without_replacement(from_the_top(state.wanted, size))
 
 
@@ -279,7 +286,8 @@ class Herding(PlugIn):
         return [without_interval(m, m.of_confusion(counts.astype(np.float64)), state) for m in state.measures]
 
     def rates(self, state: PlugInState) -> Floats:
-        """The share of positives among the labelled of the same prediction; ½ when there is none."""
+        """The share of positives among the labelled of the same prediction; ½ when there is none. (R, C) for
+        R repeats and C cells."""
         rates = np.zeros(state.left.shape)
         for f in (0, 1):
             same_prediction = (state.cells.prediction == f) & state.domain
@@ -295,7 +303,7 @@ class Herding(PlugIn):
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The draws of a round: the next `size` items that herding picks, at random among those of one cell.
-        """
+        Counts of new items by cell."""
         return without_replacement(self._counts(state, size))
 
     def _counts(self, state: PlugInState, size: Ints) -> Ints:
@@ -378,5 +386,6 @@ class Platt(PlugIn):
     capabilities: ClassVar[Capabilities] = Capabilities(whole_pool_only=True, spreads_evenly=True)
 
     def rates(self, state: PlugInState) -> Floats:
-        """The rate of positives in each cell by a logistic curve of the mean score (Platt 1999), (R, C)."""
+        """The rate of positives in each cell by a logistic curve of the mean score (Platt 1999), (R, C). R
+        counts repeats and C cells."""
         return np.stack([platt_rates(state.cells.mean_score, labels) for labels in state.labelled])

@@ -78,7 +78,7 @@ class RecalibratedState(MethodState):
     @property
     def quantities(self) -> tuple[OfConfusion, ...]:
         """The measures of the question as functions of the positives by prediction, with which planning and
-        reporting work."""
+        reporting work. There is one for each measure, in order."""
         return of_predictions(self.measures, self.model.shape.predicted)
 
 
@@ -92,14 +92,16 @@ def evidence_of(state: Any) -> list[tuple[slice, Evidence]]:
 
 
 def refitted(state: Any) -> Fit:
-    """The label model fitted to the labels of a state, from where it last stood."""
+    """The label model fitted to the labels of a state, from where it last stood. One Newton search from
+    there, so that a fit costs a few steps."""
     return Fit.join([fit(e.model, e.n, e.k, e.fit.coefficients) for _, e in evidence_of(state)])
 
 
 def next_batch(
     state: Any, quantities: Callable[[slice], Sequence[Quantity]], size: Ints, draws: int, spread: float
 ) -> BatchPlan:
-    """Search and Neyman, planned in virtual steps; quantities: what is asked, in some of the repeats."""
+    """Search and Neyman, planned in virtual steps; quantities: what is asked, in some of the repeats. The
+    plan holds an inclusion probability for each item of a cell."""
     sizes = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
     # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
     rng = stream(0, "recalibrated", state.rounds, "planning")
@@ -135,7 +137,8 @@ class Recalibrated(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """The kind of interval: one for a look at the end, or one for a look after every round."""
+        """The kind of interval: one for a look at the end, or one for a look after every round. JSON and
+        reports name it so."""
         return "confidence sequence" if self.anytime else "posterior and design"
 
     @property
@@ -147,7 +150,7 @@ class Recalibrated(CountingMethod):
     @property
     def holds_at_every_look(self) -> bool:
         """Whether the intervals hold at every look: only with `anytime`, where a confidence sequence is
-        reported."""
+        reported. Extensions then widen nothing."""
         return self.anytime
 
     @property
@@ -166,7 +169,7 @@ class Recalibrated(CountingMethod):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
         """The state before any label: the prior mixture of configurations of the label model, fitted to
-        nothing."""
+        nothing. R repeats are begun alike."""
         return _begun(label_model(pool_shape(cells), self.configurations), cells, measures, repeats)
 
     def start_from(
@@ -189,7 +192,8 @@ class Recalibrated(CountingMethod):
     def draw(
         self, state: RecalibratedState, design: CountedDesign, size: Ints, rng: np.random.Generator
     ) -> Draws:
-        """Pivotal over cells, then a simple random sample inside each; repeats of size 0 draw nothing."""
+        """Pivotal over cells, then a simple random sample inside each; repeats of size 0 draw nothing. Counts
+        of new items by cell, for each repeat."""
         expected = np.where(size[:, None] > 0, design.left * design.unlabelled, 0.0)
         return without_replacement(np.minimum(pivotal(expected, rng).astype(np.int64), design.left))
 
@@ -226,7 +230,8 @@ class Recalibrated(CountingMethod):
     def bare_estimate(
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """Without what is said beside the interval; in full where it is a confidence sequence."""
+        """Without what is said beside the interval; in full where it is a confidence sequence. A list with
+        the first measure's arrays (R,)."""
         if self.anytime:
             return self.estimate(state, confidence, rng)[:1]
         quantities = state.quantities
@@ -242,11 +247,12 @@ class Recalibrated(CountingMethod):
 
     def audited(self, share: float) -> Self:
         """The method with this share of every batch drawn evenly: an audit for positives that the score does
-        not show."""
+        not show. The share is between 0 and 1."""
         return replace(self, spread=share)
 
     def for_forecast(self) -> Self:
-        """The method with fewer posterior draws for a report, as a forecast simulates many of them."""
+        """The method with fewer posterior draws for a report, as a forecast simulates many of them. Ends of
+        intervals are then a little rougher."""
         return replace(self, report_draws=FORECAST_REPORT_DRAWS)
 
 

@@ -76,7 +76,8 @@ class Recycled(CountingMethod):
     capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True, weighting="cells")
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """No edges, and one stratum: what the systems predict makes the cells, not the score."""
+        """No edges, and one stratum: what the systems predict makes the cells, not the score. Items of one
+        cell have the same predictions by all systems."""
         return np.empty(0), 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecycledState:
@@ -109,7 +110,7 @@ class Recycled(CountingMethod):
         self, state: RecycledState, design: CountedDesign, size: Ints, rng: np.random.Generator
     ) -> Draws:
         """The draws of a round: exactly `size` (R,) items, as counts for each atom; systematic where the
-        chances are fractions."""
+        chances are fractions. R counts repeats, and an atom is what all systems predict alike."""
         if len(state.predicted) == 1:
             return without_replacement(_halves(state.wanted, size))
         return without_replacement(systematic(design.left, design.unlabelled, rng))
@@ -128,7 +129,8 @@ class Recycled(CountingMethod):
         return self._of_system(state, 0, confidence)
 
     def further_systems(self, state: RecycledState, confidence: float) -> list[list[EstimateArrays]]:
-        """Each measure of each child; exact, with width 0, where the labels that matter to it are known."""
+        """Each measure of each child; exact, with width 0, where the labels that matter to it are known. In
+        the order of the systems, each with one entry a measure."""
         return [self._of_system(state, s, confidence) for s in range(1, len(state.predicted))]
 
     def _of_system(self, state: RecycledState, system: int, confidence: float) -> list[EstimateArrays]:

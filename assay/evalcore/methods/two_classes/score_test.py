@@ -48,7 +48,7 @@ class ScoreTestState(MethodState):
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """The measures of the question as functions of the positives by prediction, with which planning and
-        the score test work."""
+        the score test work. There is one for each measure, in order."""
         return of_predictions(self.measures, self.cells.prediction.astype(np.float64))
 
     def sample(self, level: int) -> SampleAlongScore:
@@ -57,7 +57,8 @@ class ScoreTestState(MethodState):
 
 
 def counted_sample(state: Any, level: int) -> SampleAlongScore:
-    """The labels of a state with `strata`, `features` and `taught`, at a level of its strata."""
+    """The labels of a state with `strata`, `features` and `taught`, at a level of its strata. The score test
+    takes it as it is; a coarser level has fewer strata."""
     labels = state.by_cell + state.taught.sum(axis=1)
     positives = state.labelled[..., 1] + state.taught[:, 1]
     return SampleAlongScore(
@@ -166,7 +167,8 @@ class StratifiedScoreTest(CountingMethod):
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> ScoreTestState:
-        """Pseudo-labels (C, 2) of an earlier pool teach the placing model, and are in no estimate."""
+        """Pseudo-labels (C, 2) of an earlier pool teach the placing model, and are in no estimate. C counts
+        the cells, and the last axis is the label."""
         odds = log_rank_odds(cells.size, cells.mean_score, cells.predicted_positives)
         return ScoreTestState(
             **no_labels_yet(cells, measures, repeats), strata=nested_strata_of_cells(cells),
@@ -186,7 +188,8 @@ class StratifiedScoreTest(CountingMethod):
         return fixed_size_design(state, inclusion, model=rate, gradient=pull, size=size)
 
     def drawn_singly_by(self, design: CountedDesign, prediction: Ints) -> Floats:
-        """The inclusion probabilities as they were planned: half of a batch looks everywhere already."""
+        """The inclusion probabilities as they were planned: half of a batch looks everywhere already. R
+        counts repeats and C cells, so nothing is added."""
         return design.unlabelled
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
@@ -212,7 +215,8 @@ class StratifiedScoreTest(CountingMethod):
 
 
 def pull_of_a_positive(state: Any, rate: Floats) -> Floats:
-    """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates."""
+    """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates. R
+    counts repeats and C cells; labels go where it is large."""
     quantity = next(candidate for candidate in state.quantities if candidate.drives)
     sums = quantity.groups.sums
     items = sums(np.asarray(state.cells.size - state.excluded, np.float64))

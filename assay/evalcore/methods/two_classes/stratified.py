@@ -83,19 +83,20 @@ class Stratified(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """The kind of interval: guaranteed where that is asked for, else that of the stratified estimate."""
+        """The kind of interval: guaranteed where that is asked for, else that of the stratified estimate.
+        JSON and reports name it so."""
         return GUARANTEED if self.guaranteed else "stratified"
 
     @property
     def interval_note(self) -> str:
         """What intervals of this kind were measured to cover, in sentences for people who must rely on one.
-        """
+        They cite the measured tables."""
         return GUARANTEE_NOTE if self.guaranteed else self._note
 
     @property
     def holds_at_every_look(self) -> bool:
-        """Whether the intervals hold all together, however often people look: only where they are
-        guaranteed."""
+        """Whether the intervals hold all together, however often people look: only where they are guaranteed.
+        Extensions then widen nothing."""
         return self.guaranteed
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
@@ -115,7 +116,8 @@ class Stratified(CountingMethod):
         return min(self.strata, FEW_STRATA) if self.guaranteed else self.strata
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
-        """Nothing is known.  Raises BadInput for a guarantee on a measure that has none."""
+        """Nothing is known. Raises BadInput for a guarantee on a measure that has none. R repeats are begun
+        alike."""
         if self.guaranteed:
             refuse_without_mean(measures)
         return MethodState(**no_labels_yet(cells, measures, repeats))
@@ -163,7 +165,8 @@ class Stratified(CountingMethod):
         return np.asarray(open_items * waterfill(share, open_items, labels))
 
     def propose(self, state: MethodState, size: Ints) -> CountedDesign:
-        """Spend the round where the allocation of all labels so far is furthest behind."""
+        """Spend the round where the allocation of all labels so far is furthest behind. The design holds an
+        inclusion probability for each item of a cell."""
         open_items, n_labels = state.left, state.labelled.sum(axis=2)
         share, rate, slope = self._share(state)
         target = self._target(state, share, n_labels.sum(axis=1) + size)
@@ -174,7 +177,7 @@ class Stratified(CountingMethod):
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The draws of a round: exactly `size` (R,) items, as counts for each cell, systematic along the
-        inclusion probabilities."""
+        inclusion probabilities. R counts the repeats."""
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(

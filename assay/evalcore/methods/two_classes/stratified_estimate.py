@@ -56,7 +56,8 @@ class StrataOfLabels:
 
     @staticmethod
     def from_state(state: MethodState, allocated: Floats) -> "StrataOfLabels":
-        """meant (R, C): labels so far as the allocation means them for each cell."""
+        """meant (R, C): labels so far as the allocation means them for each cell. Neighbouring strata with
+        few labels are joined into groups."""
         cells, open_items = state.cells, np.maximum(state.left, 0).astype(np.float64)
         n, k = state.labelled.sum(axis=2).astype(np.float64), state.labelled[..., 1].astype(np.float64)
         group_of, groups = np.zeros(n.shape, np.int64), 0
@@ -72,7 +73,8 @@ class StrataOfLabels:
         weight = np.where(n > 0, np.maximum(open_items, 1e-9) / np.maximum(given_labels, 1e-9), 0.0)
 
         def total(values: Floats) -> Floats:
-            """Sums over the cells of each group, (R, G), of values by cell, (R, C)."""
+            """Sums over the cells of each group, (R, G), of values by cell, (R, C). R counts repeats, G
+            groups and C cells."""
             flat = (np.arange(len(n))[:, None] * groups + group_of).ravel()
             sums = np.bincount(flat, values.ravel(), len(n) * groups)
             return np.asarray(sums.reshape(len(n), groups), np.float64)
@@ -112,7 +114,8 @@ class StrataOfLabels:
         return np.stack([by_cell[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
 
     def estimate(self, measure: Measure, confidence: float) -> EstimateArrays:
-        """The measure of the table with its interval; the whole range where nothing is known of its error."""
+        """The measure of the table with its interval; the whole range where nothing is known of its error.
+        Arrays over the repeats."""
         state, table = self.state, self.table
         cells = state.cells
         matters = measure.label_matters()[cells.prediction]
