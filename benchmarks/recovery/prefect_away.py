@@ -203,7 +203,7 @@ def away(folder: Path, minutes: float, say: Callable[[str], None] = sys.stderr.w
                     say(f"{what}: {outage.back_after[what]} s\n")
                 if time.monotonic() - seen > 60:
                     seen = time.monotonic()
-                    _read(lambda: say(f"{seen - back:.0f} s: {_under_way(server)}\n"), say)
+                    say(f"{seen - back:.0f} s: {_read(lambda: _under_way(server), say)}\n")
                 time.sleep(2)
             outage.differences += [f"not in {PATIENCE:.0f} s: {what}" for what in due]
             outage.runs = _read(lambda: _states(server), say) or {}
@@ -275,7 +275,7 @@ def _completed(server: PrefectServer, flow: str, since: datetime | None = None) 
 
 
 def _read(read: Callable[[], T], say: Callable[[str], None]) -> T | None:
-    """What it reads; None, and a line that says so, where a busy server gives no answer: it is asked again."""
+    """What it reads; None, and a line that says so, where a busy server gives no answer."""
     try:
         return read()
     except (httpx.HTTPError, AssertionError) as error:
