@@ -170,6 +170,22 @@ def test_what_cannot_be_taken_is_refused_in_a_sentence(served, body, says):
     assert says in reply.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("header", [
+    "Transfer-Encoding: chunked", "Authorization: Bearer x", "Idempotency-Key: 2", "X-Assay-Secret: x",
+])
+@pytest.mark.parametrize("path", ["/desks/spam/tell", "/incidents/x", "/label-studio/spam", "/desks/spam/ask"])
+def test_a_request_that_two_readers_would_read_differently_is_refused(served, path, header):
+    name, _, value = header.partition(": ")
+    headers = [*served.headers.items(), ("Idempotency-Key", "1"), ("X-Assay-Secret", SECRET), (name, value)]
+    root = httpx.URL(str(served.base_url)).copy_with(raw_path=path.encode())
+    assert served.post(root, content=b'{"answers": {}}', headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/ask/", "/tell/", "/ask%2F"])
+def test_an_address_that_is_not_there_leads_nowhere_else(served, path):
+    assert served.get(path).status_code == 404
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     store = MemoryStore()

@@ -118,7 +118,7 @@ def _reply(about: LinkedIncident, form: dict[str, list[str]], moment: datetime) 
     until = None
     if action == "snooze":
         hours = fields.get("hours", "")
-        if not hours.isdecimal() or not 1 <= int(hours) <= _MOST_HOURS:
+        if not hours.isdecimal() or len(hours) > 6 or not 1 <= int(hours) <= _MOST_HOURS:
             raise BadInput(f"give the hours as a whole number from 1 to {_MOST_HOURS}")
         until = moment.astimezone(UTC) + timedelta(hours=int(hours))
     return Reply(
