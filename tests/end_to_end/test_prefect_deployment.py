@@ -121,19 +121,16 @@ def test_sweep_is_scheduled_and_the_schedule_yields_runs(server: PrefectServer):
 
 
 def test_of_runs_that_are_late_together_a_few_begin_and_the_others_are_cancelled(server: PrefectServer):
-    late = server.post("flow_runs/filter", {
-        "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
-        "flows": {"name": {"any_": ["assay-watch"]}}, "limit": 20,
-    })
-    assert len(late) == 20
-    states = [
-        server.post(f"flow_runs/{run['id']}/set_state", {"state": {"type": "PENDING"}})["state"]["type"]
-        for run in late
-    ]
-    assert states == 3 * ["PENDING"] + 17 * ["CANCELLED"]
-    ended = {"state": {"type": "COMPLETED"}, "force": True}
-    for run in late[:3]:
-        server.post(f"flow_runs/{run['id']}/set_state", ended)
+    watch = server.get("deployments/name/assay-watch/watch")["id"]
+    to_come = {"state": {"type": "SCHEDULED", "state_details": {"scheduled_time": "2100-01-01T00:00:00Z"}}}
+    late = [server.post(f"deployments/{watch}/create_flow_run", to_come)["id"] for _ in range(8)]
+    # as a worker does with each run that is due, before it starts a process
+    replies = [server.post(f"flow_runs/{run}/set_state", {"state": {"type": "PENDING"}}) for run in late]
+    assert [reply["state"]["type"] for reply in replies] == 3 * ["PENDING"] + 5 * ["CANCELLED"]
+    server.post(f"flow_runs/{late[0]}/set_state", {"state": {"type": "CRASHED"}, "force": True})
+    another = server.post(f"deployments/{watch}/create_flow_run", to_come)["id"]
+    reply = server.post(f"flow_runs/{another}/set_state", {"state": {"type": "PENDING"}})
+    assert reply["state"]["type"] == "PENDING", "a run that ended, however, leaves its place to another"
 
 
 def test_runs_of_every_schedule_are_limited_and_no_single_run_keeps_the_others_from_beginning():
