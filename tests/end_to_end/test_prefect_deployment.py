@@ -138,7 +138,8 @@ def test_runs_of_every_schedule_are_limited_and_no_single_run_keeps_the_others_f
         limit = deployment.get("concurrency_limit")
         assert (limit is not None) == ("schedules" in deployment), deployment["name"]
         if limit is not None:
-            assert limit["limit"] > 1 and limit["collision_strategy"] == "CANCEL_NEW"
+            assert limit["limit"] > 1
+            assert limit["collision_strategy"] == "CANCEL_NEW"
 
 
 def test_every_deployment_names_an_importable_flow():
