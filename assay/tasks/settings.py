@@ -83,7 +83,7 @@ def _wrong_with(setting: str) -> str | None:
     if word in _PLACED:
         secret = secret_in(argument)
         return secret and f"{secret}; clusters take secrets from the environment"
-    if not argument.isdecimal() or not 1 <= int(argument) <= _MOST:
+    if not argument.isdecimal() or len(argument) > 6 or not 1 <= int(argument) <= _MOST:
         return f"the number of workers is a whole number from 1 to {_MOST}"
     return None
 

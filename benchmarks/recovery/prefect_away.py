@@ -21,6 +21,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 from doubles.small_pool import spec_json, write_small_pool
@@ -43,6 +44,7 @@ from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 from benchmarks.recovery.trials import FaultKind, Trial, judge
 
+T = TypeVar("T")
 DRIVEN, SWEPT = "driven", "swept"
 AGAIN = 20.0          # seconds until a worker that ended is started again
 PATIENCE = 1_200.0    # seconds that everything may take once the server is back
@@ -193,16 +195,20 @@ def away(folder: Path, minutes: float, say: Callable[[str], None] = sys.stderr.w
                 "its run ended": lambda: server.get(f"flow_runs/{run}")["state_type"] not in (
                     "RUNNING", "PENDING"),
             }
+            seen = back
             while due and time.monotonic() - back < PATIENCE:
-                for what in [what for what, is_so in due.items() if is_so()]:
+                for what in [what for what, is_so in due.items() if _read(is_so, say)]:
                     outage.back_after[what] = round(time.monotonic() - back, 1)
                     del due[what]
                     say(f"{what}: {outage.back_after[what]} s\n")
+                if time.monotonic() - seen > 60:
+                    seen = time.monotonic()
+                    say(f"{seen - back:.0f} s: {_read(lambda: _under_way(server), say)}\n")
                 time.sleep(2)
-            outage.runs = _states(server)
             outage.differences += [f"not in {PATIENCE:.0f} s: {what}" for what in due]
-            final = server.get(f"flow_runs/{run}")["state"]
-            say(f"the run of `evaluate`: {final['name']}: {final['message']}\n")
+            outage.runs = _read(lambda: _states(server), say) or {}
+            final = _read(lambda: server.get(f"flow_runs/{run}")["state"], say)
+            say(f"the run of `evaluate`: {final}\n")
         person.over.set()
         person.join()
     outage.alerts = [str(message.get("subject", message))[:200] for message in told.received]
@@ -266,6 +272,27 @@ def _completed(server: PrefectServer, flow: str, since: datetime | None = None) 
         and (since is None or datetime.fromisoformat(str(each["end_time"])) > since)
         for each in _runs(server)
     )
+
+
+def _read(read: Callable[[], T], say: Callable[[str], None]) -> T | None:
+    """What it reads; None, and a line that says so, where a busy server gives no answer."""
+    try:
+        return read()
+    except (httpx.HTTPError, AssertionError) as error:
+        say(f"no answer: {type(error).__name__}: {error}\n")
+        return None
+
+
+def _under_way(server: PrefectServer) -> list[str]:
+    """Flow, state and name of the runs that hold a slot or wait for one, and the slots that are taken."""
+    flows = _flows(server)
+    runs = [
+        f"{flows[each['flow_id']]} {each['state_name']} {each['name']} since {each['state']['timestamp']}"
+        for each in _runs(server)
+        if each["state_type"] in ("PENDING", "RUNNING") or each["state_name"] == "AwaitingConcurrencySlot"
+    ]
+    limits = server.post("v2/concurrency_limits/filter", {"limit": 200})
+    return runs + [f"{each['name']}: {each['active_slots']} of {each['limit']}" for each in limits]
 
 
 def _late(server: PrefectServer) -> bool:

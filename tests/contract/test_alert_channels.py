@@ -1,15 +1,17 @@
 """Alerts arrive: over HTTP, by mail and through Prefect's blocks, and no secret is left behind on the way."""
 
+import http.server
 import json
 import logging
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from doubles.channels import an_alert
 from services.receivers import mail_server, webhook_receiver
 
-from assay.tasks.alerts.channels import BlockChannel, open_channels
+from assay.tasks.alerts.channels import BlockChannel, open_channels, post
 from assay.tasks.alerts.outbox import NotDelivered, deliver_due, outbox_index, raise_alert
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
@@ -117,6 +119,47 @@ def test_a_receiver_that_asks_for_a_pause_is_left_alone_for_so_long(receiver):
     assert deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON + HOUR / 4) == []
     (sent,) = deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON + HOUR / 2)
     assert sent.status == "sent"
+
+
+@pytest.mark.parametrize(("header", "asked"), [
+    ("9" * 20, "86400"), ("9" * 5_000, "86400"), ("Mon, 01 Jan 2035 00:00:00 GMT", "86400"),
+    *((odd, None) for odd in ("-1", "1e9", "²", "Mon, 01 Jan 2035 00:00:00 +99999999999999999999",
+                              "Mon, 01 Jan 99999999999 00:00:00 GMT", "soon")),
+])
+def test_a_pause_that_makes_no_sense_keeps_no_other_channel_waiting(receiver, header, asked):
+    store = MemoryStore()
+    raise_alert(Ledger(store, "spam"), an_alert(), NOON)
+    receiver.statuses, receiver.retry_after = [429], header
+    channels = [*channels_at(receiver.url()), *channels_at(receiver.url(), name="second")]
+    refused, sent = deliver_due(Ledger(store, "spam"), channels, NOON)
+    said = f", and asks for {asked} s before the next try" if asked else ""
+    assert (refused.why, sent.status) == (f"it answered with HTTP 429{said}", "sent")
+
+
+@pytest.mark.timeout(60)
+def test_an_answer_without_end_is_not_waited_for():
+    over = threading.Event()
+
+    class Endless(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while not over.wait(0.01):
+                    self.wfile.write(b"x" * 1_000)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            assert post(f"http://127.0.0.1:{server.server_port}/", {}) == ""
+        finally:
+            over.set()
+            server.shutdown()
+            thread.join()
 
 
 def free_port():

@@ -15,7 +15,7 @@ from assay.flows.listen.desk import desk_openapi, desk_token
 from assay.flows.listen.receiver import Receiver, serve
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
-from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore, StoreUnreachable
 
 SECRET = "s3cret-of-the-receiver"
 PATIENCE = 120.0   # seconds
@@ -168,6 +168,36 @@ def test_what_cannot_be_taken_is_refused_in_a_sentence(served, body, says):
     reply = served.post("/tell", content=body)
     assert reply.status_code == 422
     assert says in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("header", [
+    "Transfer-Encoding: chunked", "Authorization: Bearer x", "Idempotency-Key: 2", "X-Assay-Secret: x",
+])
+@pytest.mark.parametrize("path", ["/desks/spam/tell", "/incidents/x", "/label-studio/x", "/desks/spam/ask"])
+def test_a_request_that_two_readers_would_read_differently_is_refused(served, path, header):
+    name, _, value = header.partition(": ")
+    headers = [*served.headers.items(), ("Idempotency-Key", "1"), ("X-Assay-Secret", SECRET), (name, value)]
+    root = httpx.URL(str(served.base_url)).copy_with(raw_path=path.encode())
+    assert served.post(root, content=b'{"answers": {}}', headers=headers).status_code == 400
+
+
+def test_a_store_that_is_away_is_not_described_to_who_asks(tmp_path, monkeypatch, caplog):
+    class Away(MemoryStore):
+        def exists(self, key):
+            raise StoreUnreachable("s3://secret-bucket: 10.1.2.3 refused the credentials")
+
+    monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
+    with receiving(Away()) as url, client_of(url) as client:
+        for reply in (client.get("/ask"), client.post("/tell", json={"answers": {"x": "match"}})):
+            assert (reply.status_code, reply.headers["Retry-After"]) == (503, "10")
+            assert "the ledger cannot be used now" in reply.text
+            assert "secret-bucket" not in reply.text
+    assert "secret-bucket" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/ask/", "/tell/", "/ask%2F"])
+def test_an_address_that_is_not_there_leads_nowhere_else(served, path):
+    assert served.get(path).status_code == 404
 
 
 @pytest.fixture(scope="module")

@@ -120,8 +120,30 @@ def test_sweep_is_scheduled_and_the_schedule_yields_runs(server: PrefectServer):
     assert all(run["auto_scheduled"] for run in runs)
 
 
+def test_of_runs_that_are_late_together_a_few_begin_and_the_others_are_cancelled(server: PrefectServer):
+    watch = server.get("deployments/name/assay-watch/watch")["id"]
+    to_come = {"state": {"type": "SCHEDULED", "state_details": {"scheduled_time": "2100-01-01T00:00:00Z"}}}
+    late = [server.post(f"deployments/{watch}/create_flow_run", to_come)["id"] for _ in range(8)]
+    # as a worker does with each run that is due, before it starts a process
+    replies = [server.post(f"flow_runs/{run}/set_state", {"state": {"type": "PENDING"}}) for run in late]
+    assert [reply["state"]["type"] for reply in replies] == 3 * ["PENDING"] + 5 * ["CANCELLED"]
+    server.post(f"flow_runs/{late[0]}/set_state", {"state": {"type": "CRASHED"}, "force": True})
+    another = server.post(f"deployments/{watch}/create_flow_run", to_come)["id"]
+    reply = server.post(f"flow_runs/{another}/set_state", {"state": {"type": "PENDING"}})
+    assert reply["state"]["type"] == "PENDING", "a run that ended, however, leaves its place to another"
+
+
+def test_runs_of_every_schedule_are_limited_and_no_single_run_keeps_the_others_from_beginning():
+    for deployment in _deployments():
+        limit = deployment.get("concurrency_limit")
+        assert (limit is not None) == ("schedules" in deployment), deployment["name"]
+        if limit is not None:
+            assert limit["limit"] > 1
+            assert limit["collision_strategy"] == "CANCEL_NEW"
+
+
 def test_every_deployment_names_an_importable_flow():
-    for deployment in yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]:
+    for deployment in _deployments():
         module, name = deployment["entrypoint"].rsplit(".", 1)
         assert hasattr(importlib.import_module(module), name), json.dumps(deployment)
 
@@ -141,6 +163,10 @@ def test_job_variables_of_a_deployment_win_over_the_environment_of_its_worker(
     made.prepare_for_flow_run(FlowRun(flow_id=uuid4()))
     monkeypatch.setattr(os, "environ", made.env)
     assert Settings().freeze_runner == expected
+
+
+def _deployments() -> list[dict]:
+    return yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]
 
 
 def _events(server: PrefectServer, finished: set[str]) -> list[dict]:

@@ -99,7 +99,7 @@ def test_the_list_is_searched_filtered_sorted_and_refuses_what_it_does_not_know(
     assert found
     assert found == [one for one in in_order if one in found]
     for wrong in ("sort=secret", "show=1", "page=0", "page=x", "page=2", "nothing=1", "q=a&q=b",
-                  f"q={'x' * 201}"):
+                  f"q={'x' * 201}", f"page=000000001{'9' * 5_000}"):
         reply = open_to_all.get(f"/?{wrong}", headers=JSON)
         assert reply.status_code in (400, 404), wrong
         assert set(reply.json()["error"]) == {"kind", "message", "exit_code"}

@@ -10,12 +10,16 @@ import threading
 from typing import Any
 
 import uvicorn
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from assay.evalcore.errors import AssayError
+from assay.tasks.desks.desk import SECRET_HEADER
 
 MOST_OPEN = 64
 HEADER_SECONDS = 5.0
+_ONCE = (b"authorization", b"idempotency-key", SECRET_HEADER.lower().encode())
 
 
 class PunctualProtocol(H11Protocol):
@@ -77,6 +81,24 @@ class PunctualProtocol(H11Protocol):
         if self._late is not None:
             self._late.cancel()
             self._late = None
+
+
+class OneReading:
+    """An ASGI application before another one: it refuses, with 400, requests that a proxy in front may read
+    otherwise than this process does: a length beside a transfer encoding, or two tokens, two secrets or two
+    names of one request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """`app` answers all other requests."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        names = [name.lower() for name, _ in scope.get("headers", ())]
+        if {b"content-length", b"transfer-encoding"} <= {*names} or any(names.count(n) > 1 for n in _ONCE):
+            await Response(status_code=400)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 def run_beside(server: uvicorn.Server, helper: threading.Thread, ended: threading.Event) -> None:

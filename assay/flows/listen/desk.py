@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, NotRequired
 from typing_extensions import TypedDict
 
 from assay.evalcore.errors import AssayError, BadInput
+from assay.flows.listen.seldom import out_of_order
 from assay.flows.people.caller import by_side, caller_desk
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
@@ -219,7 +220,7 @@ def _answered(answer: Callable[[], "Response"]) -> "Response":
     except BadInput as error:
         return _problem(422, str(error))
     except AssayError as error:
-        return _problem(503, str(error))
+        return _problem(503, out_of_order(error))
 
 
 def _problem(status: int, message: str) -> "Response":

@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import parse_qs
 
-from assay.evalcore.errors import AssayError
+from assay.evalcore.errors import AssayError, BadInput
+from assay.flows.listen.seldom import out_of_order
 from assay.flows.monitor.incidents import Incident, Reply, respond, standing_incidents
 from assay.flows.monitor.run import read_run
 from assay.flows.record.opened import utc_now
@@ -64,7 +65,7 @@ def add_incident_pages(
         try:
             return page(200, f"{about.monitor}: {about.incident}", _standing(store, about, clock()))
         except AssayError as error:
-            return page(503, f"{about.monitor}: {about.incident}", f"<p>{html.escape(str(error))}</p>")
+            return page(503, f"{about.monitor}: {about.incident}", f"<p>{out_of_order(error)}</p>")
 
     @app.post("/incidents/{token}")
     async def handle(token: str, request: Request) -> Response:
@@ -77,8 +78,10 @@ def add_incident_pages(
             reply = _reply(about, parse_qs(body.decode("utf-8", "replace")), clock())
             made = await run_in_threadpool(respond, store, about.monitor, reply, now=clock())
         except AssayError as error:
-            text = f"<p>{html.escape(str(error))}</p><p><a href=''>Back</a></p>"
-            return page(400, f"{about.monitor}: not done", text)
+            wrong = isinstance(error, BadInput)
+            text = html.escape(str(error)) if wrong else out_of_order(error)
+            return page(400 if wrong else 503, f"{about.monitor}: not done",
+                        f"<p>{text}</p><p><a href=''>Back</a></p>")
         return page(200, f"{about.monitor}: done", f"<p>{html.escape(response_in_words(made))}</p>"
                                                    "<p>It is kept in the monitor's ledger.</p>")
 
@@ -110,8 +113,6 @@ _FORM = """<form method="post"><p><label>Who are you? <input name="by" required 
 
 def _reply(about: LinkedIncident, form: dict[str, list[str]], moment: datetime) -> Reply:
     """What the form says. Raises BadInput."""
-    from assay.evalcore.errors import BadInput
-
     fields = {name: values[0] for name, values in form.items() if values}
     action: Action = fields.get("action", "")   # type: ignore[assignment]
     if action not in get_args(Action):
@@ -119,7 +120,7 @@ def _reply(about: LinkedIncident, form: dict[str, list[str]], moment: datetime) 
     until = None
     if action == "snooze":
         hours = fields.get("hours", "")
-        if not hours.isdecimal() or not 1 <= int(hours) <= _MOST_HOURS:
+        if not hours.isdecimal() or len(hours) > 6 or not 1 <= int(hours) <= _MOST_HOURS:
             raise BadInput(f"give the hours as a whole number from 1 to {_MOST_HOURS}")
         until = moment.astimezone(UTC) + timedelta(hours=int(hours))
     return Reply(

@@ -236,10 +236,14 @@ def receiver_app(
     addresses for them. `figures` gives what /metrics answers with; without it that address does not exist."""
     from fastapi import FastAPI, Request, Response
 
+    from assay.flows.listen.connections import OneReading
     from assay.flows.listen.desk import add_desk
     from assay.flows.listen.handling import add_incident_pages
 
-    app = FastAPI(title="assay listen", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="assay listen", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
+    app.add_middleware(OneReading)
 
     @app.get("/health")
     async def health() -> dict[str, str | int]:
@@ -255,8 +259,6 @@ def receiver_app(
             return Response(figures.text(), media_type=figures.content_type)
 
     async def hint(evaluation: str, request: Request) -> Response:
-        if "transfer-encoding" in request.headers and "content-length" in request.headers:
-            return Response(status_code=400)
         token = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(token, secret):
             return Response(status_code=401)

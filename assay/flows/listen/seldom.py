@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from assay.evalcore.errors import AssayError
+
 MINUTE = 60.0     # seconds
 MOST_KINDS = 256  # that are told apart; all further ones are one kind
 
@@ -51,3 +53,10 @@ def seldom(*names: str) -> Iterator[None]:
     finally:
         for name in names:
             logging.getLogger(name).removeFilter(rare)
+
+
+def out_of_order(error: AssayError) -> str:
+    """What a program or a browser elsewhere is told where the ledger cannot be read or written: no address
+    and no key, for those are the log's."""
+    logging.getLogger("assay.listen").error("%s", error)
+    return "the ledger cannot be used now; try again later, and see the log of `assay listen`"

@@ -67,6 +67,29 @@ def _weight(text: str) -> float:
         return 0.0
 
 
+class _Watch(StreamingResponse):
+    """News of an evaluation, to one who is counted until the answer ends.
+
+    Counted as the answer is made, in one step with the look at the count: of many who ask at once none is
+    let in because the others are not counted yet.
+    """
+
+    def __init__(self, news: AsyncIterator[bytes], watching: Counter[str], who: str) -> None:
+        super().__init__(news, media_type="text/event-stream", headers={
+            "cache-control": "no-store", "x-accel-buffering": "no",
+        })
+        self._watching, self._who = watching, who
+        watching[who] += 1
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._watching.subtract({self._who: 1})
+            if not self._watching[self._who]:
+                del self._watching[self._who]
+
+
 class Service:
     """The routes of the web service over the pages of some stores. It negotiates between HTML and JSON,
     answers with tags, and streams the events of rounds that are under way."""
@@ -174,37 +197,29 @@ class Service:
         who = request.scope[ASKS]
         if self._watching.total() >= MOST_WATCHING or (who and self._watching[who] >= MOST_WATCHED_BY_ONE):
             return _problem(request.scope, 503, "Too many pages are watched at once; reload this one later.")
-        return StreamingResponse(
-            self._news(served, name, digest, who), media_type="text/event-stream",
-            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
-        )
+        return _Watch(self._news(served, name, digest), self._watching, who)
 
-    async def _news(self, served: ServedStore, name: str, digest: str, who: str) -> AsyncIterator[bytes]:
+    async def _news(self, served: ServedStore, name: str, digest: str) -> AsyncIterator[bytes]:
         """`changed` with where it stands, whenever the ledger changed; `finished` at the end."""
-        self._watching[who] += 1
         began = beat = time.monotonic()
-        try:
-            yield b"retry: 5000\n\n"
-            while time.monotonic() - began < LONGEST_WATCH and not self.ends():
-                await asyncio.sleep(LOOK_SECONDS)
-                try:
-                    new_digest = await run_in_threadpool(self._digest, served, name)
-                    if new_digest != digest:
-                        digest, beat = new_digest, time.monotonic()
-                        standing = await run_in_threadpool(self.pages.progress, served, name)
-                        news = {"state": standing.state, "rounds": standing.rounds, "labels": standing.labels}
-                        event = "finished" if standing.state == "finished" else "changed"
-                        yield f"event: {event}\ndata: {json.dumps(news)}\n\n".encode()
-                        if event == "finished":
-                            return
-                except AssayError as error:   # the store may be back at the next look
-                    _log.warning("%s/%s: cannot be watched: %s", served.alias, name, error)
-                if time.monotonic() - beat >= BEAT_SECONDS:
-                    beat = time.monotonic()
-                    yield b": still there\n\n"
-        finally:
-            self._watching[who] -= 1
-            self._watching += Counter()     # without those who watch nothing any more
+        yield b"retry: 5000\n\n"
+        while time.monotonic() - began < LONGEST_WATCH and not self.ends():
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                new_digest = await run_in_threadpool(self._digest, served, name)
+                if new_digest != digest:
+                    digest, beat = new_digest, time.monotonic()
+                    standing = await run_in_threadpool(self.pages.progress, served, name)
+                    news = {"state": standing.state, "rounds": standing.rounds, "labels": standing.labels}
+                    event = "finished" if standing.state == "finished" else "changed"
+                    yield f"event: {event}\ndata: {json.dumps(news)}\n\n".encode()
+                    if event == "finished":
+                        return
+            except AssayError as error:   # the store may be back at the next look
+                _log.warning("%s/%s: cannot be watched: %s", served.alias, name, error)
+            if time.monotonic() - beat >= BEAT_SECONDS:
+                beat = time.monotonic()
+                yield b": still there\n\n"
 
     def _digest(self, served: ServedStore, name: str) -> str:
         """Of an evaluation; one look serves all who watch it."""
@@ -222,7 +237,7 @@ class Service:
 
     def _asked(self, request: Request, args: Mapping[str, str], query: ListQuery | None = None) -> PageAsked:
         page = args.get("page", "1")
-        if not page.isdecimal() or not 1 <= int(page[:9]) <= 100_000:
+        if not page.isdecimal() or len(page) > 6 or not 1 <= int(page) <= 100_000:
             raise BadInput(f"page={page[:20]!r}: it is a whole number from 1")
         return PageAsked(
             json=wants_json(request.headers.get("accept", "")), page=int(page), query=query or ListQuery(),

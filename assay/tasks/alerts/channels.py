@@ -32,6 +32,7 @@ from assay.tasks.alerts.presentable import plain_body, plain_subject
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
 TIMEOUT = 15.0         # seconds for a pager, or a webhook, to answer
+_LONGEST_PAUSE = 86_400.0   # seconds that a channel may ask for
 _LONGEST_KEY = 255     # PagerDuty's; Opsgenie takes 512
 _LONGEST_SUMMARY = 1024
 _LONGEST_MESSAGE = 130
@@ -142,13 +143,12 @@ def post(address: str, what: JsonObject, headers: dict[str, str] | None = None) 
     import httpx
 
     try:
-        reply = httpx.post(address, json=what, headers=headers, timeout=TIMEOUT)
+        # the body of the answer is not read: it may have no end
+        with httpx.stream("POST", address, json=what, headers=headers, timeout=TIMEOUT) as reply:
+            status, asked = reply.status_code, reply.headers.get("retry-after")
     except Exception as error:   # the text of some of them holds the address
         return f"it could not be reached ({type(error).__name__})"
-    if reply.status_code < 300:
-        return ""
-    seconds = _seconds(reply.headers.get("retry-after"))
-    return Refusal.later(f"it answered with HTTP {reply.status_code}", seconds)
+    return "" if status < 300 else Refusal.later(f"it answered with HTTP {status}", _seconds(asked))
 
 
 class Refusal(str):
@@ -167,18 +167,16 @@ class Refusal(str):
 
 
 def _seconds(header: str | None) -> float:
-    """Of a Retry-After: seconds, or a date; 0 for anything else."""
+    """Of a Retry-After: seconds, or a date; 0 for anything else, and a day at most."""
     if header is None:
         return 0.0
-    try:
-        return max(float(int(header)), 0.0)
-    except ValueError:
-        pass
+    if header.isascii() and header.isdecimal():
+        return min(float(header), _LONGEST_PAUSE)
     try:
         at = parsedate_to_datetime(header)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0
-    return max((at - datetime.now(UTC)).total_seconds(), 0.0) if at.tzinfo else 0.0
+    return min(max((at - datetime.now(UTC)).total_seconds(), 0.0), _LONGEST_PAUSE) if at.tzinfo else 0.0
 
 
 _PAGERS: dict[str, Callable[[Any, Alert, str], str]] = {

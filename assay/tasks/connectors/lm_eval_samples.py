@@ -97,7 +97,7 @@ def _chosen(sample: Mapping[str, Any], requests: Sequence[tuple[Any, Any]]) -> d
     choices = [str(continuation).strip() for _, continuation in requests]
     likelihoods = [float(answer[0]) for answer in answers[: len(requests)]]
     target = str(sample.get("target"))
-    place = int(target) if target.isdigit() and target not in choices else -1
+    place = int(target) if target.isdecimal() and len(target) < 9 and target not in choices else -1
     likeliest = choices[likelihoods.index(max(likelihoods))]
     return {"response": likeliest, "choice": likeliest,
             "reference": choices[place] if 0 <= place < len(choices) else target}

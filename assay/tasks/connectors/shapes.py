@@ -101,7 +101,7 @@ def nested(value: Any) -> Any:
 
 def _numbered(tree: dict[str, Any]) -> Any:
     held = {name: _numbered(value) if isinstance(value, dict) else value for name, value in tree.items()}
-    if held and all(name.isdigit() for name in held):
+    if held and all(name.isdecimal() and len(name) < 9 for name in held):
         return [held[name] for name in sorted(held, key=int)]
     return held
 

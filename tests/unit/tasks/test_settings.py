@@ -54,6 +54,11 @@ def test_anything_else_is_refused_where_it_is_written(monkeypatch, asked, said):
         Settings()
 
 
+def test_a_number_of_thousands_of_digits_is_refused_as_others_are():
+    with pytest.raises(BadInput, match="the number of workers is a whole number from 1 to 1024"):
+        read_runner(f"threads:{'1' * 5_000}")
+
+
 def test_a_monitor_records_it_and_its_windows_are_frozen_so(tmp_path):
     data = monitor_data(tmp_path)
     spec = MonitorSpec.from_data(data | {"freeze_runner": "dask:tcp://host:8786"}, "x")

@@ -99,8 +99,8 @@ def _hex(value: Any) -> str:
 
 def _time(value: Any) -> str:
     """Numbers of nanoseconds of one length, or text that sorts as it is."""
-    number = isinstance(value, int | float) or str(value).isdecimal()
-    return f"{int(value):020d}" if number else str(value or "")
+    text = f"{value:.0f}" if isinstance(value, float) else "" if value is None else str(value)
+    return text.zfill(20) if text.isdecimal() else text
 
 
 def _attributes(raw: Mapping[str, Any]) -> Any:

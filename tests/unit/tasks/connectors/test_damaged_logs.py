@@ -16,7 +16,7 @@ from assay.tasks.connectors.inspect_logs import zipped
 
 LOGS = Path(__file__).parents[3] / "logs"
 STRANGE = [None, [], {}, "", "x", 0, -1, 1.5, True, [None], {"a": None}, "\ud800", 10**400, float("nan"),
-           "a\0b", [[]], {"": ""}]
+           "a\0b", [[]], {"": ""}, "²", "9" * 5_000]
 SEEDS = 15
 
 
