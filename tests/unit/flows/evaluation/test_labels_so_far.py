@@ -12,12 +12,16 @@ import assay
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.record.ahead import read_outlook
+from assay.flows.record.fold import fold
+from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.asked_round import read_plan, read_posts
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.report.price import outlook_lines
 from assay.tasks.spec.evaluation import Spec
 
 HELD, BOUGHT = 30, 40
@@ -145,3 +149,24 @@ def test_from_python_in_the_same_words():
     batch = evaluation.ask()
     assert not set(batch["item_id"].to_pylist()) & set(held)
     assert evaluation.result.labels == 40
+
+
+@pytest.mark.parametrize("kind", ["two classes", "number"])
+@pytest.mark.parametrize("drawn", ["random", "weight"])
+def test_the_forecast_before_the_first_round_counts_them(kind, drawn, tmp_path):
+    n_held, spec = _spec(
+        kind, tmp_path, drawn, budget={"labels": 90}, batch_size=25,
+        target={"half_width": 0.6 if kind == "number" else 0.1},
+    )
+    store = MemoryStore()
+    opened = begin_evaluation(store, spec)
+    ahead = read_outlook(opened, current_standing(opened))
+    assert (ahead.budget, ahead.before) == (90, n_held)
+    assert (ahead.target.horizon, ahead.target.labels_now) == (90 + n_held, n_held)
+    (words, *_) = outlook_lines(ahead)
+    assert "cannot be met" not in words
+    assert not [key for key in store.keys("") if "/rounds/" in key]       # nothing was planned for it
+    assert f"the budget of 90 labels and the {n_held} that were there before" in words \
+        or "takes about" in words
+    folded = fold(opened.ledger, opened.statistics)
+    assert folded.state.round == 0
