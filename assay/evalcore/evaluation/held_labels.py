@@ -45,9 +45,18 @@ class HeldLabels:
             raise BadInput("the chance to be drawn of a labelled item is above 0 and at most 1")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldEstimates:
+    """The estimate of each number that is asked for, and how many labels are in none of them: those of items
+    that no measure looks at."""
+
+    rows: list[MeasureEstimate]
+    idle: int
+
+
 def estimates_from_held_labels(
     held: HeldLabels, measures: Stack, systems: Sequence[str], confidence: float, about: About | None
-) -> list[MeasureEstimate]:
+) -> HeldEstimates:
     """The estimate of each number that is asked for, of the pool or of the population that it is a sample of.
 
     systems: the names of the predictions that measures are of, in order; none where there is one.
@@ -76,9 +85,10 @@ def estimates_from_held_labels(
     if held.inclusion is not None and isinstance(drawn, DrawnState):
         stratum = None if held.stratum is None else held.stratum[matters][None]
         drawn = replace(drawn, inclusion=held.inclusion[matters][None], stratum=stratum)
-    return estimates(question, replace(
+    rows = estimates(question, replace(
         before, round=1, labels=len(held.labelled), inner=drawn, reached=_reached(drawn)
     ))
+    return HeldEstimates(rows=rows, idle=int((~matters).sum()))
 
 
 def _reached(drawn: DrawnState) -> Floats:

@@ -164,7 +164,8 @@ def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
     spec = dict(data)
     if isinstance(spec.get("labels"), list):    # each question has chances of its own
         return spec
-    with_chances = isinstance(held := spec.get("labels_so_far"), Mapping) and held.get("weight") is not None
+    with_chances = isinstance(held := spec.get("labels_so_far"), Mapping) and (
+        held.get("weight") is not None or isinstance(held.get("drawn"), Mapping))
     return spec | {"method": WITH_CHANCES} if with_chances and spec.get("method", AUTO) == AUTO else spec
 
 

@@ -522,6 +522,13 @@ class WarmStart(Part):
 WITH_CHANCES = "model-assisted"     # the method that goes on from labels with chances of their own
 
 
+class SampledInStrata(Part):
+    """How held labels were drawn where they are a simple random sample of each stratum: the column of the
+    pool that names the strata. The chance of an item follows from how many of its stratum have a label."""
+
+    strata: Column = Field(description="the column of the pool's source that names the strata")
+
+
 class LabelsSoFar(Part):
     """Labels of items of the pool that were drawn with known chances before the evaluation began: they are
     its first round, and nobody is asked about them."""
@@ -534,10 +541,10 @@ class LabelsSoFar(Part):
         default="label", description="its column of labels, empty where there is none (of tags an empty text "
                                      "says none of them); of several questions each has a column of its name"
     )
-    drawn: Literal["random", "unknown"] | None = Field(
+    drawn: Literal["random", "unknown"] | SampledInStrata | None = Field(
         default=None,
-        description="how the labelled items were chosen: random (a simple random sample of the pool) or "
-                    "unknown (refused)",
+        description="how the labelled items were chosen: random (a simple random sample of the pool), "
+                    "{strata: COLUMN} (one of each stratum) or unknown (refused)",
     )
     weight: Column | None = Field(
         default=None,
@@ -555,9 +562,20 @@ class LabelsSoFar(Part):
             )
         if (self.drawn is None) == (self.weight is None):
             have = "neither" if self.drawn is None else "both"
-            raise wrong("needs `drawn: random` or `weight`, the column of each item's chance, and has "
-                        f"{have}")
+            raise wrong("needs `drawn: random` (or `{strata: COLUMN}`) or `weight`, the column of each "
+                        f"item's chance, and has {have}")
         return self
+
+    @property
+    def strata(self) -> str | None:
+        """The column of the strata of which the labels are a simple random sample each; None otherwise."""
+        return self.drawn.strata if isinstance(self.drawn, SampledInStrata) else None
+
+    @property
+    def key_of_chances(self) -> str | None:
+        """The key that says with which chances of their own items were drawn; None of a simple random
+        sample."""
+        return "drawn.strata" if self.strata is not None else "weight" if self.weight is not None else None
 
 
 def _known(name: str) -> str:
