@@ -217,8 +217,8 @@ def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> Floa
     bare = next((value for value in items if value not in labels), None)
     if bare is not None:
         raise BadInput(f"{LABELS_SO_FAR}.drawn.strata: stratum {bare!r} of column {column!r} has no label, "
-                       f"and nothing is known of its {plural(items[bare], 'item')}; label some, or join it to "
-                       "another stratum")
+                       f"and nothing is known of its {plural(items[bare], 'item')}; label some, or join it "
+                       "to another stratum")
     return np.array([labels[stratum[item_id]] / items[stratum[item_id]] for item_id in item_ids])
 
 

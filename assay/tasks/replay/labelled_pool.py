@@ -227,7 +227,7 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
     if none.any():
         word = str(text["label"][int(np.argmax(none))])
         raise BadInput(
-            f"{path}, column 'label': row {rows_in_words(none)} has no label, but {word!r}; every item needs one"
+            f"{path}, column 'label': row {row_list(none)} has no label, but {word!r}; every item needs one"
         )
 
 
@@ -277,7 +277,7 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
     if bad.any():
         example = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
         shown = "is empty" if example is None else f"holds {example!r}, which is not a finite number"
-        raise BadInput(f"{path}, column {name!r}: row {rows_in_words(bad)} {shown}; every item needs a number")
+        raise BadInput(f"{path}, column {name!r}: row {row_list(bad)} {shown}; every item needs a number")
     return column
 
 
@@ -289,7 +289,7 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
         example = chance[np.argmax(outside)]
         remedy = "; if these are scores, give the column as score" if name == "probability" else ""
         raise BadInput(
-            f"{path}, column {name!r}: row {rows_in_words(outside)}: {example:g} is not between 0 and 1{remedy}"
+            f"{path}, column {name!r}: row {row_list(outside)}: {example:g} is not between 0 and 1{remedy}"
         )
     return chance
 
@@ -300,7 +300,7 @@ def words(path: str, name: str, values: pa.Array) -> Array:
     text = named_text(path, name, values)
     empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
     if empty.any():
-        raise BadInput(f"{path}, column {name!r}: empty in row {rows_in_words(empty)}; every item needs one")
+        raise BadInput(f"{path}, column {name!r}: empty in row {row_list(empty)}; every item needs one")
     return np.array(text.to_pylist(), dtype=np.str_)
 
 
@@ -309,15 +309,15 @@ def check_ids(path: str, values: pa.Array) -> None:
     ids = named_text(path, "item_id", values)
     if ids.null_count:
         empty = np.asarray(ids.is_null())
-        raise BadInput(f"{path}, column 'item_id': empty in row {rows_in_words(empty)}; give every item an id")
+        raise BadInput(f"{path}, column 'item_id': empty in row {row_list(empty)}; give every item an id")
     if pc.count_distinct(ids).as_py() < len(ids):
         counts = ids.value_counts()
         twice = counts.filter(pc.greater(counts.field("counts"), 1))[0].as_py()["values"]
-        rows = rows_in_words(np.asarray(pc.equal(ids, twice)))
+        rows = row_list(np.asarray(pc.equal(ids, twice)))
         raise BadInput(f"{path}, column 'item_id': {twice!r} is in rows {rows}; each item may occur once")
 
 
-def rows_in_words(bad: Array, limit: int = 3) -> str:
+def row_list(bad: Array, limit: int = 3) -> str:
     """The first of these rows as people count them, from 1."""
     rows = np.flatnonzero(bad)
     shown = ", ".join(str(i + 1) for i in rows[:limit])

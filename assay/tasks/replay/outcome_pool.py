@@ -44,7 +44,7 @@ from assay.tasks.replay.labelled_pool import (
     numbers,
     one_array,
     probability_column,
-    rows_in_words,
+    row_list,
     words,
 )
 from assay.tasks.sources.chances import sum_to_one
@@ -168,9 +168,10 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         rank=None if columns.rank is None else _ranks(path, columns.rank, arrays[columns.rank], cluster),
         contender=contender,
     )
-    words = words_for_none(as_text(said), named) if columns.partly_labelled and columns.outcome != "tags" else {}
+    in_words = columns.partly_labelled and columns.outcome != "tags"
     return OutcomePool(
-        kind=kind, items=items, codes=codes[columns.label], contenders=names, words_for_none=words
+        kind=kind, items=items, codes=codes[columns.label], contenders=names,
+        words_for_none=words_for_none(as_text(said), named) if in_words else {},
     )
 
 
@@ -203,7 +204,7 @@ def _refuse_strange_labels(path: str, name: str, column: pa.Array, missing: Bool
     bad = ~missing & ~(good & np.isfinite(values))
     if bad.any():
         text = as_text(column)[int(np.argmax(bad))].as_py()
-        raise BadInput(f"{path}, column {name!r}: row {rows_in_words(bad)} holds {text!r}, which is not a "
+        raise BadInput(f"{path}, column {name!r}: row {row_list(bad)} holds {text!r}, which is not a "
                        "finite number; correct the label, or empty it where nobody knows")
 
 
