@@ -126,6 +126,10 @@ class Evaluation:
             for item, label in labels.items()
         }
         self._desk().tell(by_side(spec, spelled), annotator)
+        return self._advanced()
+
+    def _advanced(self) -> Result:
+        """Where it stands after all that is due was done."""
         return result_of(advance(self._store, self._name), self._backend, self._store)
 
     @property
@@ -260,8 +264,9 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
             where the budget is too small for any.
         confidence: of the intervals.
         budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
-            frame. Of `evaluate` also money, split between labels and a judge that is a function where that
-            narrows the interval most: `{"money": 500, "price": {"label": 2.0, "judge": 0.02}}`.
+            frame. Or money, split between labels and a judge that is a function where that narrows the
+            interval most: `{"money": 500, "price": {"label": 2.0, "judge": 0.02}}`; a pilot of 50 rows is
+            asked about first.
         limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         interval: `"guaranteed"`, of even or stratified draws: one that holds for any pool, at every look.
@@ -303,9 +308,9 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
     values: Mapping[str, Any] = {**arguments}
     store: str | None = values["store"]
     if functions_in(values["judge"]):
-        from assay.face.paid_judges import judged_arguments
+        from assay.face.paid_judges import begin_judged
 
-        return begin(**judged_arguments({"data": data, **values}))
+        return begin_judged({"data": data, **values}, begin)
     written = _spec(data)
     if written is not None:
         _refuse_beside_a_spec(values)

@@ -5,17 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
-from assay.face.awaiting import awaited
+from assay.face.awaiting import CallersLoop, awaited
 from assay.face.evaluation import begin
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
-from assay.face.question import functions_in
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
@@ -72,17 +70,7 @@ def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[Question
         >>> result.value
         0.5
     """
-    question_asked: Mapping[str, Any] = {"data": data, **question}
-    if functions_in(question_asked["judge"]):
-        from assay.face.paid_judges import split_arguments
-
-        question_asked, oracle = split_arguments(question_asked, oracle, _driven)
-    return _driven(question_asked, oracle).result
-
-
-def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
-    """The evaluation with these arguments of `begin`, asked of the oracle until it stops."""
-    evaluation = begin(**question_asked)
+    evaluation = begin(data, **question)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as progress:
         items = evaluation.waiting()
@@ -90,7 +78,7 @@ def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
             result = evaluation.tell(awaited(_asked(evaluation, label, items)))
             progress(result)
             items = _further_items(evaluation, result)
-    return evaluation
+    return evaluation.result
 
 
 def _asked(evaluation: "Evaluation", label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
@@ -104,14 +92,14 @@ def _further_items(evaluation: "Evaluation", result: Result) -> list[WaitingItem
 
 
 async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, **question: Any) -> Result:
-    """`evaluate` inside an event loop: coroutines of the oracle run in the caller's own loop.
+    """`evaluate` inside an event loop: coroutines of oracle and judges run in the caller's own loop.
 
-    Everything else runs in a thread, so that the loop goes on meanwhile.
+    Everything else runs in a thread, so that the loop goes on meanwhile; judges that are plain functions do.
 
     Args:
         data: as `evaluate` takes it.
         oracle: as `evaluate` takes it; a coroutine function, as a client of a model or a service has it.
-        concurrency: how many labels may be awaited at once, 1 or more.
+        concurrency: how many labels or judgements may be awaited at once, 1 or more.
         question: the other arguments of `evaluate`.
 
     Returns:
@@ -132,29 +120,17 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     """
     if concurrency < 1:
         raise BadInput(f"concurrency: at least one label has to be awaited at once, got {concurrency}")
-    evaluation = await asyncio.to_thread(begin, data, **question)
-    label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
-
-    async def one_awaited(answer: object) -> Any:
-        async with free:
-            return await answer if isawaitable(answer) else answer
-
-    with counting(evaluation) as count:
-        items = await asyncio.to_thread(evaluation.waiting)
-        while items:
-            answers = await asyncio.to_thread(_asked, evaluation, label, items)
-            tasks = [asyncio.ensure_future(one_awaited(answer)) for answer in answers.values()]
-            try:
-                labels = await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-                for answer in filter(iscoroutine, answers.values()):
-                    answer.close()      # of those that nothing waited for yet
-            result = await asyncio.to_thread(evaluation.tell, dict(zip(answers, labels, strict=True)))
-            count(result)
-            items = await asyncio.to_thread(_further_items, evaluation, result)
+    loop = CallersLoop(concurrency)
+    with loop.of_threads():
+        evaluation = await asyncio.to_thread(begin, data, **question)
+        label = _label_of(oracle, evaluation)
+        with counting(evaluation) as count:
+            items = await asyncio.to_thread(evaluation.waiting)
+            while items:
+                labels = await loop.all(await asyncio.to_thread(_asked, evaluation, label, items))
+                result = await asyncio.to_thread(evaluation.tell, labels)
+                count(result)
+                items = await asyncio.to_thread(_further_items, evaluation, result)
     return evaluation.result
 
 

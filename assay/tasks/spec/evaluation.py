@@ -416,7 +416,8 @@ class Spec(Part):
         say."""
         price = self.price_per_label if self.budget.price is None else self.budget.price.label
         return Ownership(
-            owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost
+            owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost,
+            pilot_labels=self.budget.pilot,
         )
 
     @property

@@ -384,6 +384,9 @@ class Budget(Part):
     )
     price: PricesOf | None = Field(default=None, description="what a label costs, and a judgement")
     judged: int | None = Field(default=None, ge=0, description="how many items were judged at that price")
+    pilot: int | None = Field(
+        default=None, ge=0, description="how many of the labels of `labels_so_far` it paid for"
+    )
     audit: int | None = Field(
         default=None, ge=0, description="how many of them to spread evenly, against hidden positives"
     )
@@ -398,13 +401,15 @@ class Budget(Part):
         if not isinstance(price, Mapping) or not isinstance(money, int | float):
             return data
         label, judge, judged = price.get("label"), price.get("judge") or 0, data.get("judged") or 0
+        pilot = data.get("pilot") or 0
         if not isinstance(label, int | float) or label <= 0 or not (
-            isinstance(judge, int | float) and isinstance(judged, int)
+            isinstance(judge, int | float) and isinstance(judged, int) and isinstance(pilot, int)
         ):
             return data
-        remaining = money - judged * judge
+        remaining = money - judged * judge - pilot * label
         if remaining < label:
-            raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
+            after = "the judge and the pilot" if pilot else "the judge"
+            raise wrong(f"has {money:g}, which pays for no label after {after}; give more")
         return {**data, "labels": int(remaining / label + 1e-9)}
 
     @model_validator(mode="after")
@@ -416,6 +421,8 @@ class Budget(Part):
                         "`assay.evaluate` calls the judge itself, and counts them")
         if self.judged is not None and self.price is None:
             raise wrong("has `judged` without what a judgement costs; give `money` and `price`")
+        if self.pilot is not None and self.price is None:
+            raise wrong("has `pilot` without what a label costs; give `money` and `price`")
         if self.money is not None and self.spent(self.labels) > self.money * (1 + 1e-9):
             raise wrong(f"has {self.money:g}, and {self.labels:,} labels cost {self.spent(self.labels):g} "
                         "with the judge; leave `labels` out, or give more money")
@@ -428,8 +435,10 @@ class Budget(Part):
         return None if judge is None else judge * (self.judged or 0)
 
     def spent(self, labels: int) -> float:
-        """What so many labels and the judges cost; 0 without prices."""
-        return 0.0 if self.price is None else labels * self.price.label + (self.judge_cost or 0.0)
+        """What so many labels beside the pilot, the pilot and the judges cost; 0 without prices."""
+        if self.price is None:
+            return 0.0
+        return (labels + (self.pilot or 0)) * self.price.label + (self.judge_cost or 0.0)
 
     @model_validator(mode="after")
     def _part_of_the_labels(self) -> "Budget":
