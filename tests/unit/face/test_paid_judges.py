@@ -97,7 +97,7 @@ def test_without_money_every_row_is_judged(frame):
     ({"budget": {"money": 100, "price": {"label": 2.0, "judge": 0.1}}}, "does not pay for twice a pilot"),
     ({"store": "somewhere"}, "kept under the evaluation's name; give name="),
     ({"data": "rows.csv"}, "read the file first"),
-    ({"outcome": [1, 0], "prediction": "graded", "measures": "f1"}, "`judge` guesses other labels than a positive and a neg"),
+    ({"outcome": [1, 0], "score": "graded", "threshold": 0.5, "measures": "f1"}, "`judge` guesses other la"),
     ({"measures": "mse"}, "mse"),
     ({"show": "txt"}, "no column 'txt'"),
     ({"budget": 40, "show": "txt"}, "no column 'txt'"),
