@@ -12,7 +12,8 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
 from assay.face.awaiting import CallersLoop, awaited
-from assay.face.evaluation import begin
+from assay.face.beginning import begin
+from assay.face.evaluation import Evaluation, stands_for_none
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
@@ -21,8 +22,6 @@ from assay.tasks.sources.values import as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from assay.face.evaluation import Evaluation
 
 Oracle = Any
 """Whoever knows the labels: a function of an item's row, {item id: label}, a column's name or its values."""
@@ -81,12 +80,12 @@ def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[Question
     return evaluation.result
 
 
-def _asked(evaluation: "Evaluation", label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
+def _asked(evaluation: Evaluation, label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
     """What the oracle gives for each item, by its own id."""
     return {evaluation.own_id(waiting.item.item_id): label(waiting) for waiting in items}
 
 
-def _further_items(evaluation: "Evaluation", result: Result) -> list[WaitingItem]:
+def _further_items(evaluation: Evaluation, result: Result) -> list[WaitingItem]:
     """What waits after answers were told, which was to close and plan all that is due."""
     return [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
 
@@ -134,7 +133,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     return evaluation.result
 
 
-def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
+def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     """What gives the label of an item. Raises BadInput for what cannot."""
     source = evaluation.source
     if callable(oracle) and not hasattr(oracle, "__len__"):
@@ -163,13 +162,11 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     return lambda item: labels[source.places[item.item.item_id]]
 
 
-def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: "Evaluation") -> None:
+def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: Evaluation) -> None:
     """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
 
     labels: by the number of the row, or by item id; of: which of the two
     """
-    from assay.face.evaluation import stands_for_none  # which imports what is beside this
-
     gaps = [key for key, label in labels.items() if stands_for_none(evaluation, label)]
     if gaps:
         listed = ", ".join(map(str, gaps[:_MOST_LISTED])) + (", ..." if len(gaps) > _MOST_LISTED else "")
@@ -183,7 +180,7 @@ def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: "Evaluation"
 _MOST_LISTED = 5
 
 
-def _looked_up(labels: Mapping[Any, object], evaluation: "Evaluation", item: WaitingItem) -> Any:
+def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: WaitingItem) -> Any:
     own_id = evaluation.own_id(item.item.item_id)
     for key in (own_id, item.item.item_id):
         if key in labels:
@@ -193,7 +190,7 @@ def _looked_up(labels: Mapping[Any, object], evaluation: "Evaluation", item: Wai
     raise BadInput(f"oracle: there is no label for item {own_id!r}; give one for every item")
 
 
-def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
+def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
     """By the frame's index, as pandas has it; by the names of the items where it is indexed by these.
 
     Raises BadInput where both would do and say different things, and where rows are numbered and the Series
@@ -229,7 +226,7 @@ def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
     return lambda item: labels[of_rows[source.places[item.item.item_id]]]
 
 
-def _of_column(column: str, evaluation: "Evaluation") -> _Label:
+def _of_column(column: str, evaluation: Evaluation) -> _Label:
     source = evaluation.source
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
@@ -264,16 +261,15 @@ def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
 _Told = Callable[[Result], None]
 
 
-def counting(evaluation: "Evaluation") -> AbstractContextManager[_Told]:
+def counting(evaluation: Evaluation) -> AbstractContextManager[_Told]:
     """A bar of the labels bought, with the newest estimate; told after every round."""
     from rich.console import Console
-
     console = Console(stderr=True)
     return _in_notebook(evaluation) if console.is_jupyter else _in_terminal(evaluation, console)
 
 
 @contextmanager
-def _in_terminal(evaluation: "Evaluation", console: "Console") -> Iterator[_Told]:
+def _in_terminal(evaluation: Evaluation, console: "Console") -> Iterator[_Told]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     name, message = TextColumn(evaluation.name), TextColumn("{task.fields[said]}")
@@ -288,7 +284,7 @@ def _in_terminal(evaluation: "Evaluation", console: "Console") -> Iterator[_Told
 
 
 @contextmanager
-def _in_notebook(evaluation: "Evaluation") -> Iterator[_Told]:
+def _in_notebook(evaluation: Evaluation) -> Iterator[_Told]:
     """One output of the cell that is replaced after every round, and empty at the end. Needs no widgets."""
     display = import_module("IPython.display")       # there is one where there is a notebook
     shown = display.display(display.HTML(""), display_id=True)

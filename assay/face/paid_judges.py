@@ -153,7 +153,8 @@ class PaidJudges:
         sample = read_sample(opened, folded=pilot)
         names = [name for name in opened.spec.pool.judges if name in self._functions]
         at = np.array([name not in names for name in opened.spec.pool.judges], np.bool_)
-        free = replace(sample.items, judge=sample.items.judge[:, at] if at.any() else None)
+        said = sample.items.judge
+        free = replace(sample.items, judge=said[:, at] if said is not None and at.any() else None)
         stack, codes = pilot.state.inner.stack, sample.sample.label
         left, left_free = (left_by_guesses(stack, items, codes) for items in (sample.items, free))
         return min(max(1 - left / left_free, 0.0), 0.99) if left_free > 0 else 0.0
