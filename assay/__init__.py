@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay import errors
-    from assay.face.evaluation import Evaluation, begin, load
+    from assay.face.beginning import begin
+    from assay.face.evaluation import Evaluation, load
     from assay.face.inline import aevaluate, evaluate
     from assay.face.labelled import estimate
     from assay.face.logs import Logs, import_logs
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "begin": "evaluation", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
+    "begin": "beginning", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
     "aevaluate": "inline",
     "estimate": "labelled", "open": "several", "Evaluations": "several",
     "Estimate": "results", "Estimates": "results", "Replay": "results", "Result": "results",

@@ -94,7 +94,7 @@ def of_assay(pool: JudgedMean, samples: Ints) -> Floats:
     rows = []
     for sample in np.sort(samples, axis=1):
         held = HeldLabels(items=pool.items, labelled=sample, codes=pool.codes[sample])
-        (row,) = estimates_from_held_labels(held, stack, (), CONFIDENCE, "pool")
+        (row,) = estimates_from_held_labels(held, stack, (), CONFIDENCE, "pool").rows
         rows.append([row.value, row.lower, row.upper])
     return np.array(rows, np.float64)
 

@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
-from assay.face.awaiting import awaited
-from assay.face.evaluation import begin
+from assay.face.awaiting import CallersLoop, awaited
+from assay.face.beginning import begin
+from assay.face.evaluation import Evaluation, stands_for_none
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
-from assay.face.question import functions_in
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
@@ -23,8 +22,6 @@ from assay.tasks.sources.values import as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from assay.face.evaluation import Evaluation
 
 Oracle = Any
 """Whoever knows the labels: a function of an item's row, {item id: label}, a column's name or its values."""
@@ -72,17 +69,7 @@ def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[Question
         >>> result.value
         0.5
     """
-    question_asked: Mapping[str, Any] = {"data": data, **question}
-    if functions_in(question_asked["judge"]):
-        from assay.face.paid_judges import split_arguments
-
-        question_asked, oracle = split_arguments(question_asked, oracle, _driven)
-    return _driven(question_asked, oracle).result
-
-
-def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
-    """The evaluation with these arguments of `begin`, asked of the oracle until it stops."""
-    evaluation = begin(**question_asked)
+    evaluation = begin(data, **question)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as progress:
         items = evaluation.waiting()
@@ -90,28 +77,28 @@ def _driven(question_asked: Mapping[str, Any], oracle: Oracle) -> "Evaluation":
             result = evaluation.tell(awaited(_asked(evaluation, label, items)))
             progress(result)
             items = _further_items(evaluation, result)
-    return evaluation
+    return evaluation.result
 
 
-def _asked(evaluation: "Evaluation", label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
+def _asked(evaluation: Evaluation, label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
     """What the oracle gives for each item, by its own id."""
     return {evaluation.own_id(waiting.item.item_id): label(waiting) for waiting in items}
 
 
-def _further_items(evaluation: "Evaluation", result: Result) -> list[WaitingItem]:
+def _further_items(evaluation: Evaluation, result: Result) -> list[WaitingItem]:
     """What waits after answers were told, which was to close and plan all that is due."""
     return [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
 
 
 async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, **question: Any) -> Result:
-    """`evaluate` inside an event loop: coroutines of the oracle run in the caller's own loop.
+    """`evaluate` inside an event loop: coroutines of oracle and judges run in the caller's own loop.
 
-    Everything else runs in a thread, so that the loop goes on meanwhile.
+    Everything else runs in a thread, so that the loop goes on meanwhile; judges that are plain functions do.
 
     Args:
         data: as `evaluate` takes it.
         oracle: as `evaluate` takes it; a coroutine function, as a client of a model or a service has it.
-        concurrency: how many labels may be awaited at once, 1 or more.
+        concurrency: how many labels or judgements may be awaited at once, 1 or more.
         question: the other arguments of `evaluate`.
 
     Returns:
@@ -132,33 +119,21 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     """
     if concurrency < 1:
         raise BadInput(f"concurrency: at least one label has to be awaited at once, got {concurrency}")
-    evaluation = await asyncio.to_thread(begin, data, **question)
-    label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
-
-    async def one_awaited(answer: object) -> Any:
-        async with free:
-            return await answer if isawaitable(answer) else answer
-
-    with counting(evaluation) as count:
-        items = await asyncio.to_thread(evaluation.waiting)
-        while items:
-            answers = await asyncio.to_thread(_asked, evaluation, label, items)
-            tasks = [asyncio.ensure_future(one_awaited(answer)) for answer in answers.values()]
-            try:
-                labels = await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-                for answer in filter(iscoroutine, answers.values()):
-                    answer.close()      # of those that nothing waited for yet
-            result = await asyncio.to_thread(evaluation.tell, dict(zip(answers, labels, strict=True)))
-            count(result)
-            items = await asyncio.to_thread(_further_items, evaluation, result)
+    loop = CallersLoop(concurrency)
+    with loop.of_threads():
+        evaluation = await asyncio.to_thread(begin, data, **question)
+        label = _label_of(oracle, evaluation)
+        with counting(evaluation) as count:
+            items = await asyncio.to_thread(evaluation.waiting)
+            while items:
+                labels = await loop.all(await asyncio.to_thread(_asked, evaluation, label, items))
+                result = await asyncio.to_thread(evaluation.tell, labels)
+                count(result)
+                items = await asyncio.to_thread(_further_items, evaluation, result)
     return evaluation.result
 
 
-def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
+def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     """What gives the label of an item. Raises BadInput for what cannot."""
     source = evaluation.source
     if callable(oracle) and not hasattr(oracle, "__len__"):
@@ -187,13 +162,11 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     return lambda item: labels[source.places[item.item.item_id]]
 
 
-def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: "Evaluation") -> None:
+def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: Evaluation) -> None:
     """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
 
     labels: by the number of the row, or by item id; of: which of the two
     """
-    from assay.face.evaluation import stands_for_none  # which imports what is beside this
-
     gaps = [key for key, label in labels.items() if stands_for_none(evaluation, label)]
     if gaps:
         listed = ", ".join(map(str, gaps[:_MOST_LISTED])) + (", ..." if len(gaps) > _MOST_LISTED else "")
@@ -207,7 +180,7 @@ def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: "Evaluation"
 _MOST_LISTED = 5
 
 
-def _looked_up(labels: Mapping[Any, object], evaluation: "Evaluation", item: WaitingItem) -> Any:
+def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: WaitingItem) -> Any:
     own_id = evaluation.own_id(item.item.item_id)
     for key in (own_id, item.item.item_id):
         if key in labels:
@@ -217,7 +190,7 @@ def _looked_up(labels: Mapping[Any, object], evaluation: "Evaluation", item: Wai
     raise BadInput(f"oracle: there is no label for item {own_id!r}; give one for every item")
 
 
-def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
+def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
     """By the frame's index, as pandas has it; by the names of the items where it is indexed by these.
 
     Raises BadInput where both would do and say different things, and where rows are numbered and the Series
@@ -253,7 +226,7 @@ def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
     return lambda item: labels[of_rows[source.places[item.item.item_id]]]
 
 
-def _of_column(column: str, evaluation: "Evaluation") -> _Label:
+def _of_column(column: str, evaluation: Evaluation) -> _Label:
     source = evaluation.source
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
@@ -288,16 +261,15 @@ def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
 _Told = Callable[[Result], None]
 
 
-def counting(evaluation: "Evaluation") -> AbstractContextManager[_Told]:
+def counting(evaluation: Evaluation) -> AbstractContextManager[_Told]:
     """A bar of the labels bought, with the newest estimate; told after every round."""
     from rich.console import Console
-
     console = Console(stderr=True)
     return _in_notebook(evaluation) if console.is_jupyter else _in_terminal(evaluation, console)
 
 
 @contextmanager
-def _in_terminal(evaluation: "Evaluation", console: "Console") -> Iterator[_Told]:
+def _in_terminal(evaluation: Evaluation, console: "Console") -> Iterator[_Told]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     name, message = TextColumn(evaluation.name), TextColumn("{task.fields[said]}")
@@ -312,7 +284,7 @@ def _in_terminal(evaluation: "Evaluation", console: "Console") -> Iterator[_Told
 
 
 @contextmanager
-def _in_notebook(evaluation: "Evaluation") -> Iterator[_Told]:
+def _in_notebook(evaluation: Evaluation) -> Iterator[_Told]:
     """One output of the cell that is replaced after every round, and empty at the end. Needs no widgets."""
     display = import_module("IPython.display")       # there is one where there is a notebook
     shown = display.display(display.HTML(""), display_id=True)

@@ -5,9 +5,10 @@ TOGETHER at a time and in random order: a call that was cut off goes on from the
 later without those before.  A function that fails is called again.
 
 Where `budget` is an amount of money, a pilot of PILOT random rows is judged and labelled first, in an
-evaluation of its own.  It tells how much of the labels the judge explains; the rest of the money is split as
-that asks for (`assay.evalcore.design.two_phase`).  The pilot's labels are the first round of the evaluation
-of the rows that are judged, which are a random sample of the frame.
+evaluation of its own.  It tells how much the judge explains of what predictions, probabilities and other
+columns leave open; the rest of the money is split as that asks for (`assay.evalcore.design.two_phase`).  The
+pilot's labels are the first round of the evaluation of the rows that are judged, which are a random sample of
+the frame.
 """
 
 import hashlib
@@ -17,22 +18,26 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.design.two_phase import Prices, split_of_money
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.any_outcome.model_assisted import AssistedNumber
+from assay.evalcore.evaluation.held_labels import left_by_guesses
 from assay.evalcore.methods.registry import AUTO
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Ints
 from assay.face.awaiting import awaited
+from assay.face.evaluation import Evaluation
 from assay.face.frames import FrameSource, as_source, with_columns
-from assay.face.question import COLUMNS, functions_in
+from assay.face.question import COLUMNS, check_frame_columns, functions_in, spec_of
+from assay.face.results import Result
 from assay.flows.record.fold import Fold, fold
-from assay.flows.record.opened import open_evaluation
+from assay.flows.record.opened import Opened, open_evaluation
+from assay.flows.weighted import read_sample
+from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.effects import retrying
 from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.stores.store import MemoryStore, Store
@@ -47,17 +52,8 @@ _ASSISTED = "model-assisted"   # weighs what judges say
 
 
 
-class DrivenEvaluation(Protocol):
-    """An evaluation that was driven to its end: its name, and where its record is."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def _store(self) -> Store: ...
-
-
 Judge = Callable[[dict[str, Any]], Any]
-Run = Callable[[Mapping[str, Any], Any], Any]   # of arguments and an oracle: a `DrivenEvaluation`
+Begin = Callable[..., Evaluation]   # `assay.begin`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +82,25 @@ class PaidJudges:
         self._columns["judge"] = list(self._columns["judge"])
         self.source: FrameSource = as_source(data, self._columns["id"], keep=False)
         self.arguments = dict(arguments)
+        self._functions: set[str] = set()     # names of their columns
         self.name: str = arguments["name"] or "judged"
+        self._refuse_what_begin_would()
         rng = stream(int(arguments["seed"]), self.name, purpose="judged rows")
         self.order = rng.permutation(len(self.table))
         self._store: Store = MemoryStore() if arguments["store"] is None else open_store(arguments["store"])
+
+    def _refuse_what_begin_would(self) -> None:
+        """Raises BadInput for arguments that are wrong whatever the functions say: before one is called."""
+        check_frame_columns(self.source, self._columns)
+        functions = [f"judge {number}" for number, _ in enumerate(functions_in(self._judges))]
+        budget = self.arguments["budget"]
+        by_money = isinstance(budget, Mapping) and "money" in budget
+        arguments = {name: value for name, value in self.arguments.items() if name != "data"}
+        spec_of(self.source, {
+            **arguments, **self._columns, "judge": [*self._columns["judge"], *functions],
+            "name": self.name, "budget": {"labels": PILOT} if by_money else budget,
+            **({"target": {}} if by_money else {}),
+        })
 
     @property
     def table(self) -> pa.Table:
@@ -112,10 +123,41 @@ class PaidJudges:
             answers = self._judged(function, name, drawn)
             table = table.append_column(name, pa.array([answers[row] for row in rows.tolist()]))
             names.append(name)
+            self._functions.add(name)
         if labels is not None:
             table = table.append_column(_LABEL, pa.array([labels.get(row) for row in rows.tolist()]))
         columns = {**self._columns, "judge": names or None, "id": self.source.id}
         return {**self.arguments, **columns, "data": table, **changes}
+
+    def evaluation(self, begin: Begin, arguments: Mapping[str, Any]) -> Evaluation:
+        """The evaluation with these arguments, in which rows and their ids are those of the caller's frame,
+        without what the functions said of them."""
+        begun = begin(**arguments)
+        own = begun.source
+        if own is None:
+            raise ValueError("an evaluation of a frame has a source")
+        return Evaluation(
+            begun._store, begun.name, replace(self.source, path=own.path, folder=own.folder)
+        )
+
+    def explained(self, opened: Opened, pilot: Fold) -> float:
+        """What part the functions explain of what is left of the first number's variance after all that costs
+        nothing: predictions, probabilities, columns of judges.  The squared partial correlation
+
+            (ρ²_all - ρ²_free)/(1 - ρ²_free)
+
+        of the labels of the pilot with what the functions say; 0 where they say nothing that was not there.
+        """
+        if pilot.state.inner.table is None:
+            return 0.0
+        sample = read_sample(opened, folded=pilot)
+        names = [name for name in opened.spec.pool.judges if name in self._functions]
+        at = np.array([name not in names for name in opened.spec.pool.judges], np.bool_)
+        said = sample.items.judge
+        free = replace(sample.items, judge=said[:, at] if said is not None and at.any() else None)
+        stack, codes = pilot.state.inner.stack, sample.sample.label
+        left, left_free = (left_by_guesses(stack, items, codes) for items in (sample.items, free))
+        return min(max(1 - left / left_free, 0.0), 0.99) if left_free > 0 else 0.0
 
     def _judged(self, function: Judge, name: str, rows: Ints) -> dict[int, str | float | None]:
         """Row -> what a function says of it, from the store, where it lies under the name of its column, or
@@ -139,64 +181,110 @@ class PaidJudges:
         return answers
 
 
-def judged_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `begin` with a column for each judge that is a function, called for every row."""
-    judges = PaidJudges(arguments)
-    if isinstance(arguments["budget"], Mapping) and "money" in arguments["budget"]:
-        raise BadInput("budget: is money, which `evaluate` splits between judge and labels, as it asks for "
-                       "labels itself; here give labels")
-    return judges.asked_of(len(judges.table))
+def begin_judged(arguments: Mapping[str, Any], begin: Begin) -> Evaluation:
+    """The evaluation of rows that functions judge: of all rows, or, where `budget` is money, of as many as
+    the money is best spent on, after a pilot.
 
-
-def split_arguments(
-    arguments: Mapping[str, Any], oracle: Any, run: Run
-) -> tuple[dict[str, Any], Any]:
-    """The arguments of an evaluation whose money is split between its judge and people, and its oracle.
-
-    run: an evaluation of arguments and an oracle, driven to its end.  Raises BadInput for an amount that does
-    not pay for the pilot twice, and for prices that are missing.
+    begin: `assay.begin`.  Raises BadInput for an amount that does not pay for the pilot twice, and for prices
+    that are missing.
     """
-    budget = arguments["budget"]
-    if not isinstance(budget, Mapping) or "money" not in budget:
-        return judged_arguments(arguments), oracle
-    money, prices = _amounts(budget)
-    prices = replace(prices, judge=prices.judge * len(functions_in(arguments["judge"])))   # of one row
-    data = arguments["data"]
-    if hasattr(oracle, "__len__") and not isinstance(oracle, str | Mapping):    # values in the order of rows
-        data, names = with_columns(data, {"oracle": oracle})
-        oracle = names["oracle"]
-    judges = PaidJudges({**arguments, "data": data})
-    if arguments["labels_so_far"] is not None:
-        raise BadInput("labels_so_far: where money is split these are the labels of the pilot; give the "
-                       "budget as labels")
-    items = len(judges.table)
-    pilot = min(PILOT, items)
-    if 2 * pilot * (prices.label + prices.judge) > money:
-        raise BadInput(
-            f"budget.money: {money:g} does not pay for twice a pilot of {pilot} rows, judged at "
-            f"{prices.judge:g} and labelled at {prices.label:g}; give "
-            f"{2 * pilot * (prices.label + prices.judge):g} or more, or a number of labels"
+    judges, budget = PaidJudges(arguments), arguments["budget"]
+    if isinstance(budget, Mapping) and "money" in budget:
+        return SplitEvaluation(judges, begin)
+    return judges.evaluation(begin, judges.asked_of(len(judges.table)))
+
+
+class SplitEvaluation(Evaluation):
+    """An evaluation whose money is split between its judge and people: first the pilot, an evaluation of its
+    own; once that is labelled, the evaluation of the rows that are judged, which begins with its labels.
+
+    It asks and is told as any other.  After an interruption `begin` with the same arguments goes on: the
+    judge is a function of the caller, which no store has.
+    """
+
+    def __init__(self, judges: PaidJudges, begin: Begin) -> None:
+        """Use `begin`."""
+        arguments = judges.arguments
+        self._money, prices = _amounts(arguments["budget"])
+        functions = len(functions_in(arguments["judge"]))
+        self._prices = replace(prices, judge=prices.judge * functions)    # of one row
+        if arguments["labels_so_far"] is not None:
+            raise BadInput("labels_so_far: where money is split these are the labels of the pilot; give the "
+                           "budget as labels")
+        self._judges, self._begin, self._is_pilot = judges, begin, True
+        pilot, at_least = min(PILOT, len(judges.table)), self._prices.label + self._prices.judge
+        if 2 * pilot * at_least > self._money:
+            raise BadInput(
+                f"budget.money: {self._money:g} does not pay for twice a pilot of {pilot} rows, judged at "
+                f"{self._prices.judge:g} and labelled at {self._prices.label:g}; give "
+                f"{2 * pilot * at_least:g} or more, or a number of labels"
+            )
+        self._become(judges.asked_of(
+            pilot, name=judges.name + _PILOT, budget={"money": pilot * self._prices.label,
+                                                      "price": {"label": self._prices.label}},
+            target={}, method=_ASSISTED, limit=None, alerts=None, drive=None, interval=None, about=None,
+        ))
+        self._go_on()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has stopped: the pilot is not all of it."""
+        return not self._is_pilot and super().finished
+
+    def waiting(self, annotator: str | None = None) -> list[WaitingItem]:
+        """What waits for answers, as values; once the pilot is labelled, of the rest. The judge is called
+        for the rows that the split asks for."""
+        items = super().waiting(annotator)
+        return super().waiting(annotator) if not items and self._go_on() else items
+
+    def tell(self, answers: object, annotator: str = "") -> Result:
+        """Give answers, and close the round if it is complete, as any evaluation; where these were the last
+        of the pilot, what is returned is of the evaluation that begins with them."""
+        result = super().tell(answers, annotator)
+        return self._advanced() if self._go_on() else result
+
+    def _go_on(self) -> bool:
+        """Begin the evaluation of the rows that are judged, if the pilot is labelled; whether it was."""
+        if not self._is_pilot or not super().finished:
+            return False
+        self._become(self._after_pilot())
+        self._is_pilot = False
+        return True
+
+    def _become(self, arguments: Mapping[str, Any]) -> None:
+        """The evaluation with these arguments of `begin`."""
+        evaluation = self._judges.evaluation(self._begin, arguments)
+        super().__init__(evaluation._store, evaluation.name, evaluation.source)
+        self.__dict__.pop("_asked", None)      # of the pilot
+
+    def _after_pilot(self) -> dict[str, Any]:
+        """The arguments of the evaluation that goes on from the pilot's labels with what money is left."""
+        judges, money, prices = self._judges, self._money, self._prices
+        opened = open_evaluation(self._store, self._name)
+        folded = fold(opened.ledger, opened.statistics)
+        items, pilot = len(judges.table), min(PILOT, len(judges.table))
+        # items that no measure looks at are judged as well, and tell nothing
+        cells = folded.state.inner.cells
+        tells = max(float(cells.size[cells.relevant].sum() / cells.size.sum()), 1 / pilot)
+        split = split_of_money(
+            money, replace(prices, judge=prices.judge / tells), judges.explained(opened, folded),
+            max(round(items * tells), 1),
         )
-    pilot_run = run(judges.asked_of(
-        pilot, name=judges.name + _PILOT, budget={"labels": pilot}, target={}, method=_ASSISTED,
-        limit=None, alerts=None, drive=None, interval=None, about=None,
-    ), oracle)
-    opened = open_evaluation(pilot_run._store, pilot_run.name)
-    folded = fold(opened.ledger, opened.statistics)
-    split = split_of_money(money, prices, _explained(folded), items)
-    labels = _labels_of(opened.spec, folded, judges.source)
-    so_far = {"label": _LABEL, "drawn": "random"}
-    prices_given = {"label": prices.label, "judge": prices.judge}
-    remaining = money - pilot * prices.label
-    judged = min(split.judged, int((remaining - prices.label) / prices.judge))   # and one label more
-    judged = items if judged == items else max(judged // TOGETHER * TOGETHER, pilot)
-    paid = {"money": remaining, "price": prices_given, "judged": judged}
-    if not split.judged:
-        return judges.asked_of(items, labels, by_functions=False, budget=paid, labels_so_far=so_far), oracle
-    about: dict[str, Any] = {} if judged == items else {"about": "population"}
-    if arguments["method"] == AUTO:     # which may be one that strata serve, without what judges say
-        about["method"] = _ASSISTED
-    return judges.asked_of(judged, labels, budget=paid, labels_so_far=so_far, **about), oracle
+        labels = _labels_of(opened.spec, folded, judges.source)
+        so_far = {"label": _LABEL, "drawn": "random"}
+        remaining = money - folded.asked * prices.label
+        judged = min(round(split.judged / tells), int((remaining - prices.label) / prices.judge), items)
+        judged = items if judged == items else max(judged // TOGETHER * TOGETHER, pilot)
+        paid = {
+            "money": money, "price": {"label": prices.label, "judge": prices.judge}, "judged": judged,
+            "pilot": folded.asked,
+        }
+        if not split.judged:
+            return judges.asked_of(items, labels, by_functions=False, budget=paid, labels_so_far=so_far)
+        about: dict[str, Any] = {} if judged == items else {"about": "population"}
+        if judges.arguments["method"] == AUTO:     # which may be one that strata serve, without judges
+            about["method"] = _ASSISTED
+        return judges.asked_of(judged, labels, budget=paid, labels_so_far=so_far, **about)
 
 
 def _amounts(budget: Mapping[str, Any]) -> tuple[float, Prices]:
@@ -217,16 +305,6 @@ def _amounts(budget: Mapping[str, Any]) -> tuple[float, Prices]:
 
 def _is_amount(amount: Any) -> bool:
     return isinstance(amount, int | float) and not isinstance(amount, bool) and 0 < amount < math.inf
-
-
-def _explained(pilot: Fold) -> float:
-    """ρ² of the first measure: the part of its pull's variance that the guesses explain in the pilot."""
-    state = pilot.state.inner
-    if state.table is None:
-        return 0.0
-    fitted = AssistedNumber.fitted(state, state.table, 0)
-    square, residual = float(fitted.square[0]), float(fitted.residual_square[0])
-    return min(max(1 - residual / square, 0.0), 0.99) if square > 0 else 0.0
 
 
 def _labels_of(spec: Spec, pilot: Fold, source: FrameSource) -> dict[int, Any]:

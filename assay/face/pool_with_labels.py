@@ -14,7 +14,7 @@ from assay.face.pool_columns import RolesOfColumns, read_table
 from assay.face.question import check_frame_columns, known_outcome, measures_as_written
 from assay.face.results import Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import classes_by_name
-from assay.tasks.sources.values import named_text, without_value
+from assay.tasks.sources.values import named_text, without_value, words_for_none
 from assay.tasks.weighted.held_labels import IN_STRATA, HeldQuestion, estimates_of_held_pool
 
 _ROLES = ("label", "prediction", "systems", "judge", "probability", "cluster", "item_weight", "weight")
@@ -48,11 +48,13 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
     for column in (label, weight):
         if column is not None and column not in table.column_names:
             raise no_column(holder, column, table.column_names)
-    what = known_outcome(arguments["outcome"])
+    what, none = known_outcome(arguments["outcome"]), {}
     if what.reader != "tags":       # of which an empty text is a label
         predicted = [roles["prediction"]] if what.reader == "classes" and roles["prediction"] else []
         named = classes_by_name(what.kind, [table.column(str(name)) for name in predicted])
-        table = _with_gaps(holder, table, label or "label", named)
+        at = label or "label"
+        none = words_for_none(named_text(holder, at, table.column(at).combine_chunks()), named)
+        table = _with_gaps(holder, table, at, named)
     roles_of_columns = RolesOfColumns(
         replace(source, table=table), holder, what,
         {**_NOT_HERE, **{role: roles[role] for role in _ROLES if role not in ("weight", "item_weight")},
@@ -69,6 +71,7 @@ def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
         confidence=arguments["confidence"], about=arguments["about"], drawn=drawn, strata=strata,
     )
     chances = None if weight is None else table.column(weight).combine_chunks()
+    pool = replace(pool, words_for_none=none)
     rows, note = estimates_of_held_pool(pool, question, chances, weight or "")
     return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=(note,))
 

@@ -326,7 +326,7 @@ def _given_elsewhere(spec: Spec) -> list[Finding]:
     if start is not None and start.evaluation is None:
         files.append((f"warm_start.{start.key}", start.file, lambda: given_labels(spec, start)))
     if held is not None:
-        files.append((LABELS_SO_FAR, held.source or spec.pool.source, lambda: held_labels(spec)))
+        files.append((LABELS_SO_FAR, held.source or spec.pool.source, lambda: held_labels(spec).labels))
     for about, file, read in files:
         try:
             findings.append(ok(about, f"{plural(len(read()), 'label')} in {file}"))

@@ -187,3 +187,94 @@ def test_the_four_lines_of_the_how_to_run(pool, tmp_path, monkeypatch):
     names = {}
     exec(example, names)
     assert names["found"].lower < pool["true_number"].mean() < names["found"].upper
+
+
+def _with_labels(pool, changes):
+    """The pool with some labels replaced, by the number of the labelled row."""
+    at = pool.index[pool["label"].notna()]
+    return pool.assign(label=pool["label"].mask(
+        pool.index.isin(at[: len(changes)]), pd.Series(changes, index=at[: len(changes)]).reindex(pool.index)
+    ))
+
+
+@pytest.mark.parametrize("outcome", [["spam", "ham"], None])
+def test_words_that_are_taken_for_no_label_are_counted_and_named(pool, tmp_path, capsys, outcome):
+    some = _with_labels(pool, ["n/a", " - ", "n/a", " ", ""])
+    (note,) = assay.estimate(some, outcome=outcome, prediction="call", measures="accuracy").notes
+    says = "95 of 800 rows have a label ('-' in 1 row and 'n/a' in 2 rows is taken for none); they are taken"
+    assert note.startswith(says)
+    some.to_csv(tmp_path / "pool.csv", index=False)
+    positive = [] if outcome is None else ["--positive", "spam"]
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--prediction", "call", "--measure", "accuracy", *positive
+    )
+    assert code == 0
+    assert says in told.out
+
+
+def test_labels_that_no_measure_looks_at_are_counted(pool):
+    found = assay.estimate(pool, outcome=["spam", "ham"], prediction="call", measures="precision")
+    idle = int((pool["label"].notna() & (pool["call"] == "ham")).sum())
+    assert f"100 of 800 rows have a label, {idle} of them of rows that no measure looks at;" in found.notes[0]
+
+
+@pytest.mark.parametrize("outcome", ["number", "grades"])
+def test_a_label_that_is_no_number_is_named_with_its_own_row(pool, outcome):
+    numbers = pool["grade"].map(lambda value: None if pd.isna(value) else f"{value:g}")
+    first = int(numbers.first_valid_index())
+    numbers[first] = "1,5"
+    with pytest.raises(BadInput, match=rf"column 'human': row {first + 1} holds '1,5', which is not a fin"):
+        assay.estimate(pool.assign(human=numbers), label="human", judge="gpt" if outcome == "number" else
+                       "guessed_grade", outcome=outcome, measures="mean")
+
+
+def test_why_random_labels_are_not_counted_is_the_true_reason(pool):
+    asked = {"prediction": "call", "measures": "accuracy", "outcome": ["spam", "ham"]}
+
+    def reason(**changes):
+        rows = assay.estimate(pool, **{**asked, **changes}).estimates
+        return {row.price.random_labels_reason for row in rows}
+
+    assert reason(cluster="thread") == {"not computed for an interval over clusters"}
+    systems = {"prediction": None, "systems": {"tight": "call", "loose": "looser"}}
+    assert reason(**systems) == {"not computed where systems are compared"}
+    assert reason() == {None}
+
+
+@pytest.mark.parametrize("ending", [
+    "csv", "tsv", "csv.gz", "jsonl", "jsonl.gz", "arrow", "feather", "parquet",
+])
+def test_a_pool_is_any_file_that_is_there(pool, tmp_path, monkeypatch, capsys, ending):
+    monkeypatch.chdir(tmp_path)
+    name, rows = f"pool.{ending}", pool[["label", "call"]]
+    if ending in ("arrow", "feather"):
+        rows.to_feather(name)
+    elif ending == "parquet":
+        rows.to_parquet(name)
+    elif ending.startswith("jsonl"):
+        rows.to_json(name, orient="records", lines=True)
+    else:
+        rows.to_csv(name, index=False, sep="\t" if ending == "tsv" else ",")
+    code, told = printed_by(capsys, name, "--measure", "accuracy", "--prediction", "call")
+    assert (code, "100 of 800 rows have a label" in told.out) == (0, True)
+    code, told = printed_by(capsys, name, "--measure", "rate(spam)")
+    assert (code, "100 of 800 rows have a label" in told.out) == (0, True)
+
+
+def test_a_name_that_is_no_file_is_an_evaluation(pool, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    store = str(tmp_path / "ledger")
+    rows = pool[["item_id", "call", "chance", "truth"]].rename(columns={"item_id": "id"})
+    for name in ("mails.tsv", "mails"):
+        assay.evaluate(rows, oracle="truth", outcome=["spam", "ham"], prediction="call", probability="chance",
+                       measures="accuracy", budget=30, store=store, name=name)
+        (tmp_path / "mails").mkdir(exist_ok=True)
+        code, told = printed_by(capsys, name, "--measure", "recall", "--store", store)
+        assert (code, f"{name}: from 30 labels" in told.out) == (0, True)
+    for missing in ("gone.csv", "gone.xlsx"):
+        code, told = printed_by(capsys, missing, "--measure", "recall", "--store", store)
+        assert code == 2
+        assert f"no file '{missing}' is here, and" in " ".join(told.err.split())
+    code, told = printed_by(capsys, "here/gone.csv", "--measure", "recall")
+    assert code == 2
+    assert "here/gone.csv" in told.err

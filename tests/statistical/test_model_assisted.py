@@ -108,7 +108,7 @@ def test_items_with_chances_of_their_own_and_a_difference_of_systems():
         held = HeldLabels(
             items=pool.items, labelled=labelled, codes=pool.codes[labelled], inclusion=chance[labelled]
         )
-        rows = estimates_from_held_labels(held, stack, ("a", "b"), 0.95, "pool")
+        rows = estimates_from_held_labels(held, stack, ("a", "b"), 0.95, "pool").rows
         covers += [row.lower <= exact <= row.upper for row, exact in zip(rows, truth, strict=True)]
     assert (covers >= int(binom.ppf(1e-4, FEWER, 0.94))).all()
 
@@ -126,7 +126,7 @@ def test_a_share_is_covered_where_the_stratum_with_few_labels_is_the_uncertain_o
             items=Items(prediction=np.zeros((SIZE, 0))), labelled=labelled, codes=codes[labelled],
             inclusion=np.where(stratum == 0, 0.02, 0.18)[labelled], stratum=stratum[labelled],
         )
-        (row,) = estimates_from_held_labels(held, stack, (), 0.95, "pool")
+        (row,) = estimates_from_held_labels(held, stack, (), 0.95, "pool").rows
         widths.append(row.upper - row.lower)
     # the error is known: Σ N_h² (1 - n_h/N_h) p_h (1 - p_h)/n_h; by Kish's number of labels alone 0.75 of it
     error = np.sqrt((0.98 * 0.25 / 20 + 0.82 * 0.0099 / 180) / 4)
@@ -141,7 +141,7 @@ def test_the_population_is_covered_and_wider():
         labelled = np.sort(rng.permutation(150)[:50])
         held = HeldLabels(items=items, labelled=labelled, codes=value[labelled])
         stack = Stack(kind=Numbers(), measures=(outcome_measure("mean", Numbers(), 150),))
-        (row,) = estimates_from_held_labels(held, stack, (), 0.95, "population")
+        (row,) = estimates_from_held_labels(held, stack, (), 0.95, "population").rows
         covers += row.lower <= 0 <= row.upper
         wider += row.upper - row.lower > row.also.upper - row.also.lower
     assert covers >= int(binom.ppf(1e-4, FEWER, 0.94))
@@ -152,5 +152,5 @@ def test_everything_labelled_is_exact():
     pool = classes()
     stack = Stack(kind=pool.kind, measures=(outcome_measure("accuracy", pool.kind, SIZE),))
     held = HeldLabels(items=pool.items, labelled=np.arange(SIZE), codes=pool.codes)
-    (row,) = estimates_from_held_labels(held, stack, ("a", "b"), 0.95, "pool")
+    (row,) = estimates_from_held_labels(held, stack, ("a", "b"), 0.95, "pool").rows
     assert (row.interval, row.value) == ("exact", pytest.approx(float(pool.truth(stack)[0])))

@@ -11,6 +11,10 @@ which is least at (Cochran 1977, section 12.7, for the optimum of double samplin
 
 and, where that is more than all N, at n' = N.  Labels alone have V = S² (1/n - 1/N) with n = C/c; the judge
 is left out where that is less.
+
+What costs nothing is known of all N, and labels alone are regressed on it too.  Beside it S² is the variance
+that it leaves, and ρ² the squared partial correlation (ρ²_all - ρ²_free)/(1 - ρ²_free): both regressions gain
+alike from what is free.
 """
 
 from dataclasses import dataclass

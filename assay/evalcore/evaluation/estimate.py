@@ -14,6 +14,8 @@ from assay.evalcore.measures.registry import named
 from assay.evalcore.printed import HIDDEN, IF_ANY, LATER, key_as
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Diagnostic
 
+OVER_CLUSTERS = ", over clusters"    # what the kind of an interval ends with that respects clusters
+
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
 
 
@@ -174,8 +176,11 @@ class MeasureEstimate:
         """Its price tag; where there is none, one that says why."""
         if self.price_tag is not None:
             return self.price_tag
-        what = "a segment" if self.segment else "a further system" if self.system else None
-        reason = f"for {what}" if what else "with other labels than a positive and a negative class"
+        reason = (
+            "for a segment" if self.segment else "where systems are compared" if self.system else
+            "for an interval over clusters" if self.interval.endswith(OVER_CLUSTERS) else
+            "for a measure of so many numbers, or from labels that are used again"
+        )
         return PriceTag(random_labels=None, random_labels_reason=f"not computed {reason}")
 
     @property

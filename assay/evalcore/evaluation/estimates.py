@@ -14,6 +14,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
 from assay.evalcore.estimators.population import SAMPLING, About
 from assay.evalcore.evaluation.estimate import (
+    OVER_CLUSTERS,
     AlsoAbout,
     Band,
     Comparison,
@@ -204,7 +205,7 @@ def _kind(question: Question, state: State, arrays: EstimateArrays, about: About
     kind: str = arrays.interval or question.method.interval
     if about == "pool" or kind == SAMPLING:
         return kind
-    return f"{kind}, over clusters" if state.inner.clustered else f"{kind}, and {SAMPLING}"
+    return kind + OVER_CLUSTERS if state.inner.clustered else f"{kind}, and {SAMPLING}"
 
 
 def _on_curve(row: MeasureEstimate, number: _Asked, arrays: EstimateArrays) -> MeasureEstimate:

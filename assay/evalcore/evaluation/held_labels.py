@@ -19,7 +19,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.population import BOTH_BELOW
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.model_assisted import DrawnState, ModelAssisted
+from assay.evalcore.methods.any_outcome.model_assisted import AssistedNumber, DrawnState, ModelAssisted
 from assay.evalcore.methods.any_outcome.state import RoundOutcomes, loss_table
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
@@ -45,9 +45,18 @@ class HeldLabels:
             raise BadInput("the chance to be drawn of a labelled item is above 0 and at most 1")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldEstimates:
+    """The estimate of each number that is asked for, and how many labels are in none of them: those of items
+    that no measure looks at."""
+
+    rows: list[MeasureEstimate]
+    idle: int
+
+
 def estimates_from_held_labels(
     held: HeldLabels, measures: Stack, systems: Sequence[str], confidence: float, about: About | None
-) -> list[MeasureEstimate]:
+) -> HeldEstimates:
     """The estimate of each number that is asked for, of the pool or of the population that it is a sample of.
 
     systems: the names of the predictions that measures are of, in order; none where there is one.
@@ -76,9 +85,30 @@ def estimates_from_held_labels(
     if held.inclusion is not None and isinstance(drawn, DrawnState):
         stratum = None if held.stratum is None else held.stratum[matters][None]
         drawn = replace(drawn, inclusion=held.inclusion[matters][None], stratum=stratum)
-    return estimates(question, replace(
+    rows = estimates(question, replace(
         before, round=1, labels=len(held.labelled), inner=drawn, reached=_reached(drawn)
     ))
+    return HeldEstimates(rows=rows, idle=int((~matters).sum()))
+
+
+def left_by_guesses(measures: Stack, items: Items, codes: Floats) -> float:
+    """Σ e²/Σ (z - z̄)² of the first number, between 0 and 1: which part of its pull's variance is left once
+    the guesses of these items, whose outcomes are all known, were weighed by `model-assisted`; e² are made up
+    for what the fit used.  1 where no label of these items matters."""
+    method = ModelAssisted()
+    cut = method.cut(measures, items)
+    at = np.flatnonzero(cut.cells.relevant[cut.cell])
+    if not len(at):
+        return 1.0
+    state = method.start(cut.cells, measures, 1).plus(RoundOutcomes(
+        item=np.arange(len(at))[None], cell=cut.cell[at][None],
+        table=loss_table(measures, items.at(at), codes[at]),
+    ))
+    if state.table is None:
+        raise ValueError("a state with labels has their losses")
+    fitted = AssistedNumber.fitted(state, state.table, 0)
+    square, residual = float(fitted.square[0]), float(fitted.residual_square[0])
+    return min(residual / square, 1.0) if square > 0 else 1.0
 
 
 def _reached(drawn: DrawnState) -> Floats:

@@ -335,9 +335,14 @@ def _first_name(question: Question) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """Labels to the target, and to a verdict where there is a threshold; what excludes hidden positives."""
+    """Labels to the target, and to a verdict where there is a threshold; what excludes hidden positives.
+
+    budget: what may be bought; before: labels that were there before, which no budget counts and every
+    forecast does.
+    """
 
     budget: int
+    before: int = 0
     target: Forecast | None
     verdict: Forecast | None = None
     audit: AuditPrice | None = None   # where a wide interval is announced
@@ -351,8 +356,11 @@ def outlook(
     threshold: tuple[float | None, float | None] | None = None,
     played: Played | None = None,
     worlds: int | None = None,
+    before: int = 0,
 ) -> Outlook | None:
     """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
+
+    before: how many of its labels were there before, which the budget does not count.
 
     played: told of the worlds as they are played, where there are any; worlds: how many, as many as it takes
     unless given.
@@ -376,13 +384,14 @@ def outlook(
     forecasts: list[Forecast | None]
     audit = None
     if not question.method.capabilities.forecast_worlds:
-        forecasts = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
+        forecasts = forecasts_by_shape(question, state, goals, rule.budget + before, batch_size)
         if not any(forecasts):
             return None
     else:
         try:
             forecasts = [*forecast(
-                question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
+                question, state, goals, rule.budget + before, batch_size=batch_size, worlds=worlds,
+                played=played,
             )]
             audit = audit_price(question, state)
         except np.linalg.LinAlgError:
@@ -390,6 +399,7 @@ def outlook(
     by_goal = dict(zip(goals, forecasts, strict=True))
     return Outlook(
         budget=rule.budget,
+        before=before,
         target=None if target is None else by_goal[target],
         verdict=None if verdict is None else by_goal[verdict],
         audit=audit,

@@ -6,8 +6,8 @@ N   items;  C   cells;  S   further systems;  D   features;  Q   numbers asked f
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,6 +46,7 @@ class OutcomePool:
     items: Items
     codes: Floats    # (N,)
     contenders: tuple[str, ...] = ()   # where rows are of one system each, or compare two: their names
+    words_for_none: Mapping[str, int] = field(default_factory=dict)   # what labels were read as none -> rows
 
     def truth(self, stack: Stack) -> Floats:
         """(Q,) the numbers asked for; NaN where one is undefined on this pool. Raises BadInput naming a

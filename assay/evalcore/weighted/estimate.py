@@ -55,7 +55,7 @@ from assay.evalcore.estimators.intervals import (
 )
 from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.estimators.population import Pulls, in_strata
-from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
+from assay.evalcore.evaluation.estimate import OVER_CLUSTERS, MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.population import IntervalsAbout, row_about
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
@@ -69,7 +69,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 
 KIND = "weighted"      # the kind of interval
-KIND_OF_CLUSTERS = f"{KIND}, over clusters"
+KIND_OF_CLUSTERS = KIND + OVER_CLUSTERS
 NONE = "none"
 LEAST_DF = 3.0
 FEWEST_OF_CLASS = 5

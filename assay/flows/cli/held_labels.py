@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import click
@@ -15,6 +16,8 @@ from assay.flows.cli.json_types import EstimatedJson
 from assay.flows.cli.output import print_json, working
 from assay.flows.cli.standing import estimate_line
 from assay.tasks.replay.outcome_pool import READERS, OutcomeColumns, read_outcome_pool
+from assay.tasks.sources.files.file import format_of, is_glob, no_predictions
+from assay.tasks.table_address import is_table
 from assay.tasks.weighted.held_labels import (
     IN_STRATA,
     HeldQuestion,
@@ -22,7 +25,6 @@ from assay.tasks.weighted.held_labels import (
     estimates_of_held_pool,
 )
 
-FILES = (".parquet", ".csv", ".jsonl")     # how the name of a pool ends
 _CHANCES = "inclusion_probability"         # the column of chances, where there is one
 
 
@@ -74,8 +76,15 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_pool(name: str, options: Mapping[str, object]) -> bool:
-    """Whether a name is of a file, or options say that it is."""
-    return name.lower().endswith(FILES) or any(options.values())
+    """Whether a name is of a pool: of a file that is there, of a folder, a glob, an address or a table, which
+    no evaluation can be called; or options of a pool say so. Any other name is an evaluation's."""
+    is_place = "/" in name or is_glob(name) or is_table(name)
+    return is_place or (Path(name).is_file() and bool(Path(name).suffix)) or any(options.values())
+
+
+def looks_like_a_file(name: str) -> bool:
+    """Whether a name ends as files of data do, those among them that are not read."""
+    return format_of(name) is not None or no_predictions(name) is not None
 
 
 def estimate_pool(

@@ -10,11 +10,18 @@ import click
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.population import About
 from assay.evalcore.printed import printed
-from assay.flows.cli.held_labels import PoolOptions, estimate_pool, is_pool, pool_options
+from assay.flows.cli.held_labels import (
+    PoolOptions,
+    estimate_pool,
+    is_pool,
+    looks_like_a_file,
+    pool_options,
+)
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
 from assay.flows.publish import scores_of_labels, write_scores
+from assay.flows.record.named import UnknownEvaluation
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.weighted import (
     NewQuestion,
@@ -149,8 +156,9 @@ def estimate_command(
     """Estimate measures from labels that are there: of an evaluation, or of some rows of a file.
 
     Of an evaluation: a new measure, threshold, segment or system. Columns that were not frozen are read from
-    the source again. Of a POOL, in Parquet, CSV or JSONL: judges, probabilities and predictions of all rows
-    narrow the intervals. Nothing is asked and nothing is written. Where labels carry too little it says so.
+    the source again. Of a POOL, a file of any format, a folder or a table: judges, probabilities and
+    predictions of all rows narrow the intervals. Nothing is asked and nothing is written. Where labels carry
+    too little it says so.
 
     \b
     Example:
@@ -173,7 +181,12 @@ def estimate_command(
         measures=names,
         threshold=threshold, segment=_segment(segment), system=system, question=question, about=about,
     )
-    opened = open_evaluation(store_named(where), name)
+    try:
+        opened = open_evaluation(store_named(where), name)
+    except UnknownEvaluation as error:
+        if looks_like_a_file(name):
+            raise UnknownEvaluation(f"no file {name!r} is here, and {error}") from None
+        raise
     sample = read_sample(opened, question)
     with working(f"estimating from the labels of {name}"):
         answer = (reused_estimates if reuse else new_estimates)(opened, sample, request)

@@ -21,7 +21,7 @@ from assay.evalcore.evaluation.nonresponse import NothingToStandFor, refuse_gaps
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.desk import Batch, Desk, HasPlace, request_more
 from assay.tasks.ledger.asked_round import PlannedRound, Post, digests_by_item, removed_on_purpose
-from assay.tasks.ledger.closed_round import Decided, answered, decide_to_close, read_closing
+from assay.tasks.ledger.closed_round import Decided, answered, decide_to_close, read_closing, reused_row
 from assay.tasks.ledger.life import read_begun, read_closed
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.standing import WaitingFor
@@ -66,7 +66,7 @@ def label_rows(
     """
     digests = digests_by_item(answers)
     return [
-        _reused_row(planned, t) if t in planned.inherited else label_row(
+        reused_row(planned, t) if t in planned.inherited else label_row(
             planned, t, decisions[planned.item_id[t]], digests.get(planned.item_id[t], ()),
             asked_twice=planned.item_id[t] in asked_twice,
         )
@@ -82,14 +82,6 @@ def label_row(
         item_id=planned.item_id[t], cell=int(planned.plan.cell[t]), rank=int(planned.plan.rank[t]),
         label=decision.label, reason=decision.reason, annotations=annotations,
         askings=2 if asked_twice else 1, share=decision.share,
-    )
-
-
-def _reused_row(planned: PlannedRound, t: int) -> Decided:
-    """An item that showed the same before, under the same id: its label stands, and nobody is asked."""
-    return Decided(
-        item_id=planned.item_id[t], cell=int(planned.plan.cell[t]), rank=int(planned.plan.rank[t]),
-        label=planned.inherited[t], reason="reused", annotations=(),
     )
 
 

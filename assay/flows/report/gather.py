@@ -57,6 +57,7 @@ from assay.tasks.report.data import (
 )
 from assay.tasks.report.standing import Standing
 from assay.tasks.report.wording import cost_in_words
+from assay.tasks.spec.goals import LabelsSoFar
 
 
 class NothingToReport(BadInput):
@@ -143,7 +144,7 @@ def _from_ledger(
         history=read_history(opened.ledger),
         labels_to_decide=labels,
         extend_command=extend_command(opened, standing, labels),
-        notes=_notes(opened, standing.labels - standing.known_before),
+        notes=_notes(opened, standing),
         window_of=window_of(opened.ledger.store, opened.name),
         targets=AskedTargets(
             half_width=spec.first_half_width, variance=variance if isinstance(variance, float) else None,
@@ -159,17 +160,32 @@ def _from_ledger(
     )
 
 
-def _notes(opened: Opened, bought: int) -> list[str]:
+def _of_held(opened: Opened, choice: LabelsSoFar, known_before: int) -> str:
+    """What is said of labels that were there before: how they were drawn, and which of them are in no
+    estimate."""
+    drawn = (
+        f"a simple random sample of each stratum of {choice.strata!r}" if choice.strata is not None else
+        "a simple random sample of the pool" if choice.weight is None else
+        f"drawn with the chances in {choice.weight!r}"
+    )
+    text = (
+        f"{plural(opened.n_held, 'label')} of the pool {'was' if opened.n_held == 1 else 'were'} there "
+        f"before ({choice.source or opened.spec.pool.source}): {drawn}, as the spec says. They are the "
+        "first round, and no budget counts them."
+    )
+    idle = opened.n_held - known_before
+    if known_before and idle:
+        text += f" {plural(idle, 'label is', 'labels are')} of items that no measure looks at."
+    aside = "" if opened.begun.held is None else opened.begun.held.aside.in_words
+    return f"{text} Left out: {aside}." if aside else text
+
+
+def _notes(opened: Opened, standing: Standing) -> list[str]:
     start, held = opened.spec.warm_start, opened.spec.labels_so_far
+    bought = standing.labels - standing.known_before
     notes = [f"Spent: {spent}."] if (spent := cost_in_words(bought, opened.spec.ownership)) else []
     if held is not None:
-        drawn = "a simple random sample of the pool" if held.weight is None else \
-            f"drawn with the chances in {held.weight!r}"
-        notes.append(
-            f"{plural(opened.n_held, 'label')} of the pool {'was' if opened.n_held == 1 else 'were'} there "
-            f"before ({held.source or opened.spec.pool.source}): {drawn}, as the spec says. They are the "
-            "first round, and no budget counts them."
-        )
+        notes.append(_of_held(opened, held, standing.known_before))
     if start is None or not start.file:
         return notes
     many = plural(opened.evidence, "label")

@@ -108,6 +108,15 @@ class Decided:
         return UNANSWERED if self.reason == "unanswered" else UNDECIDED
 
 
+def reused_row(planned: PlannedRound, draw: int) -> Decided:
+    """The row of the item of a draw whose label was there before: it was in a sample that was labelled, or
+    showed the same under the same id in an earlier evaluation. Its label stands, and nobody is asked."""
+    return Decided(
+        item_id=planned.item_id[draw], cell=int(planned.plan.cell[draw]), rank=int(planned.plan.rank[draw]),
+        label=planned.inherited[draw], reason="reused", annotations=(),
+    )
+
+
 def fields_of_decided() -> "list[pa.Field]":
     """The columns of a table of `Decided` in the order of its fields: their names, their types, and which
     may hold nulls."""

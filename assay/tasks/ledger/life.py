@@ -54,6 +54,7 @@ class Ownership:
     team: str | None = None
     price_per_label: float | None = None     # in whatever the team counts in
     judge_cost: float | None = None          # of all judgements that were paid for, in the same
+    pilot_labels: int | None = None          # that were paid for before the evaluation began
 
     @property
     def in_words(self) -> str:
@@ -72,6 +73,7 @@ class OwnershipJson(TypedDict):
     team: NotRequired[str]
     price_per_label: NotRequired[float]
     judge_cost: NotRequired[float]
+    pilot_labels: NotRequired[int]
 
 
 def ownership_json(ownership: Ownership) -> OwnershipJson:
@@ -86,6 +88,8 @@ def ownership_json(ownership: Ownership) -> OwnershipJson:
         document["price_per_label"] = ownership.price_per_label
     if ownership.judge_cost is not None:
         document["judge_cost"] = ownership.judge_cost
+    if ownership.pilot_labels is not None:
+        document["pilot_labels"] = ownership.pilot_labels
     return document
 
 

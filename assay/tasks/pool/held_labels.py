@@ -5,19 +5,21 @@
 
 The file that `labels_so_far` names is read once, when the pool is frozen, and joined by id; the manifest
 names the copy.  Labels of items that are not of the pool say nothing of it, and a random sample without them
-is one of the pool.
+is one of the pool; how many they are is attached to the copy, and so is how many rows said nothing new.
+Samples of strata have the chances n_h/N_h, of n_h labels and N_h items of the pool in the stratum.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
-from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.errors import BadInput, nearest, plural
 from assay.evalcore.evaluation.held_sample import HeldSample
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import layout, record
@@ -26,7 +28,9 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.kind import NUMBER
 from assay.tasks.sources.known_labels import labelled_rows, rows_of_questions
+from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.sampling_weights import stands_for
+from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:
@@ -36,12 +40,46 @@ _log = logging.getLogger("assay.begin")
 LABELS_SO_FAR = "labels_so_far"    # the key of a spec that names them
 
 
+_ASIDE = "assay.aside"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsAside:
+    """Rows of held labels that are in no round, counted: outside, labels of items that are not of the pool;
+    repeated, the same label of the same item once more; empty, items without a label in a file of their
+    own."""
+
+    outside: int = 0
+    repeated: int = 0
+    empty: int = 0
+
+    @property
+    def in_words(self) -> str:
+        """Each count that is not 0 in words, separated by semicolons; the empty text where all are 0."""
+        parts = (
+            self.outside and plural(self.outside, "label is not of the pool", "labels are not of the pool"),
+            self.repeated and plural(self.repeated, "row repeats a label", "rows repeat a label"),
+            self.empty and plural(self.empty, "row has no label", "rows have no label"),
+        )
+        return "; ".join(part for part in parts if part)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FrozenHeldLabels:
-    """The labelled items: id -> code, and where they are and with which chances they were drawn."""
+    """The labelled items: id -> code, and where they are and with which chances they were drawn; and what
+    was left aside."""
 
     code: Mapping[str, float]
     sample: HeldSample
+    aside: RowsAside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldFile:
+    """What the file of held labels says: item -> code, and how many of its rows say nothing new."""
+
+    labels: Mapping[str, float]
+    aside: RowsAside
 
 
 def freeze_held(
@@ -50,12 +88,13 @@ def freeze_held(
     """Read the labels that are there, find their items in the frozen pool and put them into the ledger; the
     digest that names them, None where the spec names none.
 
-    Raises BadInput for a file that cannot be read, for an item with two labels or without a chance, and where
-    no label is of an item of the pool.
+    Raises BadInput for a file that cannot be read, for a label without an id, for an item with two labels or
+    without a chance, and where no label is of an item of the pool.
     """
     if spec.labels_so_far is None:
         return None
-    labels = held_labels(spec)
+    file = held_labels(spec)
+    labels = file.labels
     rows, n_items = _rows_of(store, part_keys, labels)
     if not rows:
         raise BadInput(
@@ -68,13 +107,16 @@ def freeze_held(
         "item_id": list(item_ids), "label": [labels[name] for name in item_ids], "cell": cell.tolist(),
         "rank": rank.tolist(),
     }
+    strata = spec.labels_so_far.strata
     if weight is not None:
         columns["chance"] = list(_chances(spec, weight, item_ids, n_items))
-    outside = len(labels) - len(rows)
-    if outside:
-        _log.warning("%s: %s: %s not of the pool, left out", spec.name, LABELS_SO_FAR,
-                     plural(outside, "label is", "labels are"))
-    blob = record.to_parquet(columns, _schema(weight is not None))
+    elif strata is not None:
+        columns["chance"] = list(_chances_of_strata(spec, strata, item_ids))
+    aside = replace(file.aside, outside=len(labels) - len(rows))
+    if aside.in_words:
+        _log.warning("%s: %s, left out", _place(spec), aside.in_words)
+    attached = {_ASIDE: record.to_json(asdict(aside)).decode()}
+    blob = record.to_parquet(columns, _schema("chance" in columns), attached)
     digest = layout.digest(blob)
     store.put(layout.held(spec.name, digest), blob)
     return digest
@@ -82,10 +124,11 @@ def freeze_held(
 
 def read_held(store: Store, key: str) -> FrozenHeldLabels:
     """The labels under a key. Raises KeyMissing and DamagedRecord."""
-    columns, _ = record.from_parquet(store.get(key), key, _schema(True), optional=("chance",))
+    columns, attached = record.from_parquet(store.get(key), key, _schema(True), optional=("chance",))
     chance = columns.get("chance")
+    aside = record.decode(RowsAside, attached[_ASIDE].encode(), key) if _ASIDE in attached else RowsAside()
     return FrozenHeldLabels(
-        code=dict(zip(columns["item_id"], columns["label"], strict=True)),
+        code=dict(zip(columns["item_id"], columns["label"], strict=True)), aside=aside,
         sample=HeldSample(
             cell=np.array(columns["cell"], np.int64), rank=np.array(columns["rank"], np.int64),
             inclusion=None if chance is None else np.array(chance, np.float64),
@@ -104,11 +147,15 @@ def _place(spec: Spec) -> str:
 
 
 def _read(spec: Spec, column: str | None = None) -> Iterator[tuple[str, str | None, str | None]]:
-    """(id, label in its fixed spelling or None, value of the column) of each row that has an id."""
+    """(id, label in its fixed spelling or None, value of the column) of each row that has an id.
+
+    Raises BadInput for a label without an id: nobody knows of which item it is, and a random sample without
+    it may be none.
+    """
     held, answers = spec.labels_so_far, spec.labels.answers
     if held is None:
         return
-    source, id_column = _source(spec), held.id or spec.pool.id
+    source, id_column, row = _source(spec), held.id or spec.pool.id, 0
     if isinstance(answers, QuestionAnswers):
         batches = rows_of_questions(source, id_column, answers, key=LABELS_SO_FAR)
     else:
@@ -116,23 +163,63 @@ def _read(spec: Spec, column: str | None = None) -> Iterator[tuple[str, str | No
         batches = labelled_rows(source, id_column, held.label, answers, key=LABELS_SO_FAR, extra=extra)
     for batch in batches:
         for item_id, name, *value in zip(*(cells.to_pylist() for cells in batch.columns), strict=True):
-            if item_id is not None:
+            row += 1
+            if item_id is not None and item_id.strip():
                 yield item_id, name, value[0] if value else None
+            elif name is not None:
+                raise BadInput(f"{_place(spec)}: row {row:,} has a label and no id in column {id_column!r}; "
+                               "give it the id of its item, or empty its label")
 
 
-def held_labels(spec: Spec) -> dict[str, float]:
-    """Item -> code, from the file that the spec names.  Raises BadInput for a file that cannot be used, and
-    for an item with two different labels."""
+def held_labels(spec: Spec) -> HeldFile:
+    """Item -> code, from the file that the spec names, and the rows that say nothing new.  Raises BadInput
+    for a file that cannot be used, for a label without an id, and for an item with two different labels."""
     answers = spec.labels.answers
     labels: dict[str, float] = {}
+    repeated = empty = 0
     for item_id, name, _ in _read(spec):
         if name is None:
+            empty += 1
             continue
         code = answers.code(name)
+        repeated += item_id in labels
         if labels.setdefault(item_id, code) != code:
             raise BadInput(f"{_place(spec)}: item {item_id!r} has two different labels; keep the one that "
                            "holds")
-    return labels
+    own_file = _source(spec) != spec.pool.source     # of the pool's own most rows have none
+    return HeldFile(labels=labels, aside=RowsAside(repeated=repeated, empty=empty if own_file else 0))
+
+
+def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> Floats:
+    """(n,) n_h/N_h of each labelled item, of the n_h labels and N_h items of the pool in its stratum, which
+    the column of the pool's source says.
+
+    Raises BadInput for a column that is not there, for an item without a stratum, and for a stratum without
+    a label, of which nothing is known.
+    """
+    source, labelled = open_source(spec.pool.source), frozenset(item_ids)
+    present = column_names(source)
+    if column not in present:
+        raise BadInput(f"{LABELS_SO_FAR}.drawn.strata: {spec.pool.source} has no column {column!r}; "
+                       f"{nearest(column, present, 'columns')}")
+    items: Counter[str] = Counter()
+    stratum: dict[str, str] = {}
+    for batch in source.batches(list(dict.fromkeys([spec.pool.id, column]))):
+        cells = [as_text(batch.columns.column(at)).to_pylist() for at in (0, -1)]
+        for item_id, value in zip(*cells, strict=True):
+            if value is None or not value.strip():
+                raise BadInput(f"{LABELS_SO_FAR}.drawn.strata: item {item_id!r} of {spec.pool.source} has no "
+                               f"value in column {column!r}; give every item of the pool a stratum")
+            items[value] += 1
+            if item_id in labelled:
+                stratum[item_id] = value
+    labels = Counter(stratum.values())
+    bare = next((value for value in items if value not in labels), None)
+    if bare is not None:
+        raise BadInput(f"{LABELS_SO_FAR}.drawn.strata: stratum {bare!r} of column {column!r} has no label, "
+                       f"and nothing is known of its {plural(items[bare], 'item')}; label some, or join it "
+                       "to another stratum")
+    return np.array([labels[stratum[item_id]] / items[stratum[item_id]] for item_id in item_ids])
 
 
 def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> Floats:

@@ -230,7 +230,7 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
     if none.any():
         word = str(text["label"][int(np.argmax(none))])
         raise BadInput(
-            f"{path}, column 'label': row {_rows(none)} has no label, but {word!r}; every item needs one"
+            f"{path}, column 'label': row {row_list(none)} has no label, but {word!r}; every item needs one"
         )
 
 
@@ -281,7 +281,7 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
     if bad.any():
         example = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
         shown = "is empty" if example is None else f"holds {example!r}, which is not a finite number"
-        raise BadInput(f"{path}, column {name!r}: row {_rows(bad)} {shown}; every item needs a number")
+        raise BadInput(f"{path}, column {name!r}: row {row_list(bad)} {shown}; every item needs a number")
     return column
 
 
@@ -293,7 +293,7 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
         example = chance[np.argmax(outside)]
         remedy = "; if these are scores, give the column as score" if name == "probability" else ""
         raise BadInput(
-            f"{path}, column {name!r}: row {_rows(outside)}: {example:g} is not between 0 and 1{remedy}"
+            f"{path}, column {name!r}: row {row_list(outside)}: {example:g} is not between 0 and 1{remedy}"
         )
     return chance
 
@@ -304,7 +304,7 @@ def words(path: str, name: str, values: pa.Array) -> Array:
     text = named_text(path, name, values)
     empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
     if empty.any():
-        raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
+        raise BadInput(f"{path}, column {name!r}: empty in row {row_list(empty)}; every item needs one")
     return np.array(text.to_pylist(), dtype=np.str_)
 
 
@@ -313,15 +313,15 @@ def check_ids(path: str, values: pa.Array) -> None:
     ids = named_text(path, "item_id", values)
     if ids.null_count:
         empty = np.asarray(ids.is_null())
-        raise BadInput(f"{path}, column 'item_id': empty in row {_rows(empty)}; give every item an id")
+        raise BadInput(f"{path}, column 'item_id': empty in row {row_list(empty)}; give every item an id")
     if pc.count_distinct(ids).as_py() < len(ids):
         counts = ids.value_counts()
         twice = counts.filter(pc.greater(counts.field("counts"), 1))[0].as_py()["values"]
-        rows = _rows(np.asarray(pc.equal(ids, twice)))
+        rows = row_list(np.asarray(pc.equal(ids, twice)))
         raise BadInput(f"{path}, column 'item_id': {twice!r} is in rows {rows}; each item may occur once")
 
 
-def _rows(bad: Array, limit: int = 3) -> str:
+def row_list(bad: Array, limit: int = 3) -> str:
     """The first of these rows as people count them, from 1."""
     rows = np.flatnonzero(bad)
     shown = ", ".join(str(i + 1) for i in rows[:limit])

@@ -44,12 +44,13 @@ from assay.tasks.replay.labelled_pool import (
     numbers,
     one_array,
     probability_column,
+    row_list,
     words,
 )
 from assay.tasks.sources.chances import sum_to_one
 from assay.tasks.sources.known_labels import rows_of_questions
 from assay.tasks.sources.reader import column_names, open_source
-from assay.tasks.sources.values import as_text, without_value
+from assay.tasks.sources.values import as_text, named_numbers, without_value, words_for_none
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import written_measure
 from assay.tasks.spec.labels.classes import MOST_CLASSES, TIE
@@ -117,6 +118,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
             arrays[name] = arrays[name].take(pa.array(np.where(
                 gaps[name], np.argmin(gaps[name]), np.arange(len(gaps[name]))
             )))
+    said = arrays[columns.label]
     without_label = _without_label(path, columns, arrays, named)
     classes = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     silent = [name for name in columns.judges if name in gaps and gaps[name].all()]
@@ -166,7 +168,11 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         rank=None if columns.rank is None else _ranks(path, columns.rank, arrays[columns.rank], cluster),
         contender=contender,
     )
-    return OutcomePool(kind=kind, items=items, codes=codes[columns.label], contenders=names)
+    in_words = columns.partly_labelled and columns.outcome != "tags"
+    return OutcomePool(
+        kind=kind, items=items, codes=codes[columns.label], contenders=names,
+        words_for_none=words_for_none(as_text(said), named) if in_words else {},
+    )
 
 
 def _without_label(
@@ -185,9 +191,21 @@ def _without_label(
     if not missing.any():
         raise BadInput(f"{path}, column {columns.label!r}: every row has a label; give the whole pool, with "
                        "the rows that have none")
+    if columns.outcome in ("number", "grades"):
+        _refuse_strange_labels(path, columns.label, column, missing)
     place = np.where(missing, np.argmin(missing), np.arange(len(missing)))
     arrays[columns.label] = column.take(pa.array(place))
     return missing
+
+
+def _refuse_strange_labels(path: str, name: str, column: pa.Array, missing: Bools) -> None:
+    """Raises BadInput naming the rows whose label is no finite number."""
+    values, good = named_numbers(path, name, column)
+    bad = ~missing & ~(good & np.isfinite(values))
+    if bad.any():
+        text = as_text(column)[int(np.argmax(bad))].as_py()
+        raise BadInput(f"{path}, column {name!r}: row {row_list(bad)} holds {text!r}, which is not a "
+                       "finite number; correct the label, or empty it where nobody knows")
 
 
 def _contenders(

@@ -214,7 +214,7 @@ def outlook_lines(ahead: Outlook) -> list[str]:
     """The forecast in lines for a terminal: one for the target, one for the verdict and one for an audit, as
     far as each is known."""
     forecasts = [forecast for forecast in (ahead.target, ahead.verdict) if forecast is not None]
-    lines = [f"forecast: {forecast_in_words(forecast, ahead.budget)}" for forecast in forecasts]
+    lines = [f"forecast: {forecast_in_words(forecast, ahead.budget, ahead.before)}" for forecast in forecasts]
     return lines + ([f"audit: {audit_in_words(ahead.audit)}"] if ahead.audit else [])
 
 
@@ -238,18 +238,21 @@ def forecast_json(forecast: Forecast) -> ForecastJson:
     }
 
 
-def forecast_in_words(forecast: Forecast, budget: int | None = None) -> str:
+def forecast_in_words(forecast: Forecast, budget: int | None = None, before: int = 0) -> str:
     """`± 0.05 takes about 420 labels, with 80% chance 300 to 610`; or that it takes more than the budget, and
-    the chance of less; or that no target can be met within it."""
+    the chance of less; or that no target can be met within it.  before: labels that no budget counts."""
     what, targets = _goal(forecast.goal), forecast.goal.threshold is None
     labels = plural(forecast.horizon, "label")
-    limit = f"the budget of {labels}" if forecast.horizon == budget else f"the {labels} that were simulated"
+    limit = f"the {labels} that were simulated"
+    if budget is not None and forecast.horizon == budget + before:
+        limit = f"the budget of {plural(budget, 'label')}"
+        limit += f" and the {before:,} that were there before" if before else ""
     fewest, looks = forecast.goal.least_labels, forecast.goal.looks
     if forecast.labels is None and targets and forecast.horizon < least_budget(1, fewest, looks):
         extra_round = " and one round more" if looks > 1 else ""
         return (
             f"{what} cannot be met within {limit}: {rule_in_words(fewest, looks)}; give a budget of at least "
-            f"{fewest}{extra_round}"
+            f"{max(fewest - before, 1)}{extra_round}"
         )
     if forecast.labels is None:
         return f"{what} probably takes more than {limit}; the chance to get there is {forecast.share:.0%}"

@@ -252,8 +252,11 @@ def shown_text(value: object) -> Any:
 
 
 def cost_in_words(labels: int, ownership: Ownership) -> str:
-    """What these labels cost and the price of each, `37.50 at 0.25 a label`, and what the judges cost; the
-    empty text where no price is known."""
-    price = ownership.price_per_label
+    """What these labels and those of a pilot cost and the price of each, `37.50 at 0.25 a label`, and what
+    the judges cost; the empty text where no price is known."""
+    price, pilot = ownership.price_per_label, ownership.pilot_labels or 0
+    if price is None:
+        return ""
     judge = "" if ownership.judge_cost is None else f", and {ownership.judge_cost:,.2f} for the judge"
-    return "" if price is None else f"{labels * price:,.2f} at {price:g} a label{judge}"
+    of_pilot = f", {pilot:,} of the pilot among them" if pilot else ""
+    return f"{(labels + pilot) * price:,.2f} at {price:g} a label{of_pilot}{judge}"

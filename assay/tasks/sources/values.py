@@ -8,6 +8,7 @@ So 17 is the id "17" in Parquet, CSV and JSONL alike, and the frozen pool does n
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -50,6 +51,14 @@ def without_value(values: pa.StringArray, classes: Iterable[str] = ()) -> pa.Boo
     words_for_none = texts_of(sorted(NO_VALUE.difference(classes)))
     words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=words_for_none)
     return pc.or_(pc.is_null(values), words)
+
+
+def words_for_none(values: pa.StringArray, classes: Iterable[str] = ()) -> dict[str, int]:
+    """How many rows hold each word that `without_value` takes for no value, such as `n/a` and `-`; blank and
+    missing texts are no words."""
+    trimmed = pc.utf8_trim_whitespace(values.filter(without_value(values, classes))).drop_null()
+    counts = Counter(trimmed.to_pylist())
+    return {word: n for word, n in sorted(counts.items()) if word}
 
 
 def as_text(values: pa.Array) -> pa.StringArray:

@@ -269,9 +269,10 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
         yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
                            "one of them")
     questions = isinstance(spec.labels, QuestionList)
-    if held.weight is not None and questions:
-        yield "labels_so_far.weight", ("is of one question, as each may have answers of other items; give a "
-                                       "random sample (drawn: random), or ask that question alone")
+    if held.key_of_chances is not None and questions:
+        yield f"labels_so_far.{held.key_of_chances}", (
+            "is of one question, as each may have answers of other items; give a random sample (drawn: "
+            "random), or ask that question alone")
         return
     try:
         chosen = method_for(method_of_questions(spec.method) if questions else spec.method,
@@ -279,10 +280,10 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     except BadInput:
         return     # said already
     among: Mapping[str, Method] = METHODS if spec.labels.outcome is None else OUTCOME_METHODS
-    if held.weight is not None and chosen.name != WITH_CHANCES:
+    if held.key_of_chances is not None and chosen.name != WITH_CHANCES:
         yield "method", (f"is {spec.method!r}, and from labels with chances of their own "
-                         f"(labels_so_far.weight) {WITH_CHANCES!r} alone goes on; leave the method out, or "
-                         "name that one")
+                         f"(labels_so_far.{held.key_of_chances}) {WITH_CHANCES!r} alone goes on; leave the "
+                         "method out, or name that one")
     elif not chosen.capabilities.extends_a_sample or chosen.one_at_a_time or chosen.asks_anew:
         yield "method", (f"is {spec.method!r}, whose estimates rest on draws of its own, and labels_so_far "
                          "was drawn by others; methods that go on from a random sample: "

@@ -167,7 +167,8 @@ def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
     spec = dict(data)
     if isinstance(spec.get("labels"), list):    # each question has chances of its own
         return spec
-    with_chances = isinstance(held := spec.get("labels_so_far"), Mapping) and held.get("weight") is not None
+    with_chances = isinstance(held := spec.get("labels_so_far"), Mapping) and (
+        held.get("weight") is not None or isinstance(held.get("drawn"), Mapping))
     return spec | {"method": WITH_CHANCES} if with_chances and spec.get("method", AUTO) == AUTO else spec
 
 
@@ -421,7 +422,8 @@ class Spec(Part):
         Reports, pages and alerts name them."""
         price = self.price_per_label if self.budget.price is None else self.budget.price.label
         return Ownership(
-            owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost
+            owner=self.owner, team=self.team, price_per_label=price, judge_cost=self.budget.judge_cost,
+            pilot_labels=self.budget.pilot,
         )
 
     @property

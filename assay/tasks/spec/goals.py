@@ -387,6 +387,9 @@ class Budget(Part):
     )
     price: PricesOf | None = Field(default=None, description="what a label costs, and a judgement")
     judged: int | None = Field(default=None, ge=0, description="how many items were judged at that price")
+    pilot: int | None = Field(
+        default=None, ge=0, description="how many of the labels of `labels_so_far` it paid for"
+    )
     audit: int | None = Field(
         default=None, ge=0, description="how many of them to spread evenly, against hidden positives"
     )
@@ -401,13 +404,15 @@ class Budget(Part):
         if not isinstance(price, Mapping) or not isinstance(money, int | float):
             return data
         label, judge, judged = price.get("label"), price.get("judge") or 0, data.get("judged") or 0
+        pilot = data.get("pilot") or 0
         if not isinstance(label, int | float) or label <= 0 or not (
-            isinstance(judge, int | float) and isinstance(judged, int)
+            isinstance(judge, int | float) and isinstance(judged, int) and isinstance(pilot, int)
         ):
             return data
-        remaining = money - judged * judge
+        remaining = money - judged * judge - pilot * label
         if remaining < label:
-            raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
+            after = "the judge and the pilot" if pilot else "the judge"
+            raise wrong(f"has {money:g}, which pays for no label after {after}; give more")
         return {**data, "labels": int(remaining / label + 1e-9)}
 
     @model_validator(mode="after")
@@ -419,6 +424,8 @@ class Budget(Part):
                         "`assay.evaluate` calls the judge itself, and counts them")
         if self.judged is not None and self.price is None:
             raise wrong("has `judged` without what a judgement costs; give `money` and `price`")
+        if self.pilot is not None and self.price is None:
+            raise wrong("has `pilot` without what a label costs; give `money` and `price`")
         if self.money is not None and self.spent(self.labels) > self.money * (1 + 1e-9):
             raise wrong(f"has {self.money:g}, and {self.labels:,} labels cost {self.spent(self.labels):g} "
                         "with the judge; leave `labels` out, or give more money")
@@ -432,8 +439,10 @@ class Budget(Part):
         return None if judge is None else judge * (self.judged or 0)
 
     def spent(self, labels: int) -> float:
-        """What so many labels and the judges cost; 0 without prices."""
-        return 0.0 if self.price is None else labels * self.price.label + (self.judge_cost or 0.0)
+        """What so many labels beside the pilot, the pilot and the judges cost; 0 without prices."""
+        if self.price is None:
+            return 0.0
+        return (labels + (self.pilot or 0)) * self.price.label + (self.judge_cost or 0.0)
 
     @model_validator(mode="after")
     def _part_of_the_labels(self) -> "Budget":
@@ -527,6 +536,13 @@ class WarmStart(Part):
 WITH_CHANCES = "model-assisted"     # the method that goes on from labels with chances of their own
 
 
+class SampledInStrata(Part):
+    """How held labels were drawn where they are a simple random sample of each stratum: the column of the
+    pool that names the strata. The chance of an item follows from how many of its stratum have a label."""
+
+    strata: Column = Field(description="the column of the pool's source that names the strata")
+
+
 class LabelsSoFar(Part):
     """Labels of items of the pool that were drawn with known chances before the evaluation began: they are
     its first round, and nobody is asked about them."""
@@ -539,10 +555,10 @@ class LabelsSoFar(Part):
         default="label", description="its column of labels, empty where there is none (of tags an empty text "
                                      "says none of them); of several questions each has a column of its name"
     )
-    drawn: Literal["random", "unknown"] | None = Field(
+    drawn: Literal["random", "unknown"] | SampledInStrata | None = Field(
         default=None,
-        description="how the labelled items were chosen: random (a simple random sample of the pool) or "
-                    "unknown (refused)",
+        description="how the labelled items were chosen: random (a simple random sample of the pool), "
+                    "{strata: COLUMN} (one of each stratum) or unknown (refused)",
     )
     weight: Column | None = Field(
         default=None,
@@ -560,9 +576,20 @@ class LabelsSoFar(Part):
             )
         if (self.drawn is None) == (self.weight is None):
             have = "neither" if self.drawn is None else "both"
-            raise wrong("needs `drawn: random` or `weight`, the column of each item's chance, and has "
-                        f"{have}")
+            raise wrong("needs `drawn: random` (or `{strata: COLUMN}`) or `weight`, the column of each "
+                        f"item's chance, and has {have}")
         return self
+
+    @property
+    def strata(self) -> str | None:
+        """The column of the strata of which the labels are a simple random sample each; None otherwise."""
+        return self.drawn.strata if isinstance(self.drawn, SampledInStrata) else None
+
+    @property
+    def key_of_chances(self) -> str | None:
+        """The key that says with which chances of their own items were drawn; None of a simple random
+        sample."""
+        return "drawn.strata" if self.strata is not None else "weight" if self.weight is not None else None
 
 
 def _known(name: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.held_labels import HeldLabels, estimates_from_held_labels
@@ -72,9 +72,13 @@ def estimates_of_held_pool(
     held = HeldLabels(
         items=pool.items, labelled=labelled, codes=pool.codes[labelled], inclusion=inclusion, stratum=stratum
     )
-    rows = estimates_from_held_labels(held, stack, question.systems, question.confidence, question.about)
-    return rows, (
-        f"{len(labelled):,} of {len(pool.codes):,} rows have a label; they are taken for "
+    found = estimates_from_held_labels(held, stack, question.systems, question.confidence, question.about)
+    words = " and ".join(f"{word!r} in {plural(n, 'row')}" for word, n in pool.words_for_none.items())
+    return found.rows, (
+        f"{len(labelled):,} of {len(pool.codes):,} rows have a label"
+        + (f" ({words} is taken for none)" if words else "")
+        + (f", {found.idle:,} of them of rows that no measure looks at" if found.idle else "")
+        + "; they are taken for "
         + ("a simple random sample of all" if inclusion is None else
            f"drawn with the chances in {column!r}" if stratum is None else
            f"a simple random sample of each stratum of {question.strata!r}")

@@ -43,8 +43,8 @@ def result(mails):
     return assay.evaluate(mails, oracle=lambda row: row["truth"], seed=3, name="mails", **QUESTION)
 
 
-@pytest.mark.parametrize("module", ["errors", "face.evaluation", "face.inline", "face.several",
-                                    "face.labelled", "face.question", "face.simulation"])
+@pytest.mark.parametrize("module", ["errors", "face.beginning", "face.evaluation", "face.inline",
+                                    "face.several", "face.labelled", "face.question", "face.simulation"])
 def test_every_example_of_the_docstrings_runs(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(f"assay.{module}"))

@@ -1,5 +1,7 @@
 """Judges that are functions: each row is judged once, and money is split between them and people."""
 
+import asyncio
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -66,7 +68,7 @@ def test_every_row_is_judged_once_through_failures_and_a_cut_and_the_cost_is_tol
     store = open_store(kept["store"])
     assert verify(store, "paid").differences == ()
     evaluation = assay.load("paid", store=kept["store"])
-    note = "Spent: 160.00 at 2 a label, and 40.00 for the judge."    # the pilot has its own 100
+    note = "Spent: 260.00 at 2 a label, 50 of the pilot among them, and 40.00 for the judge."
     assert evaluation.report_data().notes[0] == note
     assert report_data is not None
 
@@ -95,11 +97,16 @@ def test_without_money_every_row_is_judged(frame):
     ({"budget": {"money": 100, "price": {"label": 2.0, "judge": 0.1}}}, "does not pay for twice a pilot"),
     ({"store": "somewhere"}, "kept under the evaluation's name; give name="),
     ({"data": "rows.csv"}, "read the file first"),
+    ({"outcome": [1, 0], "score": "graded", "threshold": 0.5, "measures": "f1"}, "`judge` guesses other la"),
+    ({"measures": "mse"}, "mse"),
+    ({"show": "txt"}, "no column 'txt'"),
+    ({"budget": 40, "show": "txt"}, "no column 'txt'"),
 ])
-def test_what_cannot_be_judged_is_refused(frame, changes, message):
-    data = changes.pop("data", frame)
+def test_what_cannot_be_judged_is_refused_before_a_judge_is_called(frame, changes, message):
+    data, grader = changes.pop("data", frame), Grader()
     with pytest.raises(BadInput, match=message):
-        _asked(data, Grader(), **changes)
+        _asked(data, grader, **changes)
+    assert grader.calls == []
 
 
 @pytest.mark.parametrize("explained", [0.0, 0.3, 0.7, 0.95])
@@ -177,3 +184,150 @@ def test_amounts_that_are_none_are_refused(frame, budget, says):
 def test_a_judgement_without_end_is_refused(frame):
     with pytest.raises(BadInput, match="judge: said inf"):
         _asked(frame, lambda row: float("inf"))
+
+
+@pytest.mark.parametrize("free", ["judge", "prediction"])
+def test_a_judge_that_tells_nothing_beyond_what_is_free_is_not_bought(frame, free):
+    echo = Grader()
+    known = {"judge": [echo, "graded"]} if free == "judge" else {"prediction": "call", "measures": "mae"}
+    frame = frame.append_column("call", pa.array(np.clip(np.array(frame["graded"]), 1, 5)))
+    budget = {"money": 300, "price": {"label": 2.0, "judge": 0.2}}
+    _asked(frame, known.pop("judge", echo), budget=budget, **known)
+    assert len(echo.calls) == PILOT
+
+
+def test_a_judge_that_tells_more_than_what_is_free_is_bought(frame):
+    rough = frame.append_column("rough", pa.array(
+        np.array(frame["truth"]) + np.random.default_rng(8).normal(0, 1.5, N)))
+    grader = Grader()
+    _asked(rough, [grader, "rough"], budget={"money": 300, "price": {"label": 2.0, "judge": 0.2}})
+    assert len(grader.calls) > 2 * PILOT
+
+
+@pytest.mark.parametrize("between", [0.0, 0.5, 0.95])
+def test_the_split_beside_what_is_free_is_the_least_of_simulated_variances(between):
+    """Double sampling with two regressors, of which one is known of all rows: the split by the squared
+    partial correlation has the least variance of those that cost as much."""
+    rng, items, money = stream(2, f"free regressor {between}"), 3_000, 200.0
+    prices = Prices(label=1.0, judge=0.05)
+    free, own, noise = rng.normal(size=(3, items))
+    judge = np.sqrt(between) * free + np.sqrt(1 - between) * own
+    truth = 0.8 * free + 0.45 * own + 0.4 * noise
+    left_free = _residual_share(truth, free)
+    partial = 1 - _residual_share(truth, free, judge) / left_free if between < 1 else 0.0
+    split = split_of_money(money, prices, partial, items)
+
+    def simulated(judged, labels, runs=600):
+        values = []
+        for _ in range(runs):
+            at = rng.choice(items, judged, replace=False)
+            known = at[:labels]
+            x = np.stack([np.ones(labels), free[known], judge[known]], axis=1)
+            slope = np.linalg.lstsq(x, truth[known], rcond=None)[0]
+            # the judge's mean of all rows is not known: it is predicted from the free column
+            along = np.polyfit(free[at], judge[at], 1)
+            mean_judge = judge[at].mean() + along[0] * (free.mean() - free[at].mean())
+            values.append(slope @ [1.0, free.mean(), mean_judge])
+        return np.var(values)
+
+    chosen = simulated(split.judged, split.labels)
+    # the variance of 600 values is known to 5.8%: four of these, and 2/n for the slopes
+    assert chosen == pytest.approx(split.variance * left_free * truth.var(), rel=0.23 + 2 / split.labels)
+    for judged in (split.judged // 3, 3 * split.judged):
+        labels = int(money - prices.judge * judged)
+        if labels >= 30 and labels < judged <= items:
+            assert simulated(judged, labels) > chosen * (1 - 0.23)
+
+
+def _residual_share(truth, *columns):
+    x = np.stack([np.ones(len(truth)), *columns], axis=1)
+    return (truth - x @ np.linalg.lstsq(x, truth, rcond=None)[0]).var() / truth.var()
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_money_in_the_hands_of_the_caller(frame, library, tmp_path):
+    grader, rows = Grader(), frame
+    if library == "pandas":
+        rows = frame.to_pandas().drop(columns="item_id").set_index(np.arange(N) * 3 + 5)
+        rows["item_id"] = rows.index
+        rows = rows.rename(columns={"item_id": "number"})
+    truth = dict(zip(rows.index.tolist(), rows["truth"], strict=True)) if library == "pandas" else \
+        dict(zip(frame["item_id"].to_pylist(), frame["truth"].to_pylist(), strict=True))
+
+    class Judge(Grader):
+        def __call__(self, row):
+            self.calls.append(row["graded"])
+            return row["graded"]
+
+    asked = {"outcome": {"number": {"min": 1, "max": 5}}, "measures": "mean", "show": "text",
+             "budget": MONEY, "target": {}, "batch_size": 25, "name": "by-hand",
+             "store": str(tmp_path / "ledger")}
+    grader = Judge()
+    evaluation = assay.begin(rows, judge=grader, **asked)
+    assert len(grader.calls) == PILOT
+    assert not evaluation.finished
+    told = 0
+    while True:
+        batch = evaluation.ask()
+        items = list(batch["item_id"]) if library == "pandas" else batch["item_id"].to_pylist()
+        if not items:
+            break
+        told += len(items)
+        result = evaluation.tell({item: truth[item] for item in items})
+        if told == 75:      # in another process
+            again = Judge()
+            evaluation = assay.begin(rows, judge=again, **asked)
+            assert again.calls == []
+    assert (evaluation.finished, evaluation.name) == (True, "by-hand")
+    assert (told, result.labels) == (130, 130)
+    assert len(grader.calls) == N
+    assert "50 of the pilot among them" in evaluation.report_data().notes[0]
+    whole = assay.evaluate(rows, judge=Judge(), oracle=truth, **{**asked, "store": str(tmp_path / "another")})
+    assert (whole.value, whole.lower) == (result.value, result.lower)
+
+
+def test_money_inside_an_event_loop(frame):
+    loops, at_once = set(), [0, 0]
+
+    async def asynchronous_grader(row):
+        loops.add(id(asyncio.get_running_loop()))
+        at_once[0] += 1
+        at_once[1] = max(at_once)
+        await asyncio.sleep(0.001)
+        at_once[0] -= 1
+        return row["graded"]
+
+    async def whole():
+        loops.add(id(asyncio.get_running_loop()))
+        return await assay.aevaluate(
+            frame, oracle=dict(zip(frame["item_id"].to_pylist(), frame["truth"].to_pylist(), strict=True)),
+            outcome={"number": {"min": 1, "max": 5}}, measures="mean", judge=asynchronous_grader, show="text",
+            budget=MONEY, target={}, batch_size=20, concurrency=7,
+        )
+
+    result = asyncio.run(whole())
+    assert (result.labels, len(loops)) == (130, 1)
+    assert at_once[1] == 7
+
+
+def test_a_caller_who_gives_up_is_no_longer_judged_for(frame):
+    calls = []
+
+    async def slow(row):
+        calls.append(row["item_id"])
+        await asyncio.sleep(0.01)
+        return row["graded"]
+
+    async def given_up():
+        task = asyncio.ensure_future(assay.aevaluate(
+            frame, oracle="truth", outcome={"number": {"min": 1, "max": 5}}, measures="mean", judge=slow,
+            show="text", budget=30, concurrency=1,
+        ))
+        while not calls:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(given_up())
+    assert len(calls) <= 25 < N

@@ -12,12 +12,16 @@ import assay
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.record.ahead import read_outlook
+from assay.flows.record.fold import fold
+from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.asked_round import read_plan, read_posts
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.report.price import outlook_lines
 from assay.tasks.spec.evaluation import Spec
 
 HELD, BOUGHT = 30, 40
@@ -74,6 +78,8 @@ def test_they_are_the_first_round_and_the_budget_counts_what_is_bought(kind, dra
     assert verify(store, spec.name).differences == ()
     (note,) = report_data(opened, standing).notes
     assert note.startswith(f"{n_held} labels of the pool were there before (")
+    empty = "" if kind == "tags" else "; 1 row has no label"
+    assert note.endswith(f"Left out: 1 label is not of the pool{empty}.")
 
 
 def test_wherever_it_is_killed_it_goes_on_to_the_same_record(tmp_path):
@@ -102,7 +108,7 @@ def _decided(store):
 
 
 @pytest.mark.parametrize(("held", "changes", "message"), [
-    ({}, {}, r"labels_so_far needs `drawn: random` or `weight`, .* has neither"),
+    ({}, {}, r"labels_so_far needs `drawn: random` \(.*\) or `weight`, .* has neither"),
     ({"drawn": "unknown"}, {}, "no interval holds .* Give them as `warm_start"),
     ({"drawn": "random", "weight": "w"}, {}, "and has both"),
     ({"drawn": "random"}, {"method": "dirichlet-tree"}, "method is 'dirichlet-tree', .*: passive, st"),
@@ -121,6 +127,10 @@ def test_what_cannot_be_gone_on_from_is_refused(held, changes, message, tmp_path
     ([("item-0001", "maybe", 1)], {"drawn": "random"}, "'maybe' is none of the classes"),
     ([("item-0001", "match", "")], {"weight": "chance"}, "'item-0001' has a label and no value; give its ch"),
     ([("item-0001", "match", 3)], {"weight": "a_probability"}, "every value is a chance above 0"),
+    ([("item-0001", "match", 1), ("", "match", 1)], {"drawn": "random"}, "row 2 has a label and no id in "),
+    ([("item-0001", "match", 1), (" ", "match", 1)], {"weight": "chance"}, "row 2 has a label and no id"),
+    ([("item-0001", "match", 1)], {"drawn": {"strata": "regoin"}}, "no column 'regoin'"),
+    ([("item-0001", "match", 1)], {"drawn": {"strata": "item_id"}}, "stratum 'item-0.*' .* has no label"),
 ])
 def test_a_file_of_held_labels_that_cannot_be_used_is_refused(rows, held, message, tmp_path):
     spec = spec_json(*write_small_pool(tmp_path, n=60), budget={"labels": 10}, method="auto")
@@ -131,6 +141,59 @@ def test_a_file_of_held_labels_that_cannot_be_used_is_refused(rows, held, messag
     spec = Spec.from_json({**spec, "labels_so_far": {"source": str(tmp_path / "held.csv"), **held}})
     with pytest.raises(BadInput, match=message):
         begin_evaluation(MemoryStore(), spec)
+
+
+def test_rows_that_say_nothing_new_are_counted_and_named(tmp_path, caplog):
+    spec = spec_json(*write_small_pool(tmp_path, n=60), budget={"labels": 10}, method="passive")
+    rows = [("item-0001", "match"), ("item-0001", "match"), ("item-0002", "no match"), ("item-0003", " "),
+            ("item-0004", "n/a"), ("", ""), ("gone", "match")]
+    with (tmp_path / "held.csv").open("w", newline="") as opened:
+        csv.writer(opened).writerows([("item_id", "label"), *rows])
+    spec = Spec.from_json({**spec, "labels_so_far": {"source": str(tmp_path / "held.csv"),
+                                                     "drawn": "random"}})
+    store = MemoryStore()
+    opened = begin_evaluation(store, spec)
+    says = "1 label is not of the pool; 1 row repeats a label; 2 rows have no label"
+    assert f"{says}, left out" in caplog.text
+    (note,) = report_data(opened, advance(store, spec.name)).notes
+    assert note.startswith("2 labels of the pool were there before (")
+    assert note.endswith(f"Left out: {says}.")
+
+
+def test_labels_that_no_measure_looks_at_are_named(tmp_path):
+    n_held, spec = _spec("two classes", tmp_path, measure="precision", budget={"labels": 2})
+    store = MemoryStore()
+    opened = begin_evaluation(store, spec)
+    standing = advance(store, spec.name)
+    idle = n_held - standing.known_before
+    assert idle > 1
+    assert f"{idle} labels are of items that no measure looks at." in report_data(opened, standing).notes[0]
+
+
+def test_samples_of_strata_from_a_spec_and_from_python(tmp_path):
+    rng = np.random.default_rng(4)
+    region = np.where(np.arange(400) < 100, "north", "south")
+    number = np.where(region == "north", 4.0, 2.0) + rng.normal(0, 0.5, 400)
+    kept = {*rng.choice(100, 30, replace=False), *(100 + rng.choice(300, 15, replace=False))}
+    rows = [
+        {"item_id": f"r{i}", "region": region[i], "judge": number[i] + rng.normal(0, 0.4),
+         "human": str(number[i]) if i in kept else "", "truth": str(number[i])}
+        for i in range(400)
+    ]
+    asked = {"outcome": {"number": {"min": 0, "max": 6}}, "judge": "judge", "measures": "mean", "budget": 20,
+             "target": {}}
+    held = {"label": "human", "drawn": {"strata": "region"}}
+    evaluation = assay.begin(rows, **asked, labels_so_far=held, name="a", store=str(tmp_path / "a"))
+    evaluation.ask()
+    result = evaluation.result
+    by_hand = [row | {"a_probability": 0.3 if row["region"] == "north" else 0.05} for row in rows]
+    other = assay.begin(by_hand, **asked, labels_so_far={"label": "human", "weight": "a_probability"})
+    other.ask()
+    other = other.result
+    assert (result.value, result.lower) == pytest.approx((other.value, other.lower), abs=1e-9)
+    assert result.lower < number.mean() < result.upper
+    assert "each stratum of 'region'" in evaluation.report_data().notes[0]
+    assert verify(evaluation._store, evaluation.name).differences == ()
 
 
 def test_from_python_in_the_same_words():
@@ -145,3 +208,24 @@ def test_from_python_in_the_same_words():
     batch = evaluation.ask()
     assert not set(batch["item_id"].to_pylist()) & set(held)
     assert evaluation.result.labels == 40
+
+
+@pytest.mark.parametrize("kind", ["two classes", "number"])
+@pytest.mark.parametrize("drawn", ["random", "weight"])
+def test_the_forecast_before_the_first_round_counts_them(kind, drawn, tmp_path):
+    n_held, spec = _spec(
+        kind, tmp_path, drawn, budget={"labels": 90}, batch_size=25,
+        target={"half_width": 0.6 if kind == "number" else 0.1},
+    )
+    store = MemoryStore()
+    opened = begin_evaluation(store, spec)
+    ahead = read_outlook(opened, current_standing(opened))
+    assert (ahead.budget, ahead.before) == (90, n_held)
+    assert (ahead.target.horizon, ahead.target.labels_now) == (90 + n_held, n_held)
+    (words, *_) = outlook_lines(ahead)
+    assert "cannot be met" not in words
+    assert not [key for key in store.keys("") if "/rounds/" in key]       # nothing was planned for it
+    assert f"the budget of 90 labels and the {n_held} that were there before" in words \
+        or "takes about" in words
+    folded = fold(opened.ledger, opened.statistics)
+    assert folded.state.round == 0
