@@ -25,9 +25,9 @@ def run(folder, method):
     """The folder of the rounds of a run of three rounds, or three iterations."""
     predictions, labels = write_small_pool(folder, n=N)
     store = open_store(f"file://{folder}/ledger")
+    budget = {"labels": 70 if method.startswith("acis") else 60}
     spec = Spec.from_json(spec_json(
-        predictions, labels, method=method, measure=["f1"], budget={"labels": 70 if method == "acis" else 60},
-        batch_size=20,
+        predictions, labels, method=method, measure=["f1"], budget=budget, batch_size=20,
     ))
     begin_evaluation(store, spec)
     drive(store, spec.name, patience=AT_ONCE)
@@ -79,7 +79,7 @@ def bernoulli(rounds):
     return value, beta_ends(value, variance)
 
 
-def bernoulli_online(rounds):
+def bernoulli_online(rounds, counts=len):
     """Appendix E: rounds weigh as their labels do; Σ ω² (1 - b)/b² (f - F g)² over all rounds."""
     known, sums, terms = [], np.zeros(2), []
     for draws, _, _ in rounds:
@@ -89,14 +89,19 @@ def bernoulli_online(rounds):
             sum(g(*one) for one in known) + (g(f, y) / b).sum()
             for g in (lambda f, y: f * y, lambda f, y: (f + y) / 2)
         ]
-        sums += len(draws) * np.array(totals)
-        terms.append((len(draws), f, y, b))
+        sums += counts(draws) * np.array(totals)
+        terms.append((counts(draws), f, y, b))
         known += list(zip(f, y, strict=True))
     value = sums[0] / sums[1]
     variance = sum(
         (n**2 * (1 - b) / b**2 * (f * y - value * (f + y) / 2) ** 2).sum() for n, f, y, b in terms
     ) / sums[1] ** 2
     return value, beta_ends(value, variance)
+
+
+def bernoulli_online_equal(rounds):
+    """Equation 128: all rounds weigh alike."""
+    return bernoulli_online(rounds, lambda draws: 1)
 
 
 def weighted_ratio(rounds):
@@ -135,7 +140,7 @@ def importance(rounds):
     return value, (value - half, value + half)
 
 
-def printed_tree(rounds):
+def printed_tree(rounds, squared_quantile=lambda n: scipy.stats.f.ppf(0.95, 1, n - 1)):
     """Section 3.3.2: q_N is the proposal of the round after, which the ledger has.
 
     The F region of one measure is Ĝ ± √(F_{1,n-1} Σ̂/n).
@@ -152,11 +157,16 @@ def printed_tree(rounds):
     pulling = zip(loss, q, last, strict=True)   # an item without a loss adds nothing, and may have no q
     second = sum(np.outer(one, one) / (N**2 * a * b) for one, a, b in pulling if one.any()) / n
     sigma = slope @ (second - np.outer(risk, risk)) @ slope
-    half = np.sqrt(scipy.stats.f.ppf(0.95, 1, n - 1) * sigma / n)
+    half = np.sqrt(squared_quantile(n) * sigma / n)
     return value, (value - half, value + half)
 
 
-def acis(rounds):
+def printed_variance(rounds):
+    """The same with the quantile of χ², as Theorem 2 has it."""
+    return printed_tree(rounds, lambda n: scipy.stats.chi2.ppf(0.95, 1))
+
+
+def acis(rounds, together=lambda a, variance: (a**2 * variance).sum()):
     """Poms et al. (2021): equations 2 and 6 in each of the iterations of 10, 20, 40 new items, where items
     labelled before weigh |L|/N each; then equation 5 with Σ a² V, and the normal interval."""
     seen, before, rows, parts, size = {}, {}, [], [], 10
@@ -177,8 +187,21 @@ def acis(rounds):
     assert not rows, "the budget ends with an iteration"
     mass, value, variance = np.array(parts).T
     a = mass / mass.sum()
-    half = scipy.stats.norm.ppf(0.975) * np.sqrt((a**2 * variance).sum())
+    half = scipy.stats.norm.ppf(0.975) * np.sqrt(together(a, variance))
     return (a * value).sum(), ((a * value).sum() - half, (a * value).sum() + half)
+
+
+def acis_averaged(rounds):
+    """The same with Σ a V."""
+    return acis(rounds, lambda a, variance: (a * variance).sum())
+
+
+def acis_worst(rounds):
+    """The same with the worst case, (Σ a √V)²."""
+    return acis(rounds, lambda a, variance: (a * np.sqrt(variance)).sum() ** 2)
+
+
+BEFORE_THE_LAST = (printed_tree, printed_variance)   # the next round's proposal is in their variance
 
 
 @pytest.mark.parametrize(("method", "kind", "formula"), [
@@ -195,11 +218,21 @@ def acis(rounds):
     ("dirichlet-flat", "ais-normal", importance),
     ("dirichlet-tree:printed=true", "ais-student-as-printed", printed_tree),
     ("dirichlet-flat:printed=true", "ais-student-as-printed", printed_tree),
+    ("bernoulli:draws=independent", "beta", bernoulli),
+    ("bernoulli-online:combination=equal", "beta", bernoulli_online_equal),
+    ("bernoulli-online:combination=equal:draws=independent", "beta", bernoulli_online_equal),
+    ("acis:together=averaged", "acis-normal", acis_averaged),
+    ("acis:together=worst", "acis-normal", acis_worst),
+    ("dirichlet-tree-stochastic", "ais-normal", importance),
+    ("dirichlet-tree-stochastic:requery=rounds", "ais-normal", importance),
+    ("dirichlet-tree:variance=printed", "ais-normal-as-printed", printed_variance),
+    ("dirichlet-tree-stochastic:variance=printed:requery=rounds", "ais-normal-as-printed", printed_variance),
+    ("dirichlet-tree-stochastic:printed=true:requery=rounds", "ais-student-as-printed", printed_tree),
 ])
 def test_the_interval_that_a_printed_method_reports_is_the_printed_one(tmp_path, method, kind, formula):
     rounds = rounds_of(run(tmp_path, method))
     assert len(rounds) >= 3
-    told = rounds[-2 if formula is printed_tree else -1][2]
+    told = rounds[-2 if formula in BEFORE_THE_LAST else -1][2]
     value, (lower, upper) = formula(rounds)
     assert told["interval"] == kind
     assert told["value"] == pytest.approx(value, abs=1e-9)

@@ -12,6 +12,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import open_store
 from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.user_measures import ALLOWED
@@ -91,3 +92,15 @@ def test_a_refused_module_is_never_imported(tmp_path, monkeypatch, capsys):
     spec.write_text(json.dumps(written(tmp_path, "never_imported:missed")), encoding="utf-8")
     assert run_command_line(["doctor", str(spec)]) != 0
     assert "it ran" not in "".join(capsys.readouterr())
+
+
+def test_whoever_reads_a_ledger_is_told_which_module_to_allow(tmp_path, module, monkeypatch, capsys):
+    monkeypatch.setenv(ALLOWED, module)
+    spec = Spec.from_json(written(tmp_path, f"{module}:missed"))
+    where = f"file://{tmp_path}/ledger"
+    begin_evaluation(open_store(where), spec)
+    monkeypatch.delenv(ALLOWED)
+    assert run_command_line(["status", spec.name, "--store", where]) == 2
+    told = capsys.readouterr().err
+    assert f"{ALLOWED}={module}" in told
+    assert "restore" not in told, "nothing is wrong with the ledger"

@@ -142,9 +142,11 @@ class GroupCounts:
         combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
 
     V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
-    model's error, measured.  Both saw the same labels, so they err together, and
+    model's error, measured.  Both saw the same labels, so they err together.  The covariance of an efficient
+    estimate with any other of the same labels is the variance of the efficient one (Hausman 1978), and the
+    one of smaller variance stands for it: with U = V_post + excess
 
-        Var M̂ = ((1 − λ) √(V_post + excess) + λ √V)²
+        Var M̂ = (1 − λ)² U + λ² V + 2 λ (1 − λ) min(U, V)
 
     κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few
     the posterior has used them better.
@@ -253,10 +255,12 @@ def combine(posterior: ByPosterior, design: ByDesign, counts: GroupCounts, label
     caution = posterior.variance / (1 + (CORRELATED - 1) * sparse) + excess
     trust = np.where(design.usable, caution / (caution + design.variance), 0.0)
     joined = (1 - trust) * posterior.median + trust * design.value
-    deviation = (1 - trust) * np.sqrt(posterior.variance + excess) + trust * np.sqrt(design.variance)
+    by_model, model_trust = posterior.variance + excess, 1 - trust
+    shared = np.minimum(by_model, design.variance)      # their covariance
+    variance = model_trust**2 * by_model + trust**2 * design.variance + 2 * model_trust * trust * shared
     return Combined(
         value=np.where(trust > 0, joined, posterior.median),
-        variance=deviation**2,
+        variance=variance,
         trust=trust,
         gap=gap / spread,
     )

@@ -36,10 +36,12 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 
 
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
-    """The method, where that was left to `auto`, with --verbose, or where it trusts the score, why; then the
-    forecast. One text a line, for the terminal; none where nothing of it is known."""
+    """The method, where that was left to `auto`, with --verbose, or where it trusts the score, why; that it
+    has no interval, if so; then the forecast."""
     reason = f": {opened.why_method}" if is_verbose() or opened.rests_on == "score" else ""
     chosen = [f"method {opened.method.name}{reason}"] if opened.why_method else []
+    if opened.method.interval == "none":
+        chosen.append(f"method {opened.method.written}: {opened.method.interval_note}")
     hardly = hardly_met_by_all(opened.spec, opened.manifest.rows)
     return chosen + (outlook_lines(ahead) if ahead else []) + ([hardly] if hardly else [])
 

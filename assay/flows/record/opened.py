@@ -34,6 +34,7 @@ from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.record import Ledger, damaged, understood
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.user_measures import register_recorded_measures
 
 if TYPE_CHECKING:   # a command that only looks where an evaluation stands computes nothing
     from assay.tasks.pool.kind import FrozenCut
@@ -238,6 +239,7 @@ def _opened(
     ledger: Ledger, recorded: RecordedSpec, manifest: Manifest, extensions: Sequence[Extension] | None
 ) -> Opened:
     store, name = ledger.store, ledger.name
+    register_recorded_measures(recorded.spec.get("measure"))
     try:
         spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     except BadInput as error:     # nobody who reads it wrote it

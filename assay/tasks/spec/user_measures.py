@@ -53,6 +53,16 @@ def register_user_measure(name: str) -> None:
     ))
 
 
+def register_recorded_measures(recorded: object) -> None:
+    """Import the measures of users among those that the spec of a ledger asks for: `measure` as its JSON has
+    it.  Raises BadInput as `register_user_measure` does: it is whoever reads that does not allow them, and
+    nothing is wrong with the ledger."""
+    for entry in recorded if isinstance(recorded, list) else [recorded]:
+        name = entry.get("name") if isinstance(entry, dict) else entry
+        if isinstance(name, str) and is_of_user(name):
+            register_user_measure(name)
+
+
 def _maker(name: str, made: Callable[..., Any]) -> Callable[[AskedMeasure], OutcomeMeasure]:
     def make(request: AskedMeasure) -> OutcomeMeasure:
         try:

@@ -68,7 +68,7 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
 
     Proposition 2 in its stochastic form, for labelled and unlabelled items alike.  An item is asked once, and
     its label counts as the truth in the estimate: several people's answers are joined before.  The weights of
-    n labels are scaled to sum to n.
+    n labels are scaled to sum to n, unless `printed` says otherwise: there they are 1/(N q), equation 15.
 
     With `requery` every answer is another draw from p(y|x), of which there are K: the posterior of equation
     14, the proposal and the weights are those of K classes as they are, and no item is ever done with.
@@ -131,7 +131,8 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
             return state.belief
         weight = np.zeros(state.labelled.shape)
         item_weight = weighed(state).stands
-        item_weight = item_weight * state.n / item_weight.sum(axis=1, keepdims=True)
+        items = state.relevant_items[:, None] if self.printed else item_weight.sum(axis=1, keepdims=True)
+        item_weight = item_weight * state.n / items
         rows = np.repeat(np.arange(len(item_weight)), state.n)
         code = state.table.code[state.item].ravel().astype(np.int64)
         np.add.at(weight, (rows, state.cell.ravel(), code), item_weight.ravel())

@@ -64,6 +64,7 @@ from assay.evalcore.methods.any_outcome.tree_sample import (
 from assay.evalcore.methods.dirichlet import (
     AS_PRINTED,
     NORMALISED,
+    PRINTED_INTERVAL,
     Belief,
     TreeSettings,
 )
@@ -101,8 +102,11 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     @property
     def interval(self) -> str:
-        """`importance and model`, or with the variance as the paper prints it `ais-normal-as-printed`."""
-        return "importance and model" if self.variance_formula == "corrected" else "ais-normal-as-printed"
+        """`importance and model`, or with the variance as the paper prints it `ais-normal-as-printed`, and
+        with its quantile too `ais-student-as-printed`."""
+        if self.printed:
+            return PRINTED_INTERVAL
+        return "importance and model" if self.variance == "corrected" else "ais-normal-as-printed"
 
     @property
     def interval_note(self) -> str:
@@ -350,7 +354,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             has_variance = exact[:, None] | (variance > np.maximum(_NOTHING * square, _NO_PULL))
             return with_clusters(Errors(
                 variance=np.where(exact[:, None] | ~has_variance, 0.0, variance),
-                df=np.full(off.shape, np.inf),
+                df=np.full(off.shape, max(n - 1.0, 1.0) if self.printed else np.inf),
                 skew=np.zeros(off.shape), parts=parts, unknown=unknown | ~has_variance, plain=True,
             ), of_items), np.zeros(off.shape)
         parts = terms(state, weighed_labels, slopes)

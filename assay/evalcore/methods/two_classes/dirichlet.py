@@ -379,8 +379,9 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
             return design
         q = design.unlabelled
         if self.requery == "rounds":
-            q = waterfill(q, state.left, size)
-            q = q / np.maximum((state.left * q).sum(axis=1, keepdims=True), 1e-300)
+            chance = waterfill(q, state.left, size)
+            drawn = (state.left * chance).sum(axis=1, keepdims=True)
+            q = np.divide(chance, drawn, out=q.copy(), where=drawn > 0)   # q itself for a round of nobody
         # no item is labelled, so an item that was asked has the chance of any other
         return replace(design, unlabelled=q, labelled=np.repeat(q[..., None], 2, axis=-1))
 

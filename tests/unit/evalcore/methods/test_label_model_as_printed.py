@@ -127,7 +127,7 @@ def test_a_name_with_printed_gives_the_same_method_again():
     with pytest.raises(BadInput, match="every draw asks anew"):
         outcome_method("dirichlet-tree-stochastic:printed=true")
     stochastic = outcome_method("dirichlet-tree-stochastic:printed=true:requery=rounds")
-    assert stochastic.interval == "ais-normal-as-printed"
+    assert stochastic.interval == "ais-student-as-printed"
 
 
 def test_a_second_walk_has_the_same_paths():
