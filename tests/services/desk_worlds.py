@@ -23,7 +23,8 @@ from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import unmarked
 from assay.tasks.desks.phoenix.api import PhoenixApi
-from assay.tasks.desks.phoenix.desk import CANNOT_TELL, PhoenixDesk, annotation_config, name_of_spans
+from assay.tasks.desks.phoenix.desk import PhoenixDesk, annotation_config, name_of_spans
+from assay.tasks.desks.rest import CANNOT_TELL
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 

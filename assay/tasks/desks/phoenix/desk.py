@@ -11,11 +11,10 @@ by people count; of several by one person the latest. Phoenix shows every item t
 may answer each without being asked; who they are it knows only where they sign in.
 """
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 from urllib.parse import quote
 
 from assay.evalcore.annotators.adjudication import Annotation
@@ -24,9 +23,8 @@ from assay.tasks.desks.desk import AmbiguousPost, Batch, Collected, DeskRefused,
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.phoenix.api import PAGE_SIZE, PhoenixApi
 from assay.tasks.desks.replies import NotThere
+from assay.tasks.desks.rest import CANNOT_TELL, Row, meaning_of, shown_text
 
-Row: TypeAlias = dict[str, Any]   # an object of JSON
-CANNOT_TELL = "can't tell"
 MOST_SPANS = 100            # whose annotations are asked for at once, in an address
 ARRIVES_WITHIN = 20.0       # seconds in which posted spans are listed, or the post is ambiguous
 _LOOK_EVERY = 0.2
@@ -163,9 +161,7 @@ class PhoenixDesk:
         )
 
     def _span_json(self, batch: Batch, span: str, item: Item, moment: str) -> Row:
-        shown = dict(item.shown)
-        text = next(iter(shown.values())) if len(shown) == 1 else json.dumps(shown, ensure_ascii=False)
-        mime = "text/plain" if len(shown) == 1 else "application/json"
+        text, mime = shown_text(item)
         return {
             "name": name_of_spans(batch),
             "context": {"trace_id": digest_of_parts(span)[:32], "span_id": span},
@@ -200,16 +196,7 @@ def meaning(result: Any, answers: AnswerKind) -> tuple[Literal["label", "skip", 
     """What an annotation's result says: a label in its fixed spelling, a skip, or something that is no
     answer. The value is the label, else the explanation (of text), else the score (of numbers)."""
     parts = result if isinstance(result, Mapping) else {}
-    for key in ("label", "explanation", "score"):
-        value = parts.get(key)
-        if value is None or value == "":
-            continue
-        if value == CANNOT_TELL:
-            return "skip", None
-        label = answers.spelled(str(value))
-        if label is not None:
-            return "label", label
-    return "invalid", None
+    return meaning_of(map(parts.get, ("label", "explanation", "score")), answers)
 
 
 def name_of_spans(batch: Batch) -> str:
