@@ -1,7 +1,8 @@
-"""Requests to a server where people label, by an interface of JSON: reads and writes, and what is shown there.
+"""Requests to a server where people label, by an interface of JSON: reads and writes, and what is shown.
 
 Reads are tried again. A write is tried again only where it had no effect: it was never sent, or the server
-says that it takes no more for now (429). Else its fate may be unknown (AmbiguousPost), and a desk looks first.
+says that it takes no more for now (429). Else its fate may be unknown (AmbiguousPost), and a desk looks
+before it writes.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import httpx
 
 from assay.evalcore.annotators.answers import AnswerKind
-from assay.tasks.desks.desk import DeskUnreachable, Item
+from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable, Item
 from assay.tasks.desks.replies import NEVER_SENT, Product, Replies, checked_address, client_of, pause
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
@@ -59,6 +60,13 @@ class RestApi:
         reply: tuple[int, Row] = sending(self._send_once, method, path, body)
         return reply
 
+    def change(self, method: str, path: str, body: Any = None) -> tuple[int, Row]:
+        """`send` for what may safely be done twice: an unknown fate is just DeskUnreachable."""
+        try:
+            return self.send(method, path, body)
+        except AmbiguousPost as error:
+            raise DeskUnreachable(str(error)) from None
+
     def _send_once(self, method: str, path: str, body: Any) -> tuple[int, Row]:
         try:
             response = self._request(method, path, json=body)
@@ -94,7 +102,7 @@ class RestApi:
         return self._client.request(method, f"{self.url}/{self._root}/{path}", **options)
 
 
-def shown_text(item: Item) -> tuple[str, str]:
+def displayed_text(item: Item) -> tuple[str, str]:
     """What people see of an item, and its media type: the text of its one shown field, or the JSON of all
     of them by their names. Nothing else of the pool is in it, not even the item's id."""
     if len(item.shown) == 1:
@@ -102,7 +110,7 @@ def shown_text(item: Item) -> tuple[str, str]:
     return json.dumps(dict(item.shown), ensure_ascii=False), "application/json"
 
 
-def meaning_of(
+def annotated_answer(
     values: Iterable[object], answers: AnswerKind
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     """What the values of an annotation say, the first that says anything: a label in its fixed spelling, a
