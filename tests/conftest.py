@@ -65,6 +65,7 @@ def pytest_collection_finish() -> None:
 FIGURES_ARE_SEEN = (
     "tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/test_demo.py",
     "tests/end_to_end/test_curves.py", "tests/end_to_end/test_documentation.py",
+    "tests/features/test_bundles.py",
 )
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from doubles.phoenix import PhoenixDouble, serving
+from doubles.http_double import serving
+from doubles.langfuse import LangfuseDouble
+from doubles.phoenix import PhoenixDouble
 from services.desk_worlds import (
     DISPLAY,
     Asked,
@@ -17,6 +19,7 @@ from services.desk_worlds import (
     FakeWorld,
     FolderWorld,
     LabelStudioWorld,
+    LangfuseWorld,
     PhoenixWorld,
     SimulatedWorld,
     World,
@@ -57,8 +60,8 @@ def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(params=[
-    pytest.param("label-studio", marks=pytest.mark.services), "phoenix-double", "folder", "caller",
-    "simulated", "fake", *(["phoenix"] if PHOENIX else []),
+    pytest.param("label-studio", marks=pytest.mark.services), "phoenix-double", "langfuse-4", "langfuse-3",
+    "folder", "caller", "simulated", "fake", *(["phoenix"] if PHOENIX else []),
 ])
 def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWorld]:
     if request.param == "label-studio":
@@ -70,6 +73,12 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWor
         double = request.param == "phoenix-double"
         url = request.getfixturevalue("phoenix_double" if double else "phoenix")
         yield lambda truth, *asked: PhoenixWorld(url, f"{EVALUATION}-{uuid4().hex[:8]}", truth, *asked)
+    elif request.param.startswith("langfuse"):
+        queues = LangfuseDouble(third=request.param == "langfuse-4")
+        with serving(queues) as url:
+            yield lambda truth, *asked: LangfuseWorld(
+                queues, url, f"{EVALUATION}-{uuid4().hex[:8]}", truth, *asked
+            )
     elif request.param == "folder":
         yield lambda truth, *asked: FolderWorld(tmp_path / uuid4().hex, EVALUATION, truth, *asked)
     elif request.param == "caller":

@@ -5,42 +5,31 @@ annotations of spans that do not exist are not there. The contract tests run aga
 """
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+
+from doubles.http_double import HttpDouble, Reply
 
 
-class PhoenixDouble:
+class PhoenixDouble(HttpDouble):
     """The projects, spans, annotations and configurations of one server, and the token that it wants."""
 
+    root = "/v1/"
+
     def __init__(self, token: str = "") -> None:
+        super().__init__()
         self.token = token
         self.projects: dict[str, dict[str, Any]] = {}
         self.spans: dict[str, dict[str, dict[str, Any]]] = {}
         self.configs: dict[str, dict[str, Any]] = {}
         self.annotations: dict[tuple[str, str, str], dict[str, Any]] = {}
-        self.requests: list[tuple[str, str]] = []
         self.page = 1000
-        self.instead: list[tuple[int, str]] = []     # what the next requests are answered with
-        self._lock = threading.Lock()
 
-    def answer(self, method: str, whole: str, headers: Any, body: bytes) -> tuple[int, str]:
-        with self._lock:
-            parts, query = urlsplit(whole), parse_qs(urlsplit(whole).query)
-            self.requests.append((method, parts.path))
-            if self.instead:
-                return self.instead.pop(0)
-            if self.token and headers.get("authorization") != f"Bearer {self.token}":
-                return 401, "Invalid token"
-            path = [unquote(part) for part in parts.path.removeprefix("/v1/").split("/")]
-            return self._routed(method, path, query, json.loads(body or b"null"))
+    def refused(self, headers: Mapping[str, str]) -> Reply | None:
+        wrong = self.token and headers.get("Authorization") != f"Bearer {self.token}"
+        return (401, "Invalid token") if wrong else None
 
-    def _routed(
-        self, method: str, path: list[str], query: dict[str, list[str]], sent: Any
-    ) -> tuple[int, str]:
+    def routed(self, method: str, path: list[str], query: dict[str, list[str]], sent: Any) -> Reply:
         match method, path:
             case "GET", ["projects"]:
                 return self._listed(list(self.projects.values()), query)
@@ -79,20 +68,20 @@ class PhoenixDouble:
                 return self._listed(rows, query)
         return 405, "Method Not Allowed"
 
-    def _listed(self, rows: list[dict[str, Any]], query: dict[str, list[str]]) -> tuple[int, str]:
+    def _listed(self, rows: list[dict[str, Any]], query: dict[str, list[str]]) -> Reply:
         start = int(query.get("cursor", ["0"])[0])
         end = start + min(self.page, int(query.get("limit", ["100"])[0]))
         following = str(end) if end < len(rows) else None
         return 200, json.dumps({"data": rows[start:end], "next_cursor": following})
 
-    def _posted(self, spans: dict[str, Any], data: list[dict[str, Any]]) -> tuple[int, str]:
+    def _posted(self, spans: dict[str, Any], data: list[dict[str, Any]]) -> Reply:
         there = [span["context"] for span in data if span["context"]["span_id"] in spans]
         if there:
             return 400, json.dumps({"error": "duplicate spans", "total_queued": 0, "duplicate_spans": there})
         spans |= {span["context"]["span_id"]: span for span in data}
         return 202, json.dumps({"total_received": len(data), "total_queued": len(data)})
 
-    def _annotated(self, data: list[dict[str, Any]]) -> tuple[int, str]:
+    def _annotated(self, data: list[dict[str, Any]]) -> Reply:
         for sent in data:
             key = sent["span_id"], sent["name"], sent.get("identifier", "")
             moment = f"2026-11-29T12:00:00.{len(self.requests):06d}+00:00"
@@ -102,32 +91,3 @@ class PhoenixDouble:
                 "created_at": first["created_at"], "updated_at": moment,
             }
         return 200, json.dumps({"data": []})
-
-
-@contextmanager
-def serving(double: PhoenixDouble) -> Iterator[str]:
-    """The address of a server that answers as the double does, until the block ends."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def _do(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            status, text = double.answer(self.command, self.path, self.headers, body)
-            content = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_POST = do_PUT = _do   # noqa: N815 - the names that the library calls
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()

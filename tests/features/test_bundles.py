@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import json
+import re
 import shutil
 import tarfile
 import textwrap
@@ -22,6 +23,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.bundle import verify_bundle
 from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.report.files import render_report
 from assay.tasks.signatures import SIGNING_KEY, WrongSignature, key_fingerprint, stamped_at, time_stamp
 from assay.tasks.spec.evaluation import Spec
 
@@ -51,6 +53,22 @@ def made(tmp_path_factory, server):
     assert done.exit_code == 0, done.output
     shutil.rmtree(folder / "ledger")
     return folder
+
+
+@pytest.fixture(scope="module")
+def rendered():
+    """The reports of this module by their evaluations, each drawn once after the bundle was made."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _drawn_once(rendered, monkeypatch):
+    def once(data):
+        if data.evaluation not in rendered:
+            rendered[data.evaluation] = render_report(data)
+        return rendered[data.evaluation]
+
+    monkeypatch.setattr("assay.flows.report.bundle.render_report", once)
 
 
 class Done(NamedTuple):
@@ -265,3 +283,57 @@ def test_a_page_of_another_hand_is_named_though_its_digest_fits(made, tmp_path, 
     found = verify_bundle(changed(made, tmp_path, forged))
     assert not found.verified
     assert name in {one.key for one in found.differences}
+
+
+def with_pictures(change):
+    """Every picture of the report drawn otherwise, and the digest of that page in bundle.json."""
+    def forged(files):
+        page = files["report/report.html"]
+        assert _PICTURE.search(page)
+        files["report/report.html"] = page = _PICTURE.sub(
+            lambda svg: svg[1] + base64.b64encode(change(base64.b64decode(svg[2]))), page
+        )
+        listing = json.loads(files["bundle.json"])
+        listing["files"]["report/report.html"] = hashlib.sha256(page).hexdigest()
+        files["bundle.json"] = json.dumps(listing).encode()
+        without("bundle.json.sig", "bundle.json.tsr", "public-key.pem")(files)
+    return forged
+
+
+_PICTURE = re.compile(rb"(data:image/svg\+xml;base64,)([A-Za-z0-9+/=]+)")
+
+
+@pytest.mark.parametrize("change", [
+    lambda svg: svg.replace(b"items labelled", b"items wanted"),
+    lambda svg: re.sub(rb"(d=\"M [0-9.]+) ([0-9.]+)", rb"\1 7\2", svg, count=1),
+    lambda _: b"<svg/>",
+])
+def test_a_forged_picture_is_named(made, tmp_path, change):
+    found = verify_bundle(changed(made, tmp_path, with_pictures(change)))
+    assert [(one.key, one.difference) for one in found.differences] == [
+        ("report/report.html", "shows pictures that are not those of the ledger")
+    ]
+
+
+def test_a_forged_picture_is_named_where_another_matplotlib_is_said_to_have_drawn_it(made, tmp_path):
+    def forged(files):
+        listing = json.loads(files["bundle.json"])
+        before = listing["drawn_by"]
+        listing["drawn_by"] = "3.10.0"
+        readme = files["README.md"].replace(before.encode(), b"3.10.0")
+        listing["files"]["README.md"] = hashlib.sha256(readme).hexdigest()
+        files |= {"README.md": readme, "bundle.json": json.dumps(listing).encode()}
+        with_pictures(lambda svg: svg.replace(b"items labelled", b"items wanted"))(files)
+
+    (named,) = verify_bundle(changed(made, tmp_path, forged)).differences
+    assert named.key == "report/report.html"
+    assert "pip install matplotlib==3.10.0, and verify again" in named.difference
+
+
+def test_last_digits_ids_and_the_maker_of_a_picture_are_no_difference(made, tmp_path):
+    def elsewhere(svg):
+        svg = re.sub(rb"(d=\"M [0-9]+\.[0-9]+) ", rb"\g<1>1 ", svg)
+        svg = svg.replace(b"</metadata>", b"<!-- another --></metadata>")
+        return re.sub(rb"(id=\"|#)([mp][0-9a-f]{8})", rb"\1x\2", svg)
+
+    assert verify_bundle(changed(made, tmp_path, with_pictures(elsewhere))).verified

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import httpx
 from doubles.desks import folder_desk, label_studio_desk, labelling, simulated_desk
+from doubles.langfuse import PUBLIC, SECRET, LangfuseDouble
 from services.label_studio_people import Person
 
 from assay.evalcore.annotators.answers import AnswerKind, class_answers
@@ -22,8 +23,11 @@ from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import unmarked
+from assay.tasks.desks.langfuse.api import LangfuseApi
+from assay.tasks.desks.langfuse.desk import LangfuseDesk, name_of_traces
 from assay.tasks.desks.phoenix.api import PhoenixApi
-from assay.tasks.desks.phoenix.desk import CANNOT_TELL, PhoenixDesk, annotation_config, name_of_spans
+from assay.tasks.desks.phoenix.desk import PhoenixDesk, annotation_config, name_of_spans
+from assay.tasks.desks.rest import CANNOT_TELL
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 
@@ -119,6 +123,55 @@ class PhoenixWorld:
             result = {"explanation": label}
         return {"name": name, "annotator_kind": "HUMAN", "span_id": span, "result": result,
                 "identifier": f"person{number}"}
+
+
+class LangfuseWorld:
+    """People at a double of Langfuse, who take the open entries of the queue and complete them."""
+
+    def __init__(
+        self, double: LangfuseDouble, url: str, evaluation: str, truth: Truth, asked: Asked = ASKED
+    ) -> None:
+        self._double, self._url, self._evaluation, self._truth = double, url, evaluation, truth
+        self._asked = labelling(evaluation=evaluation, answers=asked.answers, display=asked.display)
+
+    def open(self, annotators: int = 1) -> Desk:
+        return LangfuseDesk(
+            LangfuseApi(self._url, PUBLIC, SECRET), self._asked, annotators_per_item=annotators,
+            identity="a ledger",
+        )
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
+        (queue,) = (one for one in self._double.queues if self._evaluation in one["name"])
+        names = {config["id"]: config for config in self._double.configs}
+        answer, *skip = (names[number] for number in queue["scoreConfigIds"])
+        entries = [entry for entry in self._double.entries if entry["queueId"] == queue["id"]]
+        traces = {entry["objectId"] for entry in entries}
+        for number in range(annotators):
+            seen = {
+                self._item(score["traceId"]) for score in self._double.scores
+                if score["authorUserId"] == f"person{number}" and score["traceId"] in traces
+            }
+            for entry in entries:
+                trace = entry["objectId"]
+                if entry["status"] != "PENDING" or self._item(trace) in seen:
+                    continue
+                name, shown = self._item(trace)
+                if name != name_of_traces(batch) or shown not in by_name:
+                    continue
+                seen.add((name, shown))
+                label = self._truth[by_name[shown]]
+                config = answer if label is not None or not skip else skip[0]
+                value = CANNOT_TELL if label is None else label
+                number_is = config["dataType"] == "NUMERIC"
+                self._double.annotate(
+                    trace, config["name"], float(value) if number_is else value, f"person{number}"
+                )
+                self._double.complete(trace)
+
+    def _item(self, trace: str) -> tuple[str, str]:
+        span = self._double.traces[trace]
+        return span["name"], json.loads(span["attributes"]["langfuse.observation.input"])["name_a"]
 
 
 class FolderWorld:

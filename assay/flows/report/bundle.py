@@ -1,6 +1,7 @@
 """What goes into the evidence bundle of an evaluation, gathered from its ledger."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from assay.evalcore.errors import BadInput
@@ -25,12 +26,19 @@ def ledger_keys(opened: Opened) -> Sequence[str]:
 class GatheredBundle:
     """The files of a bundle, and what its bundle.json says of them."""
 
-    def __init__(self, opened: Opened, data: ReportData, file: Path, keys: Sequence[str]) -> None:
+    def __init__(
+        self, opened: Opened, data: ReportData, file: Path, keys: Sequence[str], drawn_by: str | None = None
+    ) -> None:
         """file: where the bundle will be, for the command that checks it; keys: of the ledger, listed before
-        `data` was gathered. Raises BadInput where there are others by now.
+        `data` was gathered; drawn_by: the matplotlib that the README names, this one unless it is given.
+        Raises BadInput where there are other keys by now.
         """
+        self.drawn_here = version("matplotlib")
         evidence = gather_evidence(opened)
-        readme = README.format(evaluation=opened.name, file=file.name, version=data.versions.get("assay", ""))
+        readme = README.format(
+            evaluation=opened.name, file=file.name, version=data.versions.get("assay", ""),
+            matplotlib=drawn_by or self.drawn_here,
+        )
         self._opened, self._keys = opened, keys
         self.files: Mapping[str, bytes] = {
             "README.md": readme.encode(),
@@ -45,6 +53,7 @@ class GatheredBundle:
             "seal": evidence.facts["seals"]["last"],
             "pool_digest": opened.manifest.digest,
             "versions": {"began": dict(opened.versions), "this_bundle": versions()},
+            "drawn_by": self.drawn_here,
             "verify": f"assay verify --bundle {file.name}",
         }
 

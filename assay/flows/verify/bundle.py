@@ -11,15 +11,10 @@ Nothing outside the bundle is read: no store, no source, no network.
 """
 
 import json
-import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.record.opened import open_evaluation
@@ -32,12 +27,11 @@ from assay.tasks.ledger.findings import Difference, in_one_sentence, value_diffe
 from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import BadKey, Store
+from assay.tasks.report.alike import alike, pictures_alike
 from assay.tasks.report.bundle import CONTENT, LEDGER, OF_CONTENT, Bundle
 
 _REPORT = "report/report.json"
 _COMPARED = ("evaluation", "state", "stopped_by", "verdict", "labels", "rounds", "revision", "estimates")
-_DRAWN = re.compile(rb"data:image/svg\+xml;base64,[A-Za-z0-9+/=]*")     # another matplotlib draws otherwise
-_NUMBER = re.compile(rb"(-?[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)")     # whole ones are as they were
 
 
 def verify_bundle(
@@ -87,7 +81,7 @@ def _of_the_rest(bundle: Bundle, store: Store) -> Iterator[Difference]:
         opened = open_evaluation(store, bundle.evaluation)
         data = report_data(opened, current_standing(opened))
         file = Path(str(bundle.about.get("verify")).removeprefix("assay verify --bundle "))
-        made = GatheredBundle(opened, data, file, ledger_keys(opened))
+        made = GatheredBundle(opened, data, file, ledger_keys(opened), bundle.drawn_by)
     except UNREADABLE as error:
         yield Difference(key=_REPORT, difference=f"cannot be compared: {type(error).__name__}: {error}")
         return
@@ -102,8 +96,20 @@ def _of_the_rest(bundle: Bundle, store: Store) -> Iterator[Difference]:
     for name, blob in made.files.items():
         if name not in bundle.names:
             yield Difference(key=name, difference="is missing")
-        elif not _alike(name, bundle.read(name), blob):
+        elif not alike(name, bundle.read(name), blob):
             yield Difference(key=name, difference="says something else than what is made of the ledger now")
+        elif name.endswith(".html") and not pictures_alike(bundle.read(name), blob):
+            yield Difference(key=name, difference=_other_pictures(bundle.drawn_by, made.drawn_here))
+
+
+def _other_pictures(drawn_by: str, here: str) -> str:
+    shown = "shows pictures that are not those of the ledger"
+    if drawn_by == here:
+        return shown
+    return (
+        f"{shown} as matplotlib {here} draws them; the bundle says that {drawn_by} drew them: "
+        f"pip install matplotlib=={drawn_by}, and verify again"
+    )
 
 
 def _by_this_version(bundle: Bundle) -> bool:
@@ -123,21 +129,3 @@ def _of_figures(bundle: Bundle, due: bytes) -> Iterator[Difference]:
         wrong = [f"cannot be read: {type(error).__name__}"]
     if wrong:
         yield Difference(key=_REPORT, difference=in_one_sentence(wrong))
-
-
-def _alike(name: str, blob: bytes, due: bytes) -> bool:
-    """Whether two files say the same, but for last digits of numbers that are not whole."""
-    if blob == due:
-        return True
-    if name.endswith(".parquet"):
-        try:
-            tables = [pq.read_table(pa.BufferReader(one)).to_pylist() for one in (blob, due)]
-        except (pa.ArrowException, OSError):
-            return False
-        return not list(value_differences(*tables))
-    pieces, due_pieces = (_NUMBER.split(_DRAWN.sub(b"", one)) for one in (blob, due))
-    return len(pieces) == len(due_pieces) and all(
-        one == other or (bool(_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)) and
-                         math.isclose(float(one), float(other), rel_tol=2e-3, abs_tol=1e-9))
-        for one, other in zip(pieces, due_pieces, strict=True)
-    )

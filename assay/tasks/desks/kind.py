@@ -13,12 +13,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from assay.evalcore.annotators.answers import AnswerKind, class_answers
+from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.annotators.rules import CHANCE, MOVES
 from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
@@ -87,6 +88,17 @@ def server_address(url: str) -> str:
     if parts.query or parts.fragment:
         raise wrong("has a query or a fragment ('?', '#'); give the address of the server alone")
     return url
+
+
+ServerAddress = Annotated[Location, AfterValidator(server_address)]
+
+
+def one_answer_each(kind: str, answers: AnswerKind) -> list[tuple[str, str]]:
+    """What `DeskKind.unlike` says for a kind of desk that takes one answer an item: nothing, or, of several
+    questions, that another desk has to ask them."""
+    if isinstance(answers, QuestionAnswers):
+        return [("kind", f"{kind} takes one answer an item; for several questions use another desk")]
+    return []
 
 
 class Gold(Part):

@@ -9,12 +9,14 @@ from assay.tasks.desks.caller import CallerKind
 from assay.tasks.desks.folder.kind import FolderKind
 from assay.tasks.desks.kind import DeskKind
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
+from assay.tasks.desks.langfuse.kind import LangfuseKind
 from assay.tasks.desks.phoenix.kind import PhoenixKind
 from assay.tasks.desks.simulated import SimulatedKind
 
 DeskChoice = Annotated[
     LabelStudioKind
     | PhoenixKind
+    | LangfuseKind
     | FolderKind
     | CallerKind
     | SimulatedKind,

@@ -51,11 +51,15 @@ class Replies:
     """Turns the replies of one server into their JSON or into one of our errors, with words that people can
     act on. It knows the token only to leave it out of messages, in every spelling."""
 
-    def __init__(self, product: Product, url: str, token: str) -> None:
-        """`token` is only here to be left out of what is said, in every form in which it may be written."""
+    def __init__(self, product: Product, url: str, *tokens: str) -> None:
+        """`tokens` are only here to be left out of what is said, in every form in which they may be
+        written."""
         self._product, self._url = product, url
-        written = {token, repr(token)[1:-1], json.dumps(token)[1:-1], quote(token, safe="")} - {""}
-        self._secrets = sorted(written, key=len, reverse=True)
+        written = {
+            form for token in tokens
+            for form in (token, repr(token)[1:-1], json.dumps(token)[1:-1], quote(token, safe=""))
+        }
+        self._secrets = sorted(written - {""}, key=len, reverse=True)
 
     def answer(self, response: httpx.Response) -> Any:
         """The JSON of a reply, None if it has none. DeskRefused or NotThere if the server said no."""
@@ -149,7 +153,7 @@ class Replies:
             return f": {self._masked(body.strip())[:300]}" if body.strip() and "<" not in body else ""
         if not isinstance(body, dict):
             return ""
-        words = body.get("detail") or body.get("validation_errors") or body.get("code")
+        words = next(filter(None, map(body.get, ("detail", "validation_errors", "message", "code"))), None)
         return f": {self._masked(str(words))[:300]}" if words else ""
 
     def _masked(self, text: str) -> str:

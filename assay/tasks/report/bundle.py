@@ -17,6 +17,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -44,6 +45,7 @@ CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP = (
 )
 OF_CONTENT = (CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP)
 _FORMAT = 1
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
 _NO_TIME = (1980, 1, 1, 0, 0, 0)     # the first a zip archive can say
 _CHUNK = 1 << 20
 _MOST_TIMES, _SMALL = 100, 64 << 20     # times as large unpacked, and bytes beside
@@ -55,8 +57,9 @@ README = """\
 has the SHA-256 of every file here. The ledger is what the numbers are computed from; it holds what people saw
 and answered.
 
-With Assay {version} (`pip install 'assay-evaluation[signing]'`), on any machine and without the store:
+With Assay {version}, on any machine and without the store:
 
+    pip install 'assay-evaluation[signing]' matplotlib=={matplotlib}
     assay verify --bundle {file} --key KEY.pem --time-root ROOT.pem
 
 computes every draw, label and estimate again, and compares the report. `--key` is the public key that you got
@@ -140,6 +143,8 @@ class Bundle:
             self.evaluation, self.files = str(about["evaluation"]), dict(about["files"])
             self.seal: str | None = None if about["seal"] is None else str(about["seal"])
             self.format_number = about["format_number"]
+            drawn_by = str(about.get("drawn_by"))
+            self.drawn_by = drawn_by if _VERSION.fullmatch(drawn_by) else "another version"
         except (KeyError, TypeError, ValueError, *_DAMAGED):
             raise BadInput(f"{path}: is no bundle: it has no {CONTENT} that can be read") from None
         if self.format_number != _FORMAT:

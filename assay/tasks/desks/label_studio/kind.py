@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from assay.evalcore.errors import needs
 from assay.tasks.desks.desk import Desk, DeskRefused
-from assay.tasks.desks.kind import DeskKind, Labelling, Resources, server_address
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources, ServerAddress
 from assay.tasks.desks.label_studio.page.fields import IMPORT_BYTES
-from assay.tasks.schema import Location
 
 if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.api import LabelStudioApi
@@ -29,15 +28,10 @@ class LabelStudioKind(DeskKind):
     most_shown_bytes: ClassVar[int | None] = IMPORT_BYTES - 10_000   # the names of the fields take some
 
     kind: Literal["label-studio"]
-    url: Location = Field(description='address of Label Studio, such as "http://127.0.0.1:8080"')
+    url: ServerAddress = Field(description='address of Label Studio, such as "http://127.0.0.1:8080"')
     project: str | None = Field(
         default=None, min_length=1, max_length=50, description="project title; else the evaluation's name"
     )
-
-    @field_validator("url")
-    @classmethod
-    def _web_address(cls, url: str) -> str:
-        return server_address(url)
 
     def show_check(self, labelling: Labelling) -> "PictureCheck":
         from assay.tasks.desks.label_studio.page.pictures import PictureCheck

@@ -11,22 +11,29 @@ by people count; of several by one person the latest. Phoenix shows every item t
 may answer each without being asked; who they are it knows only where they sign in.
 """
 
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal
 from urllib.parse import quote
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind, NumberAnswers
-from assay.tasks.desks.desk import AmbiguousPost, Batch, Collected, DeskRefused, Item, digest_of_parts
+from assay.tasks.desks.desk import (
+    AmbiguousPost,
+    Batch,
+    Collected,
+    DeskRefused,
+    DeskUnreachable,
+    Item,
+    digest_of_parts,
+)
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.phoenix.api import PAGE_SIZE, PhoenixApi
 from assay.tasks.desks.replies import NotThere
+from assay.tasks.desks.rest import CANNOT_TELL, Row, annotated_answer, displayed_text
 
-Row: TypeAlias = dict[str, Any]   # an object of JSON
-CANNOT_TELL = "can't tell"
 MOST_SPANS = 100            # whose annotations are asked for at once, in an address
 ARRIVES_WITHIN = 20.0       # seconds in which posted spans are listed, or the post is ambiguous
 _LOOK_EVERY = 0.2
@@ -54,11 +61,11 @@ class PhoenixDesk:
             self._api.read(self._path())
         except NotThere:
             about = " ".join(filter(None, (self._labelling.question, self._labelling.guidelines)))
-            self._made("projects", {"name": self._project, "description": about or "made by assay"})
-            self._api.read(self._path())
+            project = {"name": self._project, "description": about or "made by assay"}
+            self._made("projects", project, lambda: self._api.read(self._path()))
         for config in self._configs():
-            self._made("annotation_configs", config)
-            self._api.send("PUT", self._path(f"annotation_configs/{quote(config['name'])}"))
+            path = self._path(f"annotation_configs/{quote(config['name'])}")
+            self._made("annotation_configs", config, partial(self._api.change, "PUT", path))
 
     def place(self) -> str:
         """The page of the project on which people annotate."""
@@ -136,14 +143,23 @@ class PhoenixDesk:
         contexts = (row.get("context") for row in rows)
         return {str(context.get("span_id")) for context in contexts if isinstance(context, dict)}
 
-    def _made(self, path: str, body: Row) -> None:
-        """Make something that may be there already; what became of a lost reply, the next read tells."""
+    def _made(self, path: str, body: Row, use: Callable[[], object]) -> None:
+        """Make something that may be there already, and use it. What became of a lost reply, its use tells:
+        DeskUnreachable where it is not there then."""
+        lost = ""
         try:
             status, _ = self._api.send("POST", path, body)
-        except AmbiguousPost:
-            return
-        if status == 400:
-            raise DeskRefused(f"Phoenix at {self._api.url} refused to make {body['name']!r} among its {path}")
+            if status == 400:
+                refused = f"Phoenix at {self._api.url} refused to make {body['name']!r} among its {path}"
+                raise DeskRefused(refused)
+        except AmbiguousPost as error:
+            lost = str(error)
+        try:
+            use()
+        except NotThere:
+            if lost:
+                raise DeskUnreachable(lost) from None
+            raise
 
     def _configs(self) -> list[Row]:
         """What people are offered: the answer, and where Phoenix has no list of values, `can't tell`."""
@@ -163,9 +179,7 @@ class PhoenixDesk:
         )
 
     def _span_json(self, batch: Batch, span: str, item: Item, moment: str) -> Row:
-        shown = dict(item.shown)
-        text = next(iter(shown.values())) if len(shown) == 1 else json.dumps(shown, ensure_ascii=False)
-        mime = "text/plain" if len(shown) == 1 else "application/json"
+        text, mime = displayed_text(item)
         return {
             "name": name_of_spans(batch),
             "context": {"trace_id": digest_of_parts(span)[:32], "span_id": span},
@@ -200,16 +214,7 @@ def meaning(result: Any, answers: AnswerKind) -> tuple[Literal["label", "skip", 
     """What an annotation's result says: a label in its fixed spelling, a skip, or something that is no
     answer. The value is the label, else the explanation (of text), else the score (of numbers)."""
     parts = result if isinstance(result, Mapping) else {}
-    for key in ("label", "explanation", "score"):
-        value = parts.get(key)
-        if value is None or value == "":
-            continue
-        if value == CANNOT_TELL:
-            return "skip", None
-        label = answers.spelled(str(value))
-        if label is not None:
-            return "label", label
-    return "invalid", None
+    return annotated_answer(map(parts.get, ("label", "explanation", "score")), answers)
 
 
 def name_of_spans(batch: Batch) -> str:

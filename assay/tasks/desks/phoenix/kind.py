@@ -2,14 +2,12 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from assay.evalcore.annotators.answers import AnswerKind
-from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import needs
 from assay.tasks.desks.desk import Desk
-from assay.tasks.desks.kind import DeskKind, Labelling, Resources, server_address
-from assay.tasks.schema import Location
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources, ServerAddress, one_answer_each
 
 if TYPE_CHECKING:
     from assay.tasks.desks.phoenix.api import PhoenixApi
@@ -25,17 +23,10 @@ class PhoenixKind(DeskKind):
     posts_arrive_late: ClassVar[bool] = True
 
     kind: Literal["phoenix"]
-    url: Location = Field(description='address of Phoenix, such as "http://127.0.0.1:6006"')
-
-    @field_validator("url")
-    @classmethod
-    def _web_address(cls, url: str) -> str:
-        return server_address(url)
+    url: ServerAddress = Field(description='address of Phoenix, such as "http://127.0.0.1:6006"')
 
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
-        if isinstance(answers, QuestionAnswers):
-            return [("kind", "phoenix takes one answer an item; for several questions use another desk")]
-        return []
+        return one_answer_each(self.kind, answers)
 
     def address_for(self, evaluation: str, place: str = "") -> tuple[str, str]:
         list_of_all = f"{self.url.rstrip('/')}/projects"

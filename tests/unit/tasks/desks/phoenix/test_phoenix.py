@@ -2,7 +2,8 @@
 
 import pytest
 from doubles.desks import labelling
-from doubles.phoenix import PhoenixDouble, serving
+from doubles.http_double import serving
+from doubles.phoenix import PhoenixDouble
 
 from assay.evalcore.annotators.answers import NumberAnswers, TagAnswers, class_answers
 from assay.evalcore.annotators.question_answers import QuestionAnswers
