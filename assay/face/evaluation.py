@@ -28,6 +28,7 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
+from assay.tasks.sources.known_labels import no_answer
 from assay.tasks.sources.values import NO_VALUE
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.labels.questions import QuestionList
@@ -235,6 +236,17 @@ def stands_for_none(evaluation: Evaluation, label: object) -> bool:
     if not isinstance(label, str) or label.strip() not in NO_VALUE:
         return False
     return answers.empty is None and answers.spelled(label) is None
+
+
+def no_label(evaluation: Evaluation, label: object) -> str | None:
+    """Why a text or a number can be no label of this evaluation: `'maybe' is none of the classes (a, b)`. None
+    where it can, and for what only the desk can tell: answers to questions, and which of two is better."""
+    spec, text = evaluation._asked, _spelled(label)
+    if isinstance(spec.labels, QuestionList) or spec.labelling.pair is not None or not isinstance(text, str):
+        return None
+    answers = spec.labels.answers
+    is_one = not text.strip() or answers.spelled(text) is not None
+    return None if is_one else f"{text!r} is {no_answer(answers)}"
 
 
 def _spelled_each(label: object) -> Any:

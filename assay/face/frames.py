@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput, did_you_mean
@@ -110,6 +111,7 @@ def as_source(data: object, id: str | None, *, keep: bool) -> FrameSource:
     Raises BadInput for what is neither frame nor path, for a column that is not there, and for an index that
     cannot name items.
     """
+    id = None if id is None else str(id)        # a number may name it
     if isinstance(data, str | Path):
         id_column = id or _id_of_file(str(data))
         return FrameSource(
@@ -170,7 +172,21 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
             f"the frame cannot be read: {'; '.join(map(str, error.args))}; write each column with one type"
         ) from None
     _refuse_twice(table.column_names)
+    for at, (name, type_of_column) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
+        if backend == "polars" and frame[name].dtype == nw.Object:
+            raise BadInput(f"the frame's column {name!r} holds Python objects; write it with one type, as text")
+        table = table.set_column(at, name, _without_runs(table.column(name), type_of_column))
     return table, backend if backend in _BACKENDS else default_backend()
+
+
+def _without_runs(column: pa.ChunkedArray, type_of_column: pa.DataType) -> pa.ChunkedArray:
+    """The column as a file can hold it: runs written out, and a dictionary that names the missing value
+    replaced by its values."""
+    if pa.types.is_run_end_encoded(type_of_column):
+        return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], type_of_column.value_type)
+    if pa.types.is_dictionary(type_of_column) and any(c.dictionary.null_count for c in column.chunks):
+        return column.cast(type_of_column.value_type)
+    return column
 
 
 def _refuse_twice(columns: Sequence[str]) -> None:
@@ -218,6 +234,8 @@ def as_frame(data: Any) -> "nw.DataFrame[Any]":
     names: Any = getattr(data, "columns", None) if type(data).__module__.startswith("pandas") else None
     if getattr(names, "ndim", 0) == 1:
         _refuse_twice(list(map(str, names)))
+        if not all(isinstance(name, str) for name in names):
+            data = data.set_axis(list(map(str, names)), axis="columns")
     frame = nw.from_native(data)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
@@ -364,7 +382,10 @@ class TemporaryFolder:
 def _written(table: pa.Table, keep: bool) -> tuple[str, TemporaryFolder | None]:
     """The frame's file, named by its content, and its folder if that goes with this process."""
     buffer = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata(None), buffer)
+    try:
+        pq.write_table(table.replace_schema_metadata(None), buffer)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise BadInput(f"the frame cannot be kept: {error}; drop that column, or write it as text") from None
     blob = buffer.getvalue()
     name = f"{hashlib.sha256(blob).hexdigest()[:16]}.parquet"
     folder = None if keep else TemporaryFolder()
@@ -425,7 +446,7 @@ class _Columns:
 
     def _one(self, argument: str, column: str, value: Any) -> Any:
         if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
-            return value
+            return str(value) if type(value) is int else value      # a column that a number names
         if getattr(value, "ndim", 1) != 1:
             raise BadInput(
                 f"{argument}: has {value.ndim} dimensions; give one column, or {{class: column}}"
@@ -517,7 +538,7 @@ def refuse_own_order(argument: str, index: Any) -> None:
 
 def _columns_of(data: object) -> list[str]:
     try:
-        return list(as_frame(data).columns)
+        return list(map(str, as_frame(data).columns))
     except TypeError:
         return []      # a path, or nothing; what is no frame is refused later
 

@@ -13,7 +13,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
 from assay.face.awaiting import CallersLoop, awaited
 from assay.face.beginning import begin
-from assay.face.evaluation import Evaluation, stands_for_none
+from assay.face.evaluation import Evaluation, no_label, stands_for_none
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
@@ -138,15 +138,15 @@ def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     source = evaluation.source
     if callable(oracle) and not hasattr(oracle, "__len__"):
         return lambda item: oracle(evaluation.row(item))
-    if isinstance(oracle, str):
-        return _of_column(oracle, evaluation)
+    if isinstance(oracle, str | int):
+        return _of_column(str(oracle), evaluation)
     if isinstance(oracle, Mapping):
         if source is not None and source.table is None and source.numbered and 0 in oracle:
             raise BadInput("oracle: the rows of a file are numbered from 1, and this mapping has an item 0")
         return lambda item: _looked_up(oracle, evaluation, item)
     by_index = index_of_series(oracle)
     if by_index is not None:
-        _refuse_gaps(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
+        _refuse_no_labels(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
         return _of_series(oracle, by_index, evaluation)
     if not hasattr(oracle, "__len__") or getattr(oracle, "ndim", 1) != 1:
         raise BadInput(
@@ -158,12 +158,13 @@ def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     labels = values_of(oracle)
     if len(labels) != len(source.ids):
         raise BadInput(f"oracle: has {len(labels):,} labels, and the frame has {len(source.ids):,} rows")
-    _refuse_gaps(dict(enumerate(labels, 1)), "row", evaluation)
+    _refuse_no_labels(dict(enumerate(labels, 1)), "row", evaluation)
     return lambda item: labels[source.places[item.item.item_id]]
 
 
-def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: Evaluation) -> None:
-    """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
+def _refuse_no_labels(labels: Mapping[Any, object], of: str, evaluation: Evaluation) -> None:
+    """Raises BadInput where data have no label for some items, since a label that is not there yet is no
+    answer; and where one is no label, in a row that may never be asked about.
 
     labels: by the number of the row, or by item id; of: which of the two
     """
@@ -175,6 +176,9 @@ def _refuse_gaps(labels: Mapping[Any, object], of: str, evaluation: Evaluation) 
             f"{len(labels):,}: they are not there yet. Wait for them, or leave these rows out of the frame, "
             "knowing that the others may differ; a function may return None for what cannot be decided"
         )
+    for key, label in labels.items():
+        if (reason := no_label(evaluation, label)) is not None:
+            raise BadInput(f"oracle: {of} {key}: {reason}; correct it, or leave these rows out of the frame")
 
 
 _MOST_LISTED = 5
@@ -185,7 +189,7 @@ def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: Waiti
     for key in (own_id, item.item.item_id):
         if key in labels:
             if labels[key] is not None:
-                _refuse_gaps({own_id: labels[key]}, "item", evaluation)
+                _refuse_no_labels({own_id: labels[key]}, "item", evaluation)
             return labels[key]
     raise BadInput(f"oracle: there is no label for item {own_id!r}; give one for every item")
 
@@ -230,11 +234,11 @@ def _of_column(column: str, evaluation: Evaluation) -> _Label:
     source = evaluation.source
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
-        _refuse_gaps(labels, "item", evaluation)
+        _refuse_no_labels(labels, "item", evaluation)
         return lambda item: labels[item.item.item_id]
 
     if source is not None and source.table is not None and column in source.table.column_names:
-        _refuse_gaps(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row", evaluation)
+        _refuse_no_labels(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row", evaluation)
 
     def label(item: WaitingItem) -> Any:
         row = evaluation.row(item)

@@ -33,6 +33,7 @@ from assay.tasks.doctor.judge import (
     judge_columns,
     look_at_desk,
     look_at_store,
+    never_predicted,
     of_systems,
     ties_finding,
     with_differing,
@@ -464,7 +465,10 @@ def _auto_for(pool: PoolColumns, measures: Sequence[Measure]) -> Choice:
 
 
 def _measured(survey: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:
-    """Of which class the measures are, and above what an item is predicted positive."""
+    """Of which class the measures are, above what an item is predicted positive, and which classes no row
+    predicts."""
+    if (unseen := never_predicted(survey, roles)) is not None:
+        yield f"{roles.label}: {unseen}"
     if classes is None or roles.outcome not in ("two classes", "classes"):
         return
     positive = (classes.predicted if survey.prediction_names else classes.labelled)[0]

@@ -190,6 +190,42 @@ def test_ones_and_zeros_in_a_list_name_no_tags(tmp_path):
         value_by_suggestion(tmp_path / "p.csv", Told())
 
 
+def test_a_class_that_nothing_predicts_is_said_and_a_word_among_grades_is_refused(tmp_path):
+    table = numbered(prediction=["a", "b", "c"] * 20, label=["a", "b", "unsure"] * 20)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    found = examine_file(str(tmp_path / "p.csv"), Told(), forecast=False)
+    assert found.measured_lines == ("label: never predicted, and taken for a class: 'unsure' (20 rows)",)
+    assert any("never predicted" in one.says for one in found.findings if one.level == "warning")
+    numbered(prediction=[1, 2, 3] * 20, label=[1, 2, "refused"] * 20).to_csv(tmp_path / "g.csv", index=False)
+    with pytest.raises(BadInput, match="label: holds numbers, as predictions do, and 'refused'"):
+        value_by_suggestion(tmp_path / "g.csv", Told())
+
+
+def test_the_same_names_in_another_order_are_no_two_classes(tmp_path):
+    table = numbered(prediction=["war;arts", "war", "arts"] * 20, label=["arts;war", "arts", "war"] * 20)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    says = "'arts;war' and 'war;arts' differ only by the order of names"
+    with pytest.raises(BadInput, match=says):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+    with pytest.raises(BadInput, match=says):
+        assay.replay(str(tmp_path / "p.csv"), outcome="classes", methods="passive", budgets=[20], repeats=1)
+
+
+def test_labels_beside_predicted_numbers_are_named_if_they_are_none(tmp_path):
+    table = numbered(predicted=[i + 0.5 for i in range(60)], label=[f"'{i}.25" for i in range(60)])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match="label: \"'0.25\" is no number"):
+        value_by_suggestion(tmp_path / "p.csv", Told())
+
+
+def test_an_oracle_with_what_is_no_label_is_refused_before_anybody_is_asked():
+    table = numbered(prediction=["a", "b"] * 30, label=["a", "b"] * 29 + ["a", "maybe"])
+    for oracle in ("label", table.label, table.label.to_numpy()):
+        with pytest.raises(BadInput, match=r"oracle: row 60: 'maybe' is none of the classes \(a, b\)"):
+            assay.evaluate(table, outcome={"classes": ["a", "b"]}, measures="accuracy", id="id", budget=2,
+                           prediction="prediction", oracle=oracle)
+
+
 def test_whole_words_make_a_time():
     found = examine_file(str(CASES / "candidate.csv"), Told(), forecast=False)
     assert found.roles.time == ()

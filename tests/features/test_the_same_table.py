@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from doubles.suggested import value_by_suggestion
@@ -118,6 +119,25 @@ VALUES: dict[str, Trait] = {
         lambda f: f.assign(prob_ham=1 - f.probability).drop(columns=["probability"]).pipe(
             renamed, ("No", "Yes"), BOTH).rename(columns={"prob_ham": "prob_no"}),
         outcome=("Yes", "No"), names={"probability": "prob_no"}),
+    "a logit of each class": Trait(
+        lambda f: f.assign(logit_ham=-np.log(f.probability / (1 - f.probability)) / 2,
+                           logit_spam=np.log(f.probability / (1 - f.probability)) / 2).drop(
+            columns="probability"), names={"probability": "logit_spam"}, refusal=r"within (0 and 1|\[0, 1\])"),
+    "a percentage of each class": Trait(
+        lambda f: f.assign(pct_ham=100 - 100 * f.probability, pct_spam=100 * f.probability).drop(
+            columns="probability"), names={"probability": "pct_spam"}, refusal=r"within (0 and 1|\[0, 1\])"),
+    "a log-probability of each class": Trait(
+        lambda f: f.assign(logprob_ham=np.log(1 - f.probability), logprob_spam=np.log(f.probability)).drop(
+            columns="probability"), names={"probability": "logprob_spam"},
+        refusal=r"within (0 and 1|\[0, 1\])"),
+    "days, and their midnights": Trait(
+        lambda f: renamed(renamed(f, ("2024-01-01", "2024-02-01"), BOTH[:1]),
+                          ("2024-01-01 00:00:00", "2024-02-01T00:00:00Z"), BOTH[1:]),
+        told=Told(positive="2024-02-01"), outcome=("2024-02-01", "2024-01-01")),
+    **{f"a cell of {word!r}": Trait(
+        lambda f, word=word: f.assign(label=[word if i == 7 else name for i, name in enumerate(f.label)]),
+        refusal=f"1 have no label: 1 hold '{re.escape(word)}'|has no label|have no label|is none of")
+       for word in (".", "#REF!", "(null)", "NaT", "\u2014")},
     "numbers with something around them": Trait(
         lambda f: f.assign(probability=[f"np.float64({p})" for p in f.probability]),
         refusal="with something around it|not a finite number|not finite numbers"),
@@ -275,6 +295,24 @@ def test_a_trait_of_files_through_every_command(written, tmp_path):
     assert replayed.to_dict()["truth"]["f1"] == pytest.approx(TRUTH, abs=1e-9)
 
 
+@pytest.mark.parametrize(("text", "says"), [
+    (lambda f: f.to_csv(index=False, sep=" "), "spaces separate its values"),
+    (lambda f: f.to_csv(sep=" ", index_label=False), "spaces separate its values"),
+    (lambda f: f.to_string(index=False), "spaces separate its values"),
+    (lambda f: f.to_csv(index_label=False), "4 values .id, prediction, probability, label., and a row has 5"),
+    (lambda f: "# of 2024\n# by me\n" + f.to_csv(index=False), "1 value .# of 2024., and a row has 4"),
+])
+def test_every_reader_names_what_is_wrong_with_the_lines(text, says, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(text(table().drop(columns="text")), encoding="utf-8")
+    trait = VALUES["as it is"]
+    for read in (lambda: value_by_suggestion(path, Told()), lambda: f1_of_evaluate(str(path), trait),
+                 lambda: f1_of_replay(path, trait),
+                 lambda: assay.estimate(str(path), outcome=trait.outcome, measures="f1")):
+        with pytest.raises(BadInput, match=says):
+            read()
+
+
 # each of these traits of values in a table of text and in one that has types
 PAIRS = [
     ("1 and 1.0 in turn", "UTF-16"), ("1 and 1.0 in turn", "Parquet"), ("booleans and numbers", "parts"),
@@ -307,6 +345,47 @@ FRAMES: dict[str, Callable[[], object]] = {
     "polars of Arrow": lambda: pl.from_arrow(pa.Table.from_pandas(sorted_frame())),
     "polars without an index": lambda: pl.from_pandas(sorted_frame()),
 }
+
+
+def in_runs(frame: pd.DataFrame) -> pa.Table:
+    made = pa.table({name: list(frame[name]) for name in frame})
+    place = made.column_names.index("label")
+    return made.set_column(place, "label", pc.run_end_encode(made.column("label")))
+
+
+def with_a_missing_name(frame: pd.DataFrame) -> pa.Table:
+    names = pa.DictionaryArray.from_arrays(
+        pa.array((frame.label == "spam").astype(int)), pa.array(["ham", "spam", None]))
+    return pa.table({name: list(frame[name]) if name != "label" else names for name in frame})
+
+
+NUMBERED = {"prediction": 2, "probability": 3, "label": 4}
+UNUSUAL: dict[str, Callable[[pd.DataFrame], object]] = {
+    "runs": in_runs, "a dictionary with a missing name": with_a_missing_name,
+    "columns with numbers for names": lambda f: f.set_axis(range(5), axis=1),
+    "categories that nothing has": lambda f: f.assign(
+        label=pd.Categorical(f.label, ["unknown", "spam", "ham"], ordered=True)),
+}
+
+
+@pytest.mark.parametrize("made", UNUSUAL)
+def test_frames_of_unusual_types(made):
+    frame = UNUSUAL[made](table())
+    names = NUMBERED if made == "columns with numbers for names" else {n: n for n in NUMBERED}
+    asked = {"outcome": ["spam", "ham"], "measures": "f1", "prediction": names["prediction"]}
+    evaluated = assay.evaluate(frame, **asked, oracle=names["label"], probability=names["probability"],
+                               id=0 if names is NUMBERED else "id", method="passive", target={}, budget=N)
+    replayed = assay.replay(frame, **asked, label=names["label"], probability=names["probability"],
+                            methods="passive", budgets=[20], repeats=1)
+    held = assay.estimate(frame, **asked, label=names["label"], pool_size=N, weight=np.ones(N))
+    values = [evaluated.value, held.value, replayed.to_dict()["truth"]["f1"]]
+    assert values == pytest.approx([TRUTH] * 3, abs=1e-9)
+
+
+def test_a_column_of_python_objects_is_named():
+    frame = pl.from_pandas(table()).with_columns(pl.Series("label", list(table().label), dtype=pl.Object))
+    with pytest.raises(BadInput, match="column 'label' holds Python objects"):
+        value_of(frame, "label")
 
 
 def value_of(frame: object, oracle: object) -> float | None:

@@ -6,6 +6,7 @@ Programs write one class in several ways. A reader compares values before texts:
                     marks that cannot be seen are no part of a name
     booleans        true, True and TRUE are one value
     numbers         1, 1.0 and 1.00 are one value; 007 is a name
+    days            2024-05-01 and its midnight are one value
     capitals        Spam means `spam` where only one class is called so in any case
 
 A name is looked for as it is written first, so classes that differ by a capital alone can be told apart.
@@ -22,6 +23,8 @@ from typing import Literal
 from unicodedata import category, normalize
 
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]*))?")
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T]00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)?)?")
+_JOINED = re.compile(r"[;,/+&]")
 _BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")     # letters and digits
 _BOOLEANS = ("true", "false")
 _YES, _NO = ("1", "true"), ("0", "false")     # values that mean the positive class, and the negative one
@@ -44,15 +47,16 @@ def as_seen(name: str) -> str:
 def class_value(text: str) -> str:
     """What the spellings of one class have in common; capitals count, but of booleans.
 
-    >>> [class_value(text) for text in ("TRUE", "1.0", "0.50", "007", "not  spam ")]
-    ['true', '1', '0.5', '007', 'not spam']
+    >>> [class_value(text) for text in ("TRUE", "1.0", "0.50", "007", "not  spam ", "2024-05-01 00:00:00")]
+    ['true', '1', '0.5', '007', 'not spam', '2024-05-01']
     """
     visible = as_seen(text)
     if visible.lower() in _BOOLEANS:
         return visible.lower()
     number = _NUMBER.fullmatch(visible)
     if number is None:
-        return visible
+        day = _DAY.fullmatch(visible)
+        return visible if day is None else day[1]
     sign, integer, fraction = number[1], number[2], (number[3] or "").rstrip("0")
     value = f"{integer}.{fraction}" if fraction else integer
     return value if value == "0" else sign + value
@@ -137,7 +141,7 @@ def classes_among(counts: Mapping[str, int]) -> dict[str, str]:
 
     counts      written value -> how often it is there, in all columns of classes together
 
-    Booleans and numbers have the shortest spelling. Where every value is one of 1, 0, true and false, and
+    Booleans, numbers and days have the shortest spelling. Where every value is one of 1, 0, true and false, and
     both kinds are there, 1 and true are one class.
 
     >>> classes_among({"TRUE": 3, "True": 9, "false": 4})
@@ -153,10 +157,14 @@ def classes_among(counts: Mapping[str, int]) -> dict[str, str]:
     for text, value in values.items():
         spelled.setdefault(value, Counter())[normalize("NFC", text.strip())] += counts[text]
     names = {
-        value: value if _is_boolean_or_number(value) else min(texts, key=lambda text: (-texts[text], text))
+        value: value if _has_one_spelling(value) else min(texts, key=lambda text: (-texts[text], text))
         for value, texts in spelled.items()
     }
     return {text: names[value] for text, value in values.items()}
+
+
+def _has_one_spelling(value: str) -> bool:
+    return _is_boolean_or_number(value) or _DAY.fullmatch(value) is not None
 
 
 def _is_boolean_or_number(value: str) -> bool:
@@ -204,13 +212,15 @@ def guessed_positive(names: Collection[str]) -> str | None:
     return not_negative[0] if len(not_negative) == 1 < len(values) else None
 
 
-def what_differs(texts: Iterable[str]) -> str | None:
+def what_differs(texts: Collection[str]) -> str | None:
     """Which of these values are easily taken for one another, and by what they differ; None where none are.
 
     >>> what_differs(["Spam", "spam", "ham"])
     "'Spam' and 'spam' differ only by capitals"
     >>> what_differs(["very good", "very_good", "bad"])
     "'very good' and 'very_good' differ only by spaces, dashes or underscores"
+    >>> what_differs(["war;arts", "arts;war", "war"])
+    "'arts;war' and 'war;arts' differ only by the order of names (tags are written as a list, or war|arts)"
     """
     by_letters: dict[str, dict[str, str]] = {}
     for text in sorted(texts):
@@ -218,8 +228,23 @@ def what_differs(texts: Iterable[str]) -> str | None:
         by_letters.setdefault(_BETWEEN.sub(" ", value).casefold(), {}).setdefault(value, text)
     alike = next((group for group in by_letters.values() if len(group) > 1), {})
     if not alike:
-        return None
+        return _in_another_order(texts)
     *names, last = map(repr, alike.values())
     capitals = len({value.casefold() for value in alike}) == 1
     what = "capitals" if capitals else "spaces, dashes or underscores"
     return f"{', '.join(names)} and {last} differ only by {what}"
+
+
+def _in_another_order(texts: Collection[str]) -> str | None:
+    """Which two of these values join the same names, in another order; None where none do."""
+    first_written: dict[tuple[str, ...], str] = {}
+    for text in sorted(texts):
+        names = tuple(sorted(class_value(name) for name in _JOINED.split(text)))
+        if len(names) < 2 or not all(names) or any(map(_NUMBER.fullmatch, names)):
+            continue
+        other = first_written.setdefault(names, text)
+        if class_value(other) != class_value(text):
+            as_tags = "|".join(name.strip() for name in _JOINED.split(text))
+            return (f"{other!r} and {text!r} differ only by the order of names (tags are written as a list, or "
+                    f"{as_tags})")
+    return None

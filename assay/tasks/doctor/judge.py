@@ -289,6 +289,10 @@ def _labels(scan: Scan, roles: Roles, name: str) -> Finding:
     if words:
         return problem(name, f"holds grades, and {', '.join(map(repr, words[:3]))}, which is no number",
                        "correct these rows, or leave their label empty")
+    words = _beside_numbers(scan) if roles.outcome == "classes" else []
+    if words:
+        return problem(name, f"holds numbers, as predictions do, and {', '.join(map(repr, words[:3]))}",
+                       "leave the label of these rows empty, if that is none; else write all as words")
     apart = bool(scan.predictions) and not set(scan.labels) & set(scan.predictions)
     if roles.outcome != "two classes" and apart:
         examples = ", ".join(repr(label) for label in sorted(scan.labels)[:2])
@@ -307,7 +311,27 @@ def _labels(scan: Scan, roles: Roles, name: str) -> Finding:
             "labels of items that were not drawn by Assay cannot be used",
         )
     every = f"every {scan.which('row')}"
+    if (unseen := never_predicted(scan, roles)) is not None:
+        return warning(name, f"{every} is labelled ({listed}); {unseen}", "leave the label of these rows empty, "
+                       "if that is none; `assay replay` can try methods on the file")
     return ok(name, f"{every} is labelled ({listed}): `assay replay` can try methods on it")
+
+
+def never_predicted(scan: Scan, roles: Roles) -> str | None:
+    """The classes of labels that no row predicts, with their numbers of rows, in a sentence that says that
+    they are taken for classes; None where there are none, or nothing predicts classes."""
+    unseen = [label for label in scan.labels if label not in scan.predictions]
+    if roles.outcome != "classes" or not scan.predictions or not unseen or len(scan.labels) <= 2:
+        return None
+    listed = ", ".join(f"{label!r} ({plural(scan.labels[label], 'row')})" for label in unseen[:3])
+    return f"never predicted, and taken for a class: {listed}" + ", ..." * (len(unseen) > 3)
+
+
+def _beside_numbers(scan: Scan) -> list[str]:
+    """The words of labels where every prediction is a number, and some labels are."""
+    words = [text for text in scan.labels if not _is_number(text)]
+    numbers = bool(scan.predictions) and all(map(_is_number, scan.predictions))
+    return words if numbers and len(words) < len(scan.labels) else []
 
 
 def _without_label(scan: Scan) -> str:

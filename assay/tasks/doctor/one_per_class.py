@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from assay.evalcore.outcomes.class_names import NEGATIVE_WORDS, POSITIVE_WORDS, class_value
-from assay.tasks.doctor.column_names import is_probability, words_of
+from assay.tasks.doctor.column_names import PERCENT, SCORE, has_word, is_probability, words_of
 from assay.tasks.doctor.columns import LookedAtColumn
 from assay.tasks.sources.chances import sum_to_one
 
@@ -31,6 +31,30 @@ def columns_of_all_classes(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtC
         if any(column.distinct > 2 for column in group) and _sum_to_one(group):
             return tuple(group)
     return ()
+
+
+def scales_by_class(
+    columns: Sequence[LookedAtColumn], classes: Sequence[str]
+) -> tuple[LookedAtColumn, ...]:
+    """Two columns of numbers called scores, probabilities or percentages, one for each of two classes by
+    their names, or by numbers behind the same name; or called as the classes. () where there are none."""
+    if len(classes) != 2:
+        return ()
+    values = {class_value(name).casefold() for name in classes}
+    scales = [c for c in columns if c.numbers and c.distinct > 2 and (
+        is_probability(c.name) or has_word(c, SCORE) or c.called(PERCENT)
+        or class_value(c.name).casefold() in values)]
+    for pair in combinations(scales[:_MOST_PAIRED], 2):
+        by_name = columns_by_class_name(pair, classes, None)
+        stems = {numbered[1] for c in pair if (numbered := _NUMBERED.match(c.name))}
+        if by_name is not None and (by_name.by_name or len(stems) == 1):
+            return pair
+    return ()
+
+
+def sum_to_a_hundred(columns: Sequence[LookedAtColumn]) -> bool:
+    """Whether these are percentages that sum to 100 in every row of the sample; False for no column."""
+    return bool(columns) and _sum_to_one(columns, whole=100)
 
 
 def called_alike(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
@@ -60,10 +84,10 @@ def _by_prefix(columns: Sequence[LookedAtColumn]) -> list[list[LookedAtColumn]]:
     return list(groups.values())
 
 
-def _sum_to_one(columns: Sequence[LookedAtColumn]) -> bool:
+def _sum_to_one(columns: Sequence[LookedAtColumn], *, whole: float = 1) -> bool:
     rows = min(len(column.sampled) for column in columns)
     table = np.stack([column.sampled[:rows] for column in columns], axis=1)
-    table = table[np.isfinite(table).all(axis=1)]
+    table = table[np.isfinite(table).all(axis=1)] / whole
     return len(table) > 1 and bool(sum_to_one(table).all())
 
 

@@ -48,6 +48,8 @@ from assay.tasks.doctor.one_per_class import (
     columns_by_class_name,
     columns_of_all_classes,
     endings,
+    scales_by_class,
+    sum_to_a_hundred,
 )
 from assay.tasks.doctor.repeated_items import repeated_items
 from assay.tasks.doctor.unread import (
@@ -233,8 +235,11 @@ def guess_roles(columns: Sequence[LookedAtColumn], options: Told | None = None) 
     )
     score, probability, positive, negative = options.score, options.probability, options.positive, None
     per_class = tuple(column.name for column in each_class) if len(each_class) > 2 else ()
-    if len(each_class) == 2 and outcome == "two classes":
-        probability, positive, negative = _of_the_positive(pick, options, each_class, (prediction, label))
+    pair = each_class if len(each_class) == 2 else _scales_of_two_classes(pick, options, prediction, label)
+    if len(pair) == 2 and outcome == "two classes":
+        scale, positive, negative = _of_the_positive(pick, options, pair, (prediction, label))
+        pick.taken |= {column.name for column in pair}
+        score, probability = (None, scale) if pair[0].within_0_1 else (scale, None)
     else:
         pick.taken -= {column.name for column in each_class} - {*per_class}
         alone = prediction is None and options.threshold is None    # what is predicted follows from the scale
@@ -293,10 +298,22 @@ def _of_each_class(pick: _Pick, options: Told) -> tuple[LookedAtColumn, ...]:
     return columns_of_all_classes(pick.free) or called_alike(pick.free)
 
 
+def _scales_of_two_classes(
+    pick: _Pick, options: Told, prediction: str | None, label: str | None
+) -> tuple[LookedAtColumn, ...]:
+    """A score or a percentage of each class, where it is known what is predicted, or above what; else ()."""
+    if options.probability is not None or options.score is not None:
+        return ()
+    columns = [pick.by_name[name] for name in (prediction, label) if name is not None]
+    pair = next((found for c in columns if (found := scales_by_class(pick.free, c.values))), ())
+    known = prediction is not None or options.threshold is not None or sum_to_a_hundred(pair)
+    return pair if known else ()
+
+
 def _of_the_positive(
     pick: _Pick, options: Told, pair: tuple[LookedAtColumn, ...], decided: tuple[str | None, str | None]
 ) -> tuple[str, str | None, str | None]:
-    """(column of the positive class's probability, that class, the other one), of two that sum to 1.
+    """(column of the positive class's scale, that class, the other one), of two that have one for each.
 
     The classes are those of predictions or labels; where there are neither, the names of the columns.
     """
@@ -325,8 +342,9 @@ def _of_the_positive(
     if by_class is None or not by_class.by_name:
         taken = by_class.columns[positive] if by_class else pair[-1].name
         pick.questions.append(OpenChoice(
-            option="--probability", taken=taken, choices=tuple(column.name for column in pair),
-            asks=f"which column holds the probability of {positive!r}?", decides=by_class is None,
+            option="--probability" if pair[0].within_0_1 else "--score", taken=taken,
+            choices=tuple(column.name for column in pair), decides=by_class is None,
+            asks=f"which column holds the probability of {positive!r}?",
         ))
         return taken, positive, negative
     return by_class.columns[positive], positive, negative
@@ -336,7 +354,8 @@ def _unread(
     pick: _Pick, outcome: Outcome, decided: Sequence[LookedAtColumn], *, scaled: bool
 ) -> tuple[UnreadColumn, ...]:
     """Columns that are called a score, a probability, a label or a prediction and hold no plain numbers."""
-    columns = [why_unread(c) for c in pick.free if decides_by_name(c.name)]
+    of_numbers = outcome == "number" and len(decided) == 1      # the label is what is missing
+    columns = [why_unread(c, of_numbers=of_numbers) for c in pick.free if decides_by_name(c.name)]
     columns += [several_in_each(c) or (why_unread(c) if c.kinds() > FEW else None) for c in decided]
     if not scaled and outcome in ("two classes", "classes"):
         columns += [probability_out_of_range(c) for c in pick.free]
@@ -503,6 +522,7 @@ def _scale(
         ))
     if probability is None and score is None:
         score = pick.one(
-            lambda c: c.like_a_percentage and (is_probability(c.name) or c.called(PERCENT)), "--score", asks
+            lambda c: c.like_a_percentage and (is_probability(c.name) or c.called(PERCENT)), "--score", asks,
+            decides=alone,
         )
     return score, probability

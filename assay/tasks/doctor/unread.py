@@ -76,9 +76,12 @@ _OF_TAGS = 'write a list of names, as ["war", "arts"], for tags; the name alone 
 _SHORT = 24      # characters of a number with something beside it
 
 
-def why_unread(column: LookedAtColumn) -> UnreadColumn | None:
+def why_unread(column: LookedAtColumn, *, of_numbers: bool = False) -> UnreadColumn | None:
     """Why a column of numbers, by its name, is read as none; None where its values look like no numbers. The
-    answer names a value, why it is no number, and what to do."""
+    answer names a value, why it is no number, and what to do.
+
+    of_numbers: it would hold numbers if it is a label too, because numbers are predicted
+    """
     if column.numbers or column.boolean:
         return None
     texts = [text.strip() for text in column.texts.to_pylist() if text is not None and text.strip()]
@@ -87,7 +90,9 @@ def why_unread(column: LookedAtColumn) -> UnreadColumn | None:
         written = [text for text in texts if form.fullmatch(text)]
         if written and len(written) + numbers > _MOST * len(texts):
             return UnreadColumn(column=column.name, says=f"{written[0][:40]!r} {says}", remedy=remedy)
-    return several_in_each(column, _OF_EACH_CLASS) or _beside_numbers(column, texts)
+    named = min(label_rank(column.name), prediction_rank(column.name)) < NOBODY
+    beside = None if named and not of_numbers else _beside_numbers(column, texts)
+    return several_in_each(column, _OF_EACH_CLASS) or beside
 
 
 def several_in_each(column: LookedAtColumn, remedy: str = _OF_TAGS) -> UnreadColumn | None:
@@ -103,8 +108,6 @@ def several_in_each(column: LookedAtColumn, remedy: str = _OF_TAGS) -> UnreadCol
 
 def _beside_numbers(column: LookedAtColumn, texts: Sequence[str]) -> UnreadColumn | None:
     """Of a score or a probability: short texts with a digit, as `p=0.5`."""
-    if min(label_rank(column.name), prediction_rank(column.name)) < NOBODY:
-        return None
     written = [text for text in texts if len(text) <= _SHORT and any(sign.isdigit() for sign in text)]
     if len(written) <= _MOST * len(texts):
         return None

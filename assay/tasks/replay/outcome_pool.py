@@ -26,7 +26,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadArgument, BadInput, did_you_mean
 from assay.evalcore.measures.contenders import code_of
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.class_names import ClassReader
+from assay.evalcore.outcomes.class_names import ClassReader, what_differs
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -383,6 +383,8 @@ class Reader:
 
 def _classes(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
     texts = {w for column in class_words(path, spoken).values() for w in np.unique(column).tolist()}
+    if (alike := what_differs(texts.difference(classes))) is not None:
+        raise BadInput(f"{path}: {alike}; write them in one way, or list all classes where you name the outcome")
     reader = ClassReader(classes)
     return Classes((*classes, *sorted(word for word in texts if reader.read(word) is None)))
 

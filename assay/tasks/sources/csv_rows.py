@@ -276,6 +276,7 @@ _MOST_HEADER = 1 << 20
 _LONGEST_NAME = 1_000
 _UNEVEN = re.compile(r"Expected (\d+) columns?, got (\d+): (.*)", re.DOTALL)
 _SHOWN = 60              # characters of a row in a message
+_BETWEEN_SPACES = re.compile(r'"[^"]*"|\S+')
 _ENOUGH = 2              # columns that tell a repeated line of names from a value
 _FOR_EXCEL = re.compile(r"sep=.[\r\n]", re.IGNORECASE)
 
@@ -384,13 +385,16 @@ def _batches(
             ) from None
         uneven = _UNEVEN.search(str(error))
         if uneven is not None:
-            few, many, row = uneven.groups()
-            raise BadInput(
-                f"{file.path}: its line of column names has {plural(int(few), 'value')} "
-                f"({', '.join(request.names)[:_SHOWN]}), and a row has {many} ({row[:_SHOWN]}); "
-                "a table begins with a name for each column: remove lines above and below it, and name all"
-            ) from None
+            raise _uneven(file.path, request.names, int(uneven[2]), uneven[3]) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
+
+
+def _uneven(path: str, names: Sequence[str], many: int, row: str) -> BadInput:
+    return BadInput(
+        f"{path}: its line of column names has {plural(len(names), 'value')} ({', '.join(names)[:_SHOWN]}), and a "
+        f"row has {many} ({row[:_SHOWN]}); a table begins with a name for each column: remove lines above and "
+        "below it, and name all"
+    )
 
 
 def _refuse_header_again(path: str, request: _Asked, start: int, batch: pa.RecordBatch) -> None:
@@ -516,6 +520,13 @@ def _start_text(start: bytes, dialect: Dialect) -> str:
     return text.removeprefix("\ufeff")
 
 
+def _are_between_spaces(text: str) -> bool:
+    """Whether spaces cut all lines into as many values, the first one into one less perhaps, as R writes it."""
+    lines = (line for line in io.StringIO(text) if line.strip())
+    first, *rest = [len(_BETWEEN_SPACES.findall(line)) for line in islice(lines, _RECORDS)]
+    return first > 1 and len(rest) > 1 and {*rest} in ({first}, {first + 1})
+
+
 def _beginning(file: SourceFile, start: bytes) -> _Beginning:
     dialect = dialect_of(file.path, start)
     text = _start_text(start[:_MOST_HEADER], dialect)
@@ -537,4 +548,10 @@ def _beginning(file: SourceFile, start: bytes) -> _Beginning:
         raise unreadable(file.path, "a quotation mark in its line of column names is not closed")
     if _FOR_EXCEL.match(text):
         raise BadInput(f"{file.path}: its first line ({text[:5]}) is for Excel alone; remove that line")
+    if len(names) == 1 and _are_between_spaces(text):
+        raise BadInput(f"{file.path}: spaces separate its values; separate them by commas, semicolons or tabs")
+    _, *rows = islice(_records(text, dialect.delimiter), _RECORDS if len(names) == 1 else 3)
+    for row in rows[:-1]:      # the last one may be cut off
+        if len(row) != len(names):
+            raise _uneven(file.path, names, len(row), dialect.delimiter.join(row))
     return _Beginning(dialect, tuple(names), taken, start)

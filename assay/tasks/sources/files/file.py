@@ -113,7 +113,7 @@ def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> N
             raise Remediable(
                 f"{path}: no column {name!r}; {did_you_mean(name, present)}it has: "
                 f"{', '.join(_short(present))}",
-                "correct the name in the spec, or add the column",
+                "correct the name, or add the column",
             )
         if counts[name] > 1:
             raise BadInput(f"{path}: the column {name!r} is there twice; rename or drop one")
