@@ -86,15 +86,19 @@ def _drawn(rng: np.random.Generator, p: Floats) -> Floats:
     return np.asarray((p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1), np.float64)
 
 
-def _classes(rng: np.random.Generator, k: int, *, supplied: bool = True) -> OutcomePool:
+def _classes(
+    rng: np.random.Generator, k: int, *, supplied: bool = True, weighted: bool = False
+) -> OutcomePool:
     """Skew, sharpness and temperature by lot; a classifier that sees the scores through noise."""
     n = int(rng.integers(1_500, 8_000))
     z = -rng.uniform(0, 0.8) * np.arange(k) + rng.uniform(1, 3) * rng.standard_normal((n, k))
     told = _softmax(rng.uniform(0.7, 2.0) * (z + rng.uniform(0, 1) * rng.standard_normal((n, k))))
+    codes = _drawn(rng, _softmax(z))
     items = Items(
-        prediction=told.argmax(axis=1).astype(np.float64)[:, None], probability=told if supplied else None
+        prediction=told.argmax(axis=1).astype(np.float64)[:, None], probability=told if supplied else None,
+        weight=rng.lognormal(0, 1, n)[:, None] if weighted else None,
     )
-    return OutcomePool(kind=_kind(k), codes=_drawn(rng, _softmax(z)), items=items)
+    return OutcomePool(kind=_kind(k), codes=codes, items=items)
 
 
 def _kind(k: int) -> Classes:
@@ -183,6 +187,7 @@ FAMILIES: tuple[tuple[str, Callable[[np.random.Generator], OutcomePool], tuple[s
     ("20 classes", lambda rng: _classes(rng, 20), ("macro_f1",), False),
     ("4 classes, predictions alone", lambda rng: _classes(rng, 4, supplied=False), ("accuracy", "macro_f1"),
      False),
+    ("4 classes, weights", lambda rng: _classes(rng, 4, weighted=True), ("macro_f1",), False),
     ("rare errors", _rare_errors, ("accuracy", "macro_f1"), False),
     ("numbers", _numbers, ("mae",), False),
     ("judged", _judged, ("mean",), False),

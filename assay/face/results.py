@@ -63,7 +63,7 @@ class Estimate(MeasureEstimate):
 
     @property
     def unlabelled_share(self) -> float | None:
-        """The share of the pool that rests on the model alone: nobody labelled an item with such scores."""
+        """The share of the pool with scores near which nobody labelled any item."""
         return None if self.not_excluded is None else self.not_excluded.unlabelled_share
 
     @property
@@ -332,7 +332,7 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
             *([] if standing.best is None else
               [best_in_words(standing.best, finished=standing.state == "finished")]),
             *filter(None, [sentences.trusted(standing)]),
-            *price.open_lines(rows, standing.positive or "positive"),
+            *price.open_lines(rows, standing.positive or "positive", standing.rests_on),
             *sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved),
         ),
     )

@@ -7,7 +7,8 @@ step at the system's threshold,
     logit p = θ₀ + θ₁ x + θ₂ (side - ½),    θ ~ N((0, -1, ½), diag(1.5, 1, 1)²),
 
 x the log odds of a cell's rank from the top, less those of the threshold's rank: before any label rates fall
-like 1/rank, through a half at the threshold.  Labels of a cell count as MOST_TAUGHT at most.
+like 1/rank, through a half at the threshold.  Labels of one cell are of one rate, which lies off the curve,
+so they count as MOST_TAUGHT/C at most, and as LEAST_TAUGHT: few cells teach as much as many.
 
     R   repeats;  C   cells;  H   strata
 """
@@ -19,7 +20,8 @@ from assay.evalcore.types import Floats, Ints
 
 PRIOR_MEAN = np.array([0.0, -1.0, 0.5])
 PRIOR_DEVIATION = np.array([1.5, 1.0, 1.0])
-MOST_TAUGHT = 9.0      # labels of one cell that teach the model, at most
+MOST_TAUGHT = 288.0    # labels of all cells together that teach the model, at most
+LEAST_TAUGHT = 9.0     # of one cell, where there are many
 LEAST_LABELS = 2.0     # of every stratum, as far as it has items
 STEPS = 40
 
@@ -35,7 +37,8 @@ def placing_rates(features: Floats, labels: Floats | Ints, positives: Floats | I
     features (C, 3); labels, positives (R, C) of each cell.  Newton's method from the prior mean, to the last
     digits: the log posterior is concave.
     """
-    counted = MOST_TAUGHT / (MOST_TAUGHT - 1 + np.maximum(labels, 1))
+    most = max(MOST_TAUGHT / len(features), LEAST_TAUGHT)
+    counted = most / (most - 1 + np.maximum(labels, 1))
     precision = np.diag(1 / PRIOR_DEVIATION**2)
     theta = np.tile(PRIOR_MEAN, (len(labels), 1))
     for _ in range(STEPS):

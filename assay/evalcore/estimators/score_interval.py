@@ -107,14 +107,14 @@ class SampleAlongScore:
             meant = np.minimum(meant + open_weight * missing[:, stratum], weighted.number)
         return np.asarray(weighted.number / np.maximum(meant, 1e-12))
 
-    def planned(self, prior: float) -> "SampleAlongScore":
-        """What a plan takes for the labels: those expected, the model's rate counting for `prior` labels.
+    def planned(self) -> "SampleAlongScore":
+        """What a plan takes for the labels: those expected, the model's rate counting for `lag_labels`.
 
         Plans that follow every label lean estimates, so they see labels through the placing model mostly.
         """
         counts = self.counts
-        n = counts.labelled
-        rate = (counts.positive + prior * counts.guessed_rate) / (n + prior)
+        n, lag = counts.labelled, counts.lag_labels
+        rate = (counts.positive + lag * counts.guessed_rate) / (n + lag)
         stratum = self.strata.stratum[self.level]
         return replace(self, positive=self.labelled * rate[:, stratum], lag=False)
 

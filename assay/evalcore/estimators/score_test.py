@@ -30,7 +30,6 @@ from assay.evalcore.types import Floats
 
 PSEUDO_LABELS = 1.0     # of a stratum, at the rate expected of it, when the most likely rates are found
 WITHOUT_LABELS = 0.25   # ν of a stratum without a label: its rate is a guess, and little else
-LAG_LABELS = 64.0       # of a stratum, from which on its own rate steers plans as much as the model's does
 MOST_LABELS = 1e9       # ν of a stratum that is labelled whole
 _SMALLEST = 1e-12
 _CONVERGED = 1e-14      # of a transformed multiplier, and of the constraint in units of Σ|w|
@@ -84,17 +83,29 @@ class StratumCounts:
         return np.asarray(np.maximum(2 - 1 / self.share_left, -1.0))
 
     @property
+    def lag_labels(self) -> float:
+        """ℓ: the labels of a stratum until its own rate counts as much as the model's where labels are
+        placed; as many as there are strata, H.
+
+        A stratum that follows its own rate, as far as n/(n + ℓ), leans by ½ (1 - 2p) (n/(n + ℓ))/n.  The lean
+        of the sum of H strata with N_h = N/H items and n = m/H labels is ½ N (H/m) (n/(n + ℓ)), its standard
+        error N √(p(1 - p)/m): the one over the other grows as n/(n + ℓ) · H/√m, so ℓ is to grow with H.  A
+        few strata soon follow what was seen in them; 32 wait until a model has told where to look.
+        """
+        return float(self.items.shape[1])
+
+    @property
     def observed_rate(self) -> Floats:
         """The share of positives among the labels of each stratum; the guess where there are none.
 
         A stratum whose labels are of one kind gets fewer of them, so its rate leans towards that kind:
-        E p̂ - p = -Cov(p̂, n)/E n (Bowden & Trippa 2017).  With `lag`, ½ n/(n + LAG_LABELS) (1 - 2p̂) (1 - f)
-        positives are added where both kinds were seen.
+        E p̂ - p = -Cov(p̂, n)/E n (Bowden & Trippa 2017).  With `lag`, ½ n/(n + ℓ) (1 - 2p̂) (1 - f) positives
+        are added where both kinds were seen.
         """
         n, k = self.labelled, self.positive
         positives = k
         if self.lag:
-            lean = 0.5 * n / (n + LAG_LABELS) * (1 - 2 * k / np.maximum(n, 1)) * self.share_left
+            lean = 0.5 * n / (n + self.lag_labels) * (1 - 2 * k / np.maximum(n, 1)) * self.share_left
             positives = k + np.where((k >= 1) & (n - k >= 1) & (n < self.items), lean, 0.0)
         return np.where(n > 0, positives / np.maximum(n, 1), self.guessed_rate)
 

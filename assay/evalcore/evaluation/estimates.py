@@ -336,14 +336,12 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
 
     z = np.zeros(len(row))
     if len(row):
-        least, most = (distance(np.full(len(row), bound), row, column) for bound in _RANGE)
-        z[least > 0] = _RANGE[1]
-        inside = (least > 0) & (most <= 0)
-        if inside.any():
-            z[inside] = elementwise.find_root(
-                distance, _RANGE, args=(row[inside], column[inside]),
-                tolerances={"xatol": 1e-12, "xrtol": 1e-13, "fatol": 0.0, "frtol": 0.0},
-            ).x
+        root = elementwise.find_root(
+            distance, _RANGE, args=(row, column),
+            tolerances={"xatol": 1e-12, "xrtol": 1e-13, "fatol": 0.0, "frtol": 0.0},
+        )
+        least, _ = root.f_bracket      # where no end is at 0 within the range: that of its lowest confidence
+        z = np.where(root.success, root.x, np.where(least > 0, _RANGE[1], 0.0))
     chance: Floats = np.where(np.isfinite(value), 0.5, np.nan)
     chance[row, column] += np.sign(value[row, column]) * erf(z / np.sqrt(2.0)) / 2
     return chance

@@ -88,7 +88,7 @@ def print_standing(
         click.echo(f"  owner: {whose}")
     for line in sentences.extended(standing.extensions, standing.confidence_asked):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
-    for line in price_lines(standing.estimates, standing.positive) if note else []:
+    for line in price_lines(standing.estimates, standing.positive, standing.rests_on) if note else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in filter(None, [sentences.trusted(standing)]):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))

@@ -141,11 +141,12 @@ class EstimateLine:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceLine:
     """What labels bought beside one estimate, as texts: the labels that random sampling would need, the
-    share that rests on the model, what may be unseen, and the wide interval (`tasks.report.price`)."""
+    share of the pool where nobody labelled anything, what may be unseen, and the wide interval
+    (`tasks.report.price`)."""
 
     name: str
     random: str
-    model: str
+    unlabelled: str
     unseen: str
     wide: str | None
     check: str | None
@@ -266,7 +267,7 @@ def price_line(data: ReportData, row: MeasureEstimate) -> PriceLine:
     return PriceLine(
         name=wording.measure_name(row.measure) + (f" of {row.of}" if row.class_name or row.question else ""),
         random=price.random_labels_in_words(row),
-        model=price.rests_on_model(row),
+        unlabelled=price.share_unlabelled(row),
         unseen=price.unseen(row),
         wide=price.wide(row),
         check=price.model_check(row),

@@ -57,19 +57,19 @@ def unseen(row: MeasureEstimate) -> str:
     bound, items = tag.unseen_bound, tag.unseen_items
     kind = "" if tag.no_positive_found else " predicted negative"
     if bound is None:
-        return f"cannot be said without the model: {tag.unseen_bound_reason}"
+        return f"cannot be said by the draws alone: {tag.unseen_bound_reason}"
     if not items:
         # that may be few labels: no item is predicted negative, or none of those can change the measure
         return f"none: no unlabelled item{kind} can change {wording.measure_name(row.measure)}"
     return (
         f"with {wording.percent(row.confidence)} confidence at most {bound:,} of the "
-        f"{wording.plural(items, 'unlabelled item')}{kind}, whatever the model says"
+        f"{wording.plural(items, 'unlabelled item')}{kind}, by the draws alone"
     )
 
 
-def rests_on_model(row: MeasureEstimate) -> str:
-    """The share of the pool, in percent, in cells where nobody labelled anything, so that the estimate rests
-    there on the model alone; `–` where that does not apply, and `not recorded` where no price was."""
+def share_unlabelled(row: MeasureEstimate) -> str:
+    """The share of the pool, in percent, in cells where nobody labelled anything; `–` where that does not
+    apply, and `not recorded` where no price was."""
     if row.price_tag is None:
         return "not recorded"
     tag = row.not_excluded
@@ -118,9 +118,9 @@ def two_figures(n: int) -> int:
     return n if n < 100 else int(float(f"{n:.1e}"))
 
 
-def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
-    """For a terminal: what random sampling would have needed, then what the first estimate leaves open. Each
-    line is a whole sentence; none before the price is known."""
+def price_lines(rows: Sequence[MeasureEstimate], positive: str, rests_on: str) -> list[str]:
+    """For a terminal: what random sampling would have needed, then what the first estimate leaves open; the
+    arguments are those of `open_lines`."""
     priced_rows = [row for row in rows if row.segment is None and row.price_tag]
     if not priced_rows:
         return []
@@ -131,19 +131,24 @@ def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> 
         if of not in names:
             names.append(of)
     needed = "; ".join(f"{', '.join(names)} {answer}" for answer, names in answers.items())
-    return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]
+    return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive, rests_on)]
 
 
-def open_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
-    """What the first estimate leaves open: what rests on the model alone, and what the labels cannot tell.
-    Whole sentences for a terminal; none for an exact value."""
+def open_lines(rows: Sequence[MeasureEstimate], positive: str, rests_on: str) -> list[str]:
+    """What the first estimate leaves open: where nobody looked, and what the labels cannot tell.
+
+    positive: the name of the positive class; rests_on: what the interval takes without being shown.  One
+    that takes nothing rests on no model where nobody looked, and the sentence says on what it rests.
+    """
     lead = next((row for row in rows if row.segment is None and row.price_tag), None)
     if lead is None or lead.not_excluded is None or lead.interval == "exact":
         return []
     tag, notes = lead.not_excluded, []
     if round(tag.unlabelled_share, 3):
-        notes.append(f"{rests_on_model(lead)} of the items have scores near which nobody labelled any: there "
-                    f"{lead.measure} rests on the model alone")
+        ground = ("labels of other scores in its stratum stand for them, and the interval trusts no score"
+                  if rests_on == "nothing" else f"there {lead.measure} rests on the model alone")
+        notes.append(f"{share_unlabelled(lead)} of the items have scores near which nobody labelled any: "
+                     f"{ground}")
     if tag.unseen_bound is not None:
         notes.append(f"“{positive}” items not found yet: {unseen(lead)}")
     lines = ["; ".join(notes)] if notes else []

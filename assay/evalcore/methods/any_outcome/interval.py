@@ -2,6 +2,7 @@
 inside the bounds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy
 
 from assay.evalcore.estimators.linearised import freedom, interval_ends
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
+from assay.evalcore.methods.any_outcome.reading import Reading, fit_difference_estimator, off_centre, sums
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState, spent_on_fit
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen
 from assay.evalcore.reproducible import is_nothing, stream
@@ -185,6 +186,20 @@ def between(
     numbers, cluster = np.unique(table.cluster, return_inverse=True)
     cluster_of_label = cluster.ravel()[state.item]
     return between_clusters(cluster_of_label, len(numbers), stands, z, total, state.stack.by_cluster)
+
+
+def between_of_rates(state: SampleState, risk_of: Callable[[Reading], Floats]) -> Between | None:
+    """B of an estimate that rests on rates by cell and not on weights of labels; None where the items come in
+    no clusters.
+
+    risk_of: the mean losses (R, D + D_k) of the pool by those rates, from what the labels say of it.
+    """
+    if not state.clustered:
+        return None
+    reading = fit_difference_estimator(state, state.by_cell.astype(np.float64), False)
+    risk = risk_of(reading)
+    slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
+    return between(state, reading.stands, reading.items, risk, slopes)
 
 
 def between_clusters(

@@ -113,7 +113,6 @@ def _freed(reading: Reading) -> Floats:
 CELLS = 60
 RACING_EVEN = 0.1   # of a race's labels: spread evenly over the items on which those still in can differ
 _NOTHING = 1e-9   # of the largest root of a spread: nobody who is still in differs there
-FEW_GROUPS = 4   # of predicted classes that are kept apart within an octave
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +192,7 @@ class ByWeight:
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of the items of a shard."""
-        octave = weight_octave(stack, items)
-        item_profile = self.pool_profile(stack, items)
-        few = self.pool_profile.places.ranked <= FEW_GROUPS     # of more, each would have hardly a cell
-        return replace(item_profile, group=octave * FEW_GROUPS + item_profile.group if few else octave)
+        return replace(self.pool_profile(stack, items), group=weight_octave(stack, items))
 
 
 @dataclass(frozen=True, slots=True)

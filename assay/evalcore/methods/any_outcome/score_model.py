@@ -20,13 +20,13 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
 from assay.evalcore.methods.any_outcome.interval import (
     Between,
-    between,
+    between_of_rates,
     bounds_of,
     nothing_yet,
     wider_with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
-from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
+from assay.evalcore.methods.any_outcome.reading import Reading
 from assay.evalcore.methods.any_outcome.score_cells import (
     all_with_own_losses,
     axis_of,
@@ -306,16 +306,16 @@ def _settled(state: ScoreState) -> tuple[Floats, Bools]:
 
 def _clusters(state: ScoreState) -> Between | None:
     """What clusters add; None where items come in none."""
-    if state.table is None or state.table.cluster is None:
-        return None
-    reading = fit_difference_estimator(state, state.by_cell.astype(np.float64), False)
-    rate, items = _rates(state), (state.cells.size - state.excluded).astype(np.float64)
-    expected = state.labelled[..., 1] + (items - state.by_cell) * rate
-    losses = items @ state.loss[:, 0] + expected @ (state.loss[:, 1] - state.loss[:, 0])
-    known_losses = state.cells.known[None] - state.excluded_known
-    risk = np.concatenate([losses, known_losses], axis=1) / reading.items[:, None]
-    slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
-    return between(state, reading.stands, reading.items, risk, slopes)
+
+    def risk(reading: Reading) -> Floats:
+        """The losses that the label model expects of the pool, and what is known of it."""
+        rate, items = _rates(state), (state.cells.size - state.excluded).astype(np.float64)
+        expected = state.labelled[..., 1] + (items - state.by_cell) * rate
+        losses = items @ state.loss[:, 0] + expected @ (state.loss[:, 1] - state.loss[:, 0])
+        known_losses = state.cells.known[None] - state.excluded_known
+        return np.concatenate([losses, known_losses], axis=1) / reading.items[:, None]
+
+    return between_of_rates(state, risk)
 
 
 def _together(stack: Stack, outlooks: list[Outlooks], level: Floats) -> Floats:

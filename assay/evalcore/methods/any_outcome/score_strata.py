@@ -36,14 +36,13 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
 from assay.evalcore.methods.any_outcome.interval import (
-    Between,
-    between,
+    between_of_rates,
     bounds_of,
     nothing_yet,
     wider_with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
-from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator, sums
+from assay.evalcore.methods.any_outcome.reading import sums
 from assay.evalcore.methods.any_outcome.score_cells import (
     all_with_own_losses,
     along_a_score,
@@ -237,7 +236,8 @@ class RowScoreTest(PlannedAhead):
         strata_state = cast(StrataState, state)
         sample = strata_state.sample(strata_state.strata.level(state.n))
         numbers = [number for quantity in strata_state.quantities for number in quantity.numbers]
-        apart, bounds = self._between(strata_state), bounds_of(state.stack)
+        apart = between_of_rates(state, lambda reading: self.risk(state, reading))
+        bounds = bounds_of(state.stack)
         settled_value, settled = _settled(strata_state, numbers)
         slack = np.stack([_slack(sample, number) for number in numbers], axis=1)
 
@@ -277,15 +277,6 @@ class RowScoreTest(PlannedAhead):
             variance=np.where(settled, 0.0, variance) + (0.0 if apart is None else apart.variance),
             settled=settled & (slack == 0), ends=ends, interval=self.interval,
         )
-
-    def _between(self, state: StrataState) -> Between | None:
-        """What clusters add; None where items come in none."""
-        if not state.clustered:
-            return None
-        reading = fit_difference_estimator(state, state.by_cell.astype(np.float64), False)
-        risk = self.risk(state, reading)
-        slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
-        return between(state, reading.stands, reading.items, risk, slopes)
 
 
 def asks_for_one_class(stack: Stack, none: Items) -> bool:

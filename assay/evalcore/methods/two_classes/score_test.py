@@ -10,7 +10,6 @@ from assay.evalcore.design.draws import Draws, systematic, waterfill, without_re
 from assay.evalcore.design.placing import placing_features, placing_rates, target_labels
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.score_interval import SampleAlongScore, score_interval
-from assay.evalcore.estimators.score_test import LAG_LABELS
 from assay.evalcore.measures.by_group import Estimand, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
@@ -80,7 +79,7 @@ def planned_inclusion(
     labels = int(state.bought.max()) + int(size.max())
     level = state.strata.level(labels)
     sample = state.sample(level)
-    planned = sample.planned(LAG_LABELS)
+    planned = sample.planned()
     counts = planned.counts
     share = np.zeros(counts.items.shape)
     for quantity in quantities:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import exp, inf
 
+from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.signals import Expectation, Signal
 from assay.evalcore.monitoring.tracking import PartChange, part_changes, simultaneous_half
 from assay.evalcore.monitoring.verdicts import (
@@ -425,9 +426,11 @@ def why_open(place: PlaceVerdict) -> str:
         return ""
     if beyond_in_words(place):
         evidence = max(place.evidence)
+        by_itself = (" So would the draws of one window that are unlikely enough by themselves; these are not."
+                     if tested_alone(place) else "")
         return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}, but a "
                 "breach takes more evidence than one interval, so that false alarms stay rare: it is "
-                f"{as_factor(evidence)} now, and {as_factor(place.needed)} calls one.")
+                f"{as_factor(evidence)} now, and {as_factor(place.needed)} calls one.{by_itself}")
     shown = [evidence for evidence in place.kept if evidence is not None]
     if shown and lies_within(m, place.limits):
         return ("All of the interval is within the limit. Intervals of this method can end too near on few "
@@ -437,16 +440,23 @@ def why_open(place: PlaceVerdict) -> str:
 
 
 def beyond_in_words(place: PlaceVerdict) -> str:
-    """`below, not yet proven: evidence 7 of 20`; nothing but of an open verdict beyond its limit. It says how
-    far the evidence against the limit has come."""
+    """`below, not yet proven: evidence 7 of 20 by all windows, and not by this one alone`; nothing but of an
+    open verdict beyond its limit."""
     beyond = [
         (limit, evidence) for limit, evidence in held_against(place) if lies_beyond(place.measured, limit)
     ]
     if place.verdict != "inconclusive" or not beyond:
         return ""
     limit, evidence = max(beyond, key=lambda pair: pair[1])
+    alone = " by all windows, and not by this one alone" if tested_alone(place) else ""
     return (f"{_BEYOND[limit.side]}, not yet proven: evidence {as_factor(evidence)} of "
-            f"{as_factor(place.needed)}")
+            f"{as_factor(place.needed)}{alone}")
+
+
+def tested_alone(place: PlaceVerdict) -> bool:
+    """Whether the draws of the window were judged by themselves too, beside the bets on all windows: then
+    the factors of a limit are one more than there are bets."""
+    return any(len(factors) > len(EFFECTS) for factors in place.factors)
 
 
 def as_factor(log_evidence: float) -> str:

@@ -9,6 +9,7 @@ from scipy.special import expit
 
 from assay.evalcore.design.placing import (
     LEAST_LABELS,
+    LEAST_TAUGHT,
     MOST_TAUGHT,
     PRIOR_DEVIATION,
     PRIOR_MEAN,
@@ -30,7 +31,8 @@ def test_before_any_label_rates_fall_with_rank_through_a_half_at_the_threshold()
 def test_the_mode_is_where_another_optimiser_finds_it():
     features = placing_features(ODDS, SIDE)
     labels, positives = np.array([[5, 9, 30, 4, 2]]), np.array([[4, 3, 6, 0, 0]])
-    counted = MOST_TAUGHT / (MOST_TAUGHT - 1 + labels[0])
+    most = MOST_TAUGHT / len(features)
+    counted = most / (most - 1 + labels[0])
 
     def misfit(theta):
         p = expit(features @ theta)
@@ -44,6 +46,18 @@ def test_the_mode_is_where_another_optimiser_finds_it():
     wide = np.einsum("ci,ij,cj->c", features, spread, features)
     mean = expit(features @ theta / np.sqrt(1 + np.pi / 8 * wide))
     assert placing_rates(features, labels, positives)[0] == pytest.approx(mean, abs=1e-5)
+
+
+def test_few_cells_teach_as_much_as_many():
+    # the same 160 labels, 4% of them positive, of two values of a score and of thirty-two
+    def taught(cells):
+        odds = np.repeat([-1.0, 1.0], cells // 2)
+        features = placing_features(odds, (odds < 0).astype(int))
+        labels = np.full((1, cells), 160 / cells)
+        return placing_rates(features, labels, labels * 0.04)[0, -1]
+
+    assert taught(2) == pytest.approx(taught(32), abs=0.01)
+    assert LEAST_TAUGHT * 32 == MOST_TAUGHT
 
 
 @given(

@@ -182,3 +182,14 @@ def test_95_percent_intervals_cover():
     # 0.95 with a tolerance of half a percent for what is discrete: correct code fails one time in a million
     assert misses <= binom.isf(FALSE_ALARM, runs, 0.055)
     assert misses >= binom.ppf(FALSE_ALARM, runs, 0.03)
+
+
+def test_a_stratum_of_few_follows_its_own_rate_sooner_than_one_of_many():
+    def own_share(strata):
+        every = counts(*([each] * strata for each in (1_000.0, 20.0, 10.0, 0.1)))
+        return 20 / (20 + every.lag_labels)
+
+    assert own_share(2) > 0.9 > 0.4 > own_share(32)
+    # the lean of all strata together stays a like part of the error: H n/(n + l) over the root of the labels
+    leans = [strata * own_share(strata) / np.sqrt(20 * strata) for strata in (2, 8, 32)]
+    assert max(leans) < 2 * min(leans)

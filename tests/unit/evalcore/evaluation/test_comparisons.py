@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import stdtr
+from scipy.special import ndtr, ndtri, stdtr
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.linearised import WIDER, interval_ends
-from assay.evalcore.evaluation.estimates import comparisons
+from assay.evalcore.evaluation.estimates import chance_above, comparisons
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
@@ -67,6 +67,19 @@ def test_the_chance_of_being_better_is_students_and_agrees_with_the_interval():
         c = comparisons(question, before_any_label(question), _found(question, [value], 0.02**2, df))[0]
         assert c.chance_better == pytest.approx(stdtr(df, value / (WIDER * 0.02)), abs=0.003)
         assert c.verdict == "open"
+
+
+def test_the_chance_asks_for_no_interval_twice():
+    value, asked = np.array([[0.02, -0.03, 0.5, 1e-12]]), []
+
+    def interval(confidence):
+        asked.append(tuple(confidence[0]))
+        half = 0.02 * ndtri(0.5 + confidence / 2)
+        return value - half, value + half
+
+    chance = chance_above(value, interval)
+    assert chance[0] == pytest.approx([ndtr(1.0), ndtr(-1.5), 1.0, 0.5], abs=1e-8)
+    assert len(set(asked)) == len(asked)
 
 
 def test_a_settled_difference_of_nothing_is_a_tie():

@@ -37,12 +37,12 @@ def test_no_model_no_check_and_no_chance_of_all():
 
 @pytest.mark.parametrize(("found", "bound", "items", "reason", "said"), [
     (False, 1067, 90_000, None,
-     "with 95% confidence at most 1,067 of the 90,000 unlabelled items predicted negative, whatever the "
-     "model says"),
+     "with 95% confidence at most 1,067 of the 90,000 unlabelled items predicted negative, by the "
+     "draws alone"),
     (True, 12, 500, None,
-     "with 95% confidence at most 12 of the 500 unlabelled items, whatever the model says"),
+     "with 95% confidence at most 12 of the 500 unlabelled items, by the draws alone"),
     (False, None, 500, "1 item predicted negative turned out positive",
-     "cannot be said without the model: 1 item predicted negative turned out positive"),
+     "cannot be said by the draws alone: 1 item predicted negative turned out positive"),
     # precision: items predicted negative have no part in it, however few of the others are labelled
     (False, 0, 0, None, "none: no unlabelled item predicted negative can change F1"),
     (True, 0, 0, None, "none: no unlabelled item can change F1"),
@@ -56,17 +56,20 @@ def test_what_is_not_found_yet_is_said_in_plain_words(found, bound, items, reaso
     )
     row = estimate("f1", 0.8, 0.1, 50, price_tag=tag)
     assert price.unseen(row) == said
-    [line] = [line for line in price.price_lines([row], "spam") if "nobody labelled" in line]
+    [line] = [line for line in price.price_lines([row], "spam", "score") if "nobody labelled" in line]
     assert line.startswith("39% of the items have scores near which nobody labelled any: there f1 rests on")
     assert (said in line) == (bound is not None)
+    [trusting_nothing] = [line for line in price.open_lines([row], "spam", "nothing") if "39%" in line]
+    assert "rests on" not in trusting_nothing
+    assert "the interval trusts no score" in trusting_nothing
     labelled = replace(tag, not_excluded=replace(tag.not_excluded, unlabelled_share=0.0))
-    lines = price.open_lines([replace(row, price_tag=labelled)], "spam")
+    lines = price.open_lines([replace(row, price_tag=labelled)], "spam", "score")
     assert lines == ([f"“spam” items not found yet: {said}"] if bound is not None else [])
 
 
 def test_one_reason_for_many_measures_is_told_once():
     tag = PriceTag(random_labels=None, random_labels_reason="not computed here", not_excluded=None)
     rows = [estimate(name, 0.8, 0.1, 50, price_tag=tag) for name in ("f1", "recall", "recall")]
-    assert price.price_lines(rows)[0] == (
+    assert price.price_lines(rows, "positive", "nothing")[0] == (
         "random sampling would have needed, in labels: f1, recall cannot be said: not computed here"
     )

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.history import history, opening, place, row
 
+from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.earlier_windows import RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Measured
@@ -51,6 +52,9 @@ def test_an_interval_beyond_the_limit_without_a_breach_says_how_much_evidence_th
     assert below.limits[0].value == 0.8
     assert beyond_in_words(below) == f"below, not yet proven: evidence 7.2 of {as_factor(below.needed)}"
     assert "it is 7.2 now" in why_open(below)
+    alone = replace(below, factors=(tuple(0.0 for _ in range(len(EFFECTS) + 1)),))
+    assert beyond_in_words(alone).endswith(" by all windows, and not by this one alone")
+    assert "unlikely enough by themselves; these are not" in why_open(alone)
     across = replace(below, measured=replace(measured, upper=0.81))
     assert (beyond_in_words(across), why_open(across)) == ("", "")
     within = replace(below, measured=replace(measured, value=0.9, lower=0.85, upper=0.95), kept=(np.log(11),))
