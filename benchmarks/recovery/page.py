@@ -106,9 +106,8 @@ _AWAY = """## Prefect's API away for an hour
 their automations, a worker that is started again whenever it ends, a run of `evaluate`, an evaluation that
 sweeps advance, and a monitor every minute; people answer all the while. The server is killed, away for an
 hour in which a window in breach comes in, and started again on its data. A worker ends by itself after some
-minutes without the API, and its runs with it; what they did is in the ledger. All runs of the hour then
-begin at once: 120 here, on a busy machine. The table is of seven minutes later; the breach was **not yet
-told**: a run of the monitor stood as running, and held its only slot.
+minutes without the API, and its runs with it; what they did is in the ledger. Before, 64 late sweeps began at
+once, and after seven minutes the breach was **not yet told**. Now three begin, and the others are cancelled.
 """
 
 _SCHEDULES = """## A day without Prefect, a paused schedule, two versions

@@ -6,11 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from doubles.fuses import Fuse, PowerCut
+from doubles.stream import after, monitor_data, write_stream
 from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.record.finished import finished_since, forget_finished
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
@@ -19,10 +23,12 @@ from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_closing, read_gold_answers, read_labels, read_revisions
+from assay.tasks.ledger.life import leave_index, open_evaluations
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.data import ANNOTATORS
 from assay.tasks.report.files import render_report
+from assay.tasks.spec.monitor import MonitorSpec
 
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 8, "measure": ["accuracy", "f1"]}
 OTHER = {"match": "no match", "no match": "match"}
@@ -259,6 +265,23 @@ def test_a_sweep_that_looks_again_revises_what_finished_lately_and_isolates_fail
     swept = sweep_store(store, look_again=True, look_back=month)
     assert {name: it.revision for name, it in swept.finished.items()} == {"a": 1, "c": 1}
     assert swept.failed == {"b": "the project is gone"}
+
+
+def test_a_sweep_that_looks_again_finds_what_was_lost_from_the_index_of_open_ones(tmp_path):
+    world = World(tmp_path, **SMALL, desk={"kind": "caller"})
+    begin_evaluation(world.store, world.spec)
+    advance(world.store, "small")
+    write_stream(tmp_path / "stream", 1)
+    store, data = world.store, monitor_data(tmp_path / "stream") | {"desk": {"kind": "caller"}}
+    register(store, MonitorSpec.from_data(data, origin="monitor.yaml"))
+    tick(store, "stream", moment=after(1))
+    assert open_evaluations(store) == ["small", "stream-2026-11-01"]
+    for name in open_evaluations(store):
+        leave_index(Ledger(store, name))
+    sweep_store(store, workers=1)
+    assert open_evaluations(store) == []
+    sweep_store(store, workers=1, look_again=True, look_back=timedelta(days=1))
+    assert open_evaluations(store) == ["small"], "those of monitors are their monitor's"
 
 
 @pytest.mark.parametrize("lost", ["by a power cut", "by hand"])

@@ -21,6 +21,7 @@ from assay.flows.record.standing import current_standing
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.life import LEDGER_FORMAT, read_closed
+from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger, find_bytes
 from assay.tasks.ledger.stores.store import Store, StoreError
 from assay.tasks.report.standing import Standing
@@ -73,7 +74,8 @@ def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
 def finished_since(store: Store, since: datetime) -> list[str]:
     """Evaluations that have stopped, the last round of which closed at `since` or later.
 
-    One without that time is among them: to advance it puts the time, so it is dated from then on.
+    One without that time is among them: to advance it puts the time, so it is dated from then on. So is one
+    that was lost from the index of open ones: to advance it enters it again.
     """
     index = StandingIndex(store)
     read = read_in_parallel(named_folders(store), index.finished)
@@ -124,13 +126,19 @@ class StandingIndex:
         return self._from_ledger(name)
 
     def finished(self, name: str) -> Finished | None:
-        """What one that has stopped came to; None for the others."""
+        """What one that has stopped came to; None for the others.
+
+        One that goes on and is in no index has stopped too, without a time: nothing advances it.
+        """
         summary = self.read_kept(name)
         if summary is not None or name in self._open:
             return summary
         standing = self._from_ledger(name)
-        if standing is None or standing.state != "finished":
+        if standing is None:
             return None
+        if standing.state != "finished":    # of a monitor: its predictions were replaced, or its runs go on
+            of_monitor = window_of(self._store, name) is not None
+            return None if of_monitor else Finished(standing=standing, closed=None)
         return Finished(standing=standing, closed=read_closed(Ledger(self._store, name), standing.rounds))
 
     def read_kept(self, name: str) -> Finished | None:

@@ -178,7 +178,8 @@ class CallerDesk:
         if answer is None:
             return None
         if isinstance(answer, Mapping):
-            if all(part is None for part in answer.values()):
+            questions = self._answers.questions
+            if questions and all(name in questions and part is None for name, part in answer.items()):
                 return None
             text: str | None = json.dumps(dict(answer))
         elif isinstance(answer, str | float | int):

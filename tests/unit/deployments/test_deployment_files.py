@@ -253,6 +253,26 @@ def test_the_api_of_prefect_asks_for_a_password_and_whoever_uses_it_has_it():
     assert variables_of("prefect.yaml")["PREFECT_SERVER_API_AUTH_STRING"] == "auth"
 
 
+def test_who_holds_a_slot_is_known_as_long_as_the_slots_are():
+    """PostgreSQL counts them; the files that say whose they are and until when stay where it stays."""
+    variables, (pod,) = variables_of("prefect.yaml"), (pod for name, pod in pods() if name == "prefect.yaml")
+    assert variables["PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"].endswith(".filesystem")
+    (mount,) = (one for one in pod["containers"][0]["volumeMounts"]
+                if one["mountPath"] == variables["PREFECT_HOME"])
+    (volume,) = (one for one in pod["volumes"] if one["name"] == mount["name"])
+    claims = {found["metadata"]["name"] for _, kind, found in objects() if kind == "PersistentVolumeClaim"}
+    assert volume["persistentVolumeClaim"]["claimName"] in claims
+    (strategy,) = (found["spec"]["strategy"]["type"] for name, kind, found in objects()
+                   if (name, kind) == ("prefect.yaml", "Deployment"))
+    assert strategy == "Recreate", "a claim is of one pod at a time"
+    server = compose()["services"]["prefect"]
+    home = server["environment"]["PREFECT_HOME"]
+    assert f"prefect:{home}" in server["volumes"]
+    assert "prefect" in compose()["volumes"]
+    assert f"-o assay -g assay {home}" in (DEPLOYMENTS / "Containerfile").read_text()
+    assert home not in compose()["services"]["prefect"]["tmpfs"]
+
+
 def test_label_studio_is_of_one_version_everywhere():
     image = f"docker.io/heartexlabs/label-studio:{VERSION}"
     assert compose()["services"]["label-studio"]["image"] == image

@@ -93,7 +93,8 @@ def test_told_again_nothing_is_written_and_told_otherwise_the_later_answer_count
 @pytest.mark.parametrize(("answers", "said"), [
     ({"a": "match", "x": "match"}, r"has not asked about an item 'x'"),
     ({"a": "match", "b": "maybe"}, r"'maybe' is no answer .* 'match' or 'no match', or None"),
-    ({"a": 1}, r"1 is no answer"),
+    ({"a": 1}, r"1 is no answer"), ({"a": {}}, r"\{\} is no answer"),
+    ({"a": {"match": None}}, r"\{'match': None\} is no answer"),
 ])
 def test_what_cannot_be_an_answer_is_refused_and_nothing_is_kept(answers, said):
     desk = a_desk()
