@@ -162,7 +162,7 @@ def page(runs: int) -> Iterator[str]:
         "rows tells what the judge explains beyond a column that is free; *over the best split*: the "
         "interval's width over that of the split by what is true, *over labels alone*: over that of all "
         "money spent on labels. Where a part is judged the interval is about what the frame is a sample of, "
-        "and the free column of the other rows is left out: a judge has to gain more than it costs there.\n"
+        "and the free column of the other rows is left out.\n"
     )
     yield from _of_prices(runs)
     yield "\n## What two people reach against each other\n"

@@ -17,8 +17,9 @@ together a judge of all N has S² (1 - ρ²)(1/n - 1/N).  The judge's gain is th
 
     1 - (1 - ρ²)/(1 - ρ²_free) = (ρ² - ρ²_free)/(1 - ρ²_free)
 
-and a judge that repeats what is free gains nothing.  Where n' < N the estimate is of the n' rows, and what is
-free of the others is not looked at.
+and a judge that repeats what is free gains nothing.  Where n' < N the estimate is of the n' rows, what is
+free of the others is not looked at, and the interval is about what the N are a sample of: it lacks the -1/N,
+and so do the variances that are compared.
 """
 
 from dataclasses import dataclass
@@ -67,13 +68,11 @@ def split_of_money(
     alone = min(floor(money / prices.label), items)
     if alone < 1:
         raise BadInput(f"budget.money: {money:g} does not pay for a label at {prices.label:g}; give more")
-    best = Split(judged=0, labels=alone, variance=variance_of_split(alone, 0, explained, items, free))
-    if explained <= free:
-        return best
-    ratio = min(sqrt((1 - explained) * prices.judge / (explained * prices.label)), 1.0)
-    judged = min(floor(money / (prices.judge + prices.label * ratio)), items)
-    labels = min(floor((money - prices.judge * judged) / prices.label), judged)
-    if labels < 1:
-        return best
-    variance = variance_of_split(labels, judged, explained, items)
-    return Split(judged=judged, labels=labels, variance=variance) if variance < best.variance else best
+    splits = [Split(judged=0, labels=alone, variance=variance_of_split(alone, 0, explained, items, free))]
+    if explained > free:
+        ratio = min(sqrt((1 - explained) * prices.judge / (explained * prices.label)), 1.0)
+        for judged in {min(floor(money / (prices.judge + prices.label * ratio)), items), items}:
+            labels = min(floor((money - prices.judge * judged) / prices.label), judged)
+            variance = variance_of_split(labels, judged, explained, items)
+            splits.append(Split(judged=judged, labels=labels, variance=variance))
+    return min(splits, key=lambda split: split.variance + (1 / items if 0 < split.judged < items else 0.0))

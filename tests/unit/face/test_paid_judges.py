@@ -75,7 +75,9 @@ def test_every_row_is_judged_once_through_failures_and_a_cut_and_the_cost_is_tol
 
 def test_a_judge_that_is_dear_is_asked_of_a_part_and_one_that_says_nothing_of_the_pilot(frame):
     dear = Grader()
-    result = _asked(frame, dear, budget={"money": 300, "price": {"label": 2.0, "judge": 0.8}})
+    more = pa.concat_tables([frame.set_column(0, "item_id", pa.array([f"{k}-{i}" for i in range(N)]))
+                             for k in range(4)])
+    result = _asked(more, dear, budget={"money": 300, "price": {"label": 2.0, "judge": 0.8}})
     assert PILOT < len(dear.calls) < N
     assert result.estimates[0].about == "population"
     noise = Grader()
