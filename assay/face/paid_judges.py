@@ -46,6 +46,7 @@ from assay.tasks.spec.evaluation import Spec
 TOGETHER = 25       # rows whose judgements are kept together: what a call that is cut off may lose
 PILOT = 2 * TOGETHER   # rows that are judged and labelled before the money is split
 ATTEMPTS = 3        # calls of a function that fails
+LEAST_LEFT = 0.01   # of the variance, by guesses that 50 labels found no fault with
 _LABEL = "pilot_label"
 _PILOT = "-pilot"
 _ASSISTED = "model-assisted"   # weighs what judges say
@@ -140,24 +141,21 @@ class PaidJudges:
             begun._store, begun.name, replace(self.source, path=own.path, folder=own.folder)
         )
 
-    def explained(self, opened: Opened, pilot: Fold) -> float:
-        """What part the functions explain of what is left of the first number's variance after all that costs
-        nothing: predictions, probabilities, columns of judges.  The squared partial correlation
-
-            (ρ²_all - ρ²_free)/(1 - ρ²_free)
-
-        of the labels of the pilot with what the functions say; 0 where they say nothing that was not there.
-        """
+    def explained(self, opened: Opened, pilot: Fold) -> tuple[float, float]:
+        """What part of the first number's variance all guesses explain in the pilot, and what part those that
+        cost nothing: predictions, probabilities, columns of judges."""
         if pilot.state.inner.table is None:
-            return 0.0
+            return 0.0, 0.0
         sample = read_sample(opened, folded=pilot)
         names = [name for name in opened.spec.pool.judges if name in self._functions]
         at = np.array([name not in names for name in opened.spec.pool.judges], np.bool_)
         said = sample.items.judge
         free = replace(sample.items, judge=said[:, at] if said is not None and at.any() else None)
         stack, codes = pilot.state.inner.stack, sample.sample.label
-        left, left_free = (left_by_guesses(stack, items, codes) for items in (sample.items, free))
-        return min(max(1 - left / left_free, 0.0), 0.99) if left_free > 0 else 0.0
+        left, left_free = (
+            max(left_by_guesses(stack, items, codes), LEAST_LEFT) for items in (sample.items, free)
+        )
+        return 1 - left, 1 - left_free
 
     def _judged(self, function: Judge, name: str, rows: Ints) -> dict[int, str | float | None]:
         """Row -> what a function says of it, from the store, where it lies under the name of its column, or
@@ -266,9 +264,9 @@ class SplitEvaluation(Evaluation):
         # items that no measure looks at are judged as well, and tell nothing
         cells = folded.state.inner.cells
         tells = max(float(cells.size[cells.relevant].sum() / cells.size.sum()), 1 / pilot)
+        explained, free = judges.explained(opened, folded)
         split = split_of_money(
-            money, replace(prices, judge=prices.judge / tells), judges.explained(opened, folded),
-            max(round(items * tells), 1),
+            money, replace(prices, judge=prices.judge / tells), explained, max(round(items * tells), 1), free
         )
         labels = _labels_of(opened.spec, folded, judges.source)
         so_far = {"label": _LABEL, "drawn": "random"}

@@ -175,3 +175,13 @@ def test_a_part_whose_labels_are_all_there_and_vary_still_leaves_the_others_alon
         direct(own, labels, variance=[3.3e-4, 1.2e-3, 7.9e-4, 1e-3], items=[1000, 1000, 1000, 4]), 0.95, UNIT
     )
     assert beside.value[:3] == pytest.approx(alone.value, abs=0.02)
+
+
+def test_a_prior_chance_of_no_difference_draws_parts_together_and_the_default_has_none():
+    own = np.array([0.6, 0.7, 0.8, 0.9, 0.8, 0.7])
+    usual, even, sure = (
+        pooled_estimates(direct(own, 20), 0.95, UNIT, chance) for chance in (None, 1 / 24, 0.95)
+    )
+    assert even.value == pytest.approx(usual.value, abs=1e-12)
+    assert np.ptp(sure.value) < 0.5 * np.ptp(usual.value)
+    assert (sure.upper - sure.lower < usual.upper - usual.lower).all()

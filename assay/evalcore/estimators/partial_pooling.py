@@ -20,7 +20,7 @@ label it scatters about θ by (variance of an item) / m, and all of them may be 
     S   parts;  G   points of the grid of g;  M   points of the grid of μ
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -57,19 +57,26 @@ class PooledEstimates:
 
 
 def pooled_estimates(
-    direct: DirectEstimates, confidence: float, bounds: tuple[float, float]
+    direct: DirectEstimates, confidence: float, bounds: tuple[float, float],
+    chance_of_none: float | None = None,
 ) -> PooledEstimates | None:
     """The posterior of every part; None with fewer than FEWEST_PARTS parts that have labels, and where the
     labels show no variance at all.
 
-    bounds: of the measure; infinite where it has none.  Raises BadInput for a confidence that is none.
+    bounds: of the measure; infinite where it has none.  chance_of_none: the prior chance that parts do not
+    differ at all, on the least of the SPREADS; no more than any other has unless said
+    (docs/measured/pooled-segments.md has what it gains and costs).  Raises BadInput for a confidence that is
+    none.
     """
     if not 0 < confidence < 1:
         raise BadInput(f"confidence: must be between 0 and 1, got {confidence}")
     if direct.present.sum() < FEWEST_PARTS:
         return None
     scale = area_scale(direct, bounds)
-    return None if scale is None else _estimates(scale, direct, confidence)
+    mass = np.full(SPREADS, 1 / SPREADS)
+    if chance_of_none is not None:
+        mass = np.concatenate([[chance_of_none], np.full(SPREADS - 1, (1 - chance_of_none) / (SPREADS - 1))])
+    return None if scale is None else _estimates(scale, direct, confidence, mass)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,9 +150,10 @@ class _Posterior:
         return lower, upper
 
 
-def _posterior(scale: AreaScale) -> _Posterior:
+def _posterior(scale: AreaScale, mass_of_spreads: Floats) -> _Posterior:
     grid, offset, n_parts = scale.grid, scale.offset, len(scale.offset)
     spreads = scale.spread * np.tan(np.pi / 2 * (np.arange(SPREADS) + 0.5) / SPREADS)
+    log_masses = (np.log(mass_of_spreads) - np.log(1 / SPREADS)).tolist()
     half, reach = (grid[1] - grid[0]) / 2, float(np.abs(offset).max())
     points = int(np.ceil((np.ptp(grid) + 2 * reach) / 2 / half)) + 1
     fine = np.linspace(grid[0] - reach, grid[-1] + reach, points)
@@ -159,8 +167,8 @@ def _posterior(scale: AreaScale) -> _Posterior:
         likelihood = np.exp(log - largest)
         pieces = [_closing_in(scale, likelihood, spread) for spread in spreads.tolist()]
         by_belief.append((belief, likelihood, [
-            _Piece(spread=p.spread, centres=p.centres, log_weight=p.log_weight + float(largest.sum()))
-            for p in pieces
+            replace(p, log_weight=p.log_weight + float(largest.sum()) + log_mass)
+            for p, log_mass in zip(pieces, log_masses, strict=True)
         ]))
     every = np.concatenate([piece.log_weight for _, _, pieces in by_belief for piece in pieces])
     most = float(every.max())
@@ -192,8 +200,10 @@ def _posterior(scale: AreaScale) -> _Posterior:
     )
 
 
-def _estimates(scale: AreaScale, direct: DirectEstimates, confidence: float) -> PooledEstimates:
-    posterior = _posterior(scale)
+def _estimates(
+    scale: AreaScale, direct: DirectEstimates, confidence: float, mass_of_spreads: Floats
+) -> PooledEstimates:
+    posterior = _posterior(scale, mass_of_spreads)
     edges = posterior.edges
     at, density = scale.back((edges[:-1] + edges[1:]) / 2), np.diff(posterior.cumulative, axis=1)
     items, tail = _of_items(scale, direct, density, at), (1 - confidence) / 2

@@ -75,7 +75,9 @@ def test_every_row_is_judged_once_through_failures_and_a_cut_and_the_cost_is_tol
 
 def test_a_judge_that_is_dear_is_asked_of_a_part_and_one_that_says_nothing_of_the_pilot(frame):
     dear = Grader()
-    result = _asked(frame, dear, budget={"money": 300, "price": {"label": 2.0, "judge": 0.8}})
+    more = pa.concat_tables([frame.set_column(0, "item_id", pa.array([f"{k}-{i}" for i in range(N)]))
+                             for k in range(4)])
+    result = _asked(more, dear, budget={"money": 300, "price": {"label": 2.0, "judge": 0.8}})
     assert PILOT < len(dear.calls) < N
     assert result.estimates[0].about == "population"
     noise = Grader()
@@ -204,38 +206,34 @@ def test_a_judge_that_tells_more_than_what_is_free_is_bought(frame):
     assert len(grader.calls) > 2 * PILOT
 
 
-@pytest.mark.parametrize("between", [0.0, 0.5, 0.95])
-def test_the_split_beside_what_is_free_is_the_least_of_simulated_variances(between):
-    """Double sampling with two regressors, of which one is known of all rows: the split by the squared
-    partial correlation has the least variance of those that cost as much."""
-    rng, items, money = stream(2, f"free regressor {between}"), 3_000, 200.0
-    prices = Prices(label=1.0, judge=0.05)
+@pytest.mark.parametrize("between", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("price", [0.01, 0.1])
+def test_the_split_beside_what_is_free_is_the_least_of_simulated_variances(between, price):
+    """Double sampling with two regressors, one of which costs nothing; labels alone have that one too."""
+    rng, items, money = stream(2, f"free regressor {between} {price}"), 3_000, 200.0
+    prices = Prices(label=1.0, judge=price)
     free, own, noise = rng.normal(size=(3, items))
     judge = np.sqrt(between) * free + np.sqrt(1 - between) * own
-    truth = 0.8 * free + 0.45 * own + 0.4 * noise
-    left_free = _residual_share(truth, free)
-    partial = 1 - _residual_share(truth, free, judge) / left_free if between < 1 else 0.0
-    split = split_of_money(money, prices, partial, items)
+    truth = 0.6 * free + 0.6 * own + 0.4 * noise
+    left_free, left = _residual_share(truth, free), _residual_share(truth, free, judge)
+    split = split_of_money(money, prices, 1 - left, items, 1 - left_free)
+    assert (split.judged == 0) == (between == 1.0)
 
     def simulated(judged, labels, runs=600):
         values = []
         for _ in range(runs):
-            at = rng.choice(items, judged, replace=False)
-            known = at[:labels]
-            x = np.stack([np.ones(labels), free[known], judge[known]], axis=1)
-            slope = np.linalg.lstsq(x, truth[known], rcond=None)[0]
-            # the judge's mean of all rows is not known: it is predicted from the free column
-            along = np.polyfit(free[at], judge[at], 1)
-            mean_judge = judge[at].mean() + along[0] * (free.mean() - free[at].mean())
-            values.append(slope @ [1.0, free.mean(), mean_judge])
+            at = rng.choice(items, judged or items, replace=False)
+            x = np.stack([np.ones(len(at)), free[at], *([judge[at]] if judged else [])], axis=1)
+            slope = np.linalg.lstsq(x[:labels], truth[at[:labels]], rcond=None)[0]
+            values.append(slope @ x.mean(axis=0))
         return np.var(values)
 
     chosen = simulated(split.judged, split.labels)
     # the variance of 600 values is known to 5.8%: four of these, and 2/n for the slopes
-    assert chosen == pytest.approx(split.variance * left_free * truth.var(), rel=0.23 + 2 / split.labels)
-    for judged in (split.judged // 3, 3 * split.judged):
+    assert chosen == pytest.approx(split.variance * truth.var(), rel=0.23 + 2 / split.labels)
+    for judged in {0, split.judged // 3, min(3 * split.judged, items)} - {split.judged}:
         labels = int(money - prices.judge * judged)
-        if labels >= 30 and labels < judged <= items:
+        if labels >= 30 and (labels < judged or not judged):
             assert simulated(judged, labels) > chosen * (1 - 0.23)
 
 

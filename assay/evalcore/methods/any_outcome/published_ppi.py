@@ -27,6 +27,12 @@ five strata; and γ' is drawn from its normal limit.  The authors' code of predi
 resamples all items together, so that the number of labels varies, which widens by about 1/(2n); here it is n.
 Fisch et al. also allocate labels by the spread in strata; here they are proportional.
 
+What these rest on: the authors' code of PPI++ (ppi-python), of predict-then-debias (its Python gives the
+middle of the interval as the value), and of Fogliato et al. (ssepy; `tuned=false,finite=true` is its
+difference estimator, and its tuned one has one λ between 0 and 1 for all strata).  Of Fisch et al. the
+abstract and a summary alone could be read, and they published no code: strata, λ_k in each and the
+proportional sample are theirs, the formulas those of PPI++ inside each stratum.
+
     R   repeats;  n   labels;  K   strata
 """
 
