@@ -87,7 +87,8 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by=_PRINTED_INTERVALS,
         ),
         PaperItem(
-            what="Section 3.3.1, δ", where="`reuse=0.1`", reaches=f"{_BOTH}, {_ANY}", agrees="weights ≤ 1/δ"
+            what="Section 3.3.1, δ", where="`reuse=0.1`", reaches=f"{_BOTH}, {_ANY}",
+            agrees="q of an item; weights ≤ 1/δ", by="`test_dirichlet_variants.py`",
         ),
         PaperItem(
             what="Section 3.3.2, Σ̂ and the F region",
@@ -107,15 +108,15 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             what="Appendix D, Proposition 4",
             where="corrected: [errata](errata.md)",
             reaches=_ANY,
-            agrees="tr Σ = 0.405 of the example",
+            agrees="least tr Σ by SLSQP; 0.405 of the example of errata",
             by="`test_several_measures.py`",
         ),
         PaperItem(
             what="Appendix H, Proposition 5",
             where="`dirichlet-tree-stochastic:printed=true:requery=true`; live `requery=rounds`",
             reaches=f"{_BOTH}, {_ANY}",
-            agrees="posterior of equation 14 by hand",
-            by="`test_requery.py`, `test_requery_of_classes.py`",
+            agrees="posterior of equation 14 by hand; ends to 1e-9, from the ledger's files",
+            by=f"`test_requery.py`, {_PRINTED_INTERVALS}",
         ),
         PaperItem(
             what="Table 3",
@@ -228,7 +229,7 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by="`test_one_class_of_several.py`",
         ),
         PaperItem(
-            what="The figures",
+            what="Figures",
             where="`python -m benchmarks.reproduce.active_f_measure`",
             reaches="replay",
             agrees="other data: see below",
@@ -272,7 +273,7 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by="`test_targets_of_several_measures.py`",
         ),
         PaperItem(
-            what="The figures",
+            what="Figures",
             where="`python -m benchmarks.reproduce.low_shot`",
             reaches="replay",
             agrees="public data: see below",

@@ -47,7 +47,10 @@ def test_the_influence_of_f1_is_equation_12_and_the_table_of_appendix_c_has_its_
 def test_every_number_has_its_row_and_agrees_with_the_one_beside_it():
     rows = {(page.removesuffix(".md"), item.what) for page, of_page in ITEMS.items() for item in of_page}
     numbers = stored_numbers()
-    assert set(numbers) == set(PAIRS) <= rows
+    assert set(numbers) == set(PAIRS) == rows
     for (_, item), (ours, other) in numbers.items():
-        if not item.startswith(("Table", "Figures")):     # those are beside what is printed
+        if "±" in ours:
+            mean, error = (float(number) for number in ours.split(" ± "))
+            assert abs(mean - float(other)) < 4.9 * error, item      # a false alarm in a million
+        elif not item.startswith(("Table", "Figures")):     # those are beside what is printed
             assert ours == other, item
