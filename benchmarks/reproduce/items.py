@@ -35,6 +35,7 @@ class PaperItem:
 
 
 _PRINTED_INTERVALS = "`tests/features/test_intervals_as_printed.py`"
+_PRINTED_BEYOND = "`tests/features/test_intervals_as_printed_beyond_two_classes.py`"
 ITEMS: dict[str, tuple[PaperItem, ...]] = {
     "adaptive-importance-sampling.md": (
         PaperItem(
@@ -70,7 +71,7 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             where="`dirichlet-tree:printed=true`, `dirichlet-flat:printed=true`",
             reaches=f"{_BOTH}, {_ANY}",
             agrees="item by item to 1e-12 (K = 3), to 1e-9 (K = 2)",
-            by=f"`test_printed_tree.py`, {_PRINTED_INTERVALS}",
+            by=f"`test_printed_tree.py`, {_PRINTED_INTERVALS}, {_PRINTED_BEYOND}",
         ),
         PaperItem(
             what="Propositions 1 and 2",
@@ -87,7 +88,8 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by=_PRINTED_INTERVALS,
         ),
         PaperItem(
-            what="Section 3.3.1, δ", where="`reuse=0.1`", reaches=f"{_BOTH}, {_ANY}", agrees="weights ≤ 1/δ"
+            what="Section 3.3.1, δ", where="`reuse=0.1`", reaches=f"{_BOTH}, {_ANY}",
+            agrees="q of an item; weights ≤ 1/δ", by="`test_dirichlet_variants.py`",
         ),
         PaperItem(
             what="Section 3.3.2, Σ̂ and the F region",
@@ -100,22 +102,22 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             what="Section 4, equations 8 to 13, and the prior of section 5.2",
             where="`printed=true`",
             reaches=f"{_BOTH}, {_ANY}",
-            agrees="chances of every leaf to 1e-6 (K = 2, 3 and 10)",
-            by="`test_label_model_as_printed.py`",
+            agrees="chances of every leaf to 1e-6 (K = 2, 3 and 10), live too",
+            by="`test_label_model_as_printed.py`, `tests/features/test_dirichlet_tree_of_classes.py`",
         ),
         PaperItem(
             what="Appendix D, Proposition 4",
             where="corrected: [errata](errata.md)",
             reaches=_ANY,
-            agrees="tr Σ = 0.405 of the example",
+            agrees="least tr Σ by SLSQP; 0.405 of the example of errata",
             by="`test_several_measures.py`",
         ),
         PaperItem(
             what="Appendix H, Proposition 5",
             where="`dirichlet-tree-stochastic:printed=true:requery=true`; live `requery=rounds`",
             reaches=f"{_BOTH}, {_ANY}",
-            agrees="posterior of equation 14 by hand",
-            by="`test_requery.py`, `test_requery_of_classes.py`",
+            agrees="posterior of equation 14 by hand; ends to 1e-9, from the ledger's files",
+            by=f"`test_requery.py`, {_PRINTED_INTERVALS}, {_PRINTED_BEYOND}",
         ),
         PaperItem(
             what="Table 3",
@@ -166,8 +168,8 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             what="Footnote 3, ε",
             where="`epsilon=1e-10`",
             reaches=f"{_BOTH}, {_ANY}",
-            agrees="variance item by item",
-            by="`test_bernoulli_as_printed.py`",
+            agrees="variance item by item; ends to 1e-9, from the ledger's files",
+            by=f"`test_bernoulli_as_printed.py`, {_PRINTED_INTERVALS}",
         ),
         PaperItem(
             what="Appendix C, equations 79 to 87",
@@ -180,8 +182,8 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             what="Appendix D, micro and macro F1 of tags",
             where="`bernoulli:form=printed`, `form=corrected`",
             reaches=f"{_BOTH}, tags",
-            agrees="h² and V̂ item by item",
-            by="`test_bernoulli_of_tags.py`",
+            agrees="h² and V̂ item by item; ends to 1e-8, from the ledger's files",
+            by=f"`test_bernoulli_of_tags.py`, {_PRINTED_BEYOND}",
         ),
         PaperItem(
             what="Appendix E, equation 128",
@@ -228,7 +230,7 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by="`test_one_class_of_several.py`",
         ),
         PaperItem(
-            what="The figures",
+            what="Figures",
             where="`python -m benchmarks.reproduce.active_f_measure`",
             reaches="replay",
             agrees="other data: see below",
@@ -272,7 +274,7 @@ ITEMS: dict[str, tuple[PaperItem, ...]] = {
             by="`test_targets_of_several_measures.py`",
         ),
         PaperItem(
-            what="The figures",
+            what="Figures",
             where="`python -m benchmarks.reproduce.low_shot`",
             reaches="replay",
             agrees="public data: see below",

@@ -62,8 +62,9 @@ def beta_ends(mean, variance, confidence=0.95):
     return scipy.stats.beta.ppf([tail, 1 - tail], mean * strength, (1 - mean) * strength)
 
 
-def bernoulli(rounds):
-    """Yilmaz et al., equations 18 and 28: b of an item over all rounds is 1 - Π (1 - π)."""
+def bernoulli(rounds, epsilon=0.0):
+    """Yilmaz et al., equations 18 and 28: b of an item over all rounds is 1 - Π (1 - π).  Footnote 3: ε is
+    added to every squared deviation."""
     cells = len(rounds[0][1])
     missed, left = np.ones(cells), np.array([cell["size"] for cell in rounds[0][1]])
     rows = []
@@ -74,9 +75,14 @@ def bernoulli(rounds):
     b = 1 - missed[cell.astype(int)]
     above, below = f * y, (f + y) / 2
     value = (above / b).sum() / (below / b).sum()
-    variance = ((1 - b) / b**2 * (above - value * below) ** 2).sum() / (below / b).sum() ** 2
+    squares = (1 - b) * (above - value * below) ** 2 / b**2 + epsilon / b
     assert left.sum() == N
-    return value, beta_ends(value, variance)
+    return value, beta_ends(value, squares.sum() / (below / b).sum() ** 2)
+
+
+def bernoulli_with_epsilon(rounds):
+    """The same with ε = 0.01."""
+    return bernoulli(rounds, 0.01)
 
 
 def bernoulli_online(rounds, counts=len):
@@ -219,6 +225,7 @@ BEFORE_THE_LAST = (printed_tree, printed_variance)   # the next round's proposal
     ("dirichlet-tree:printed=true", "ais-student-as-printed", printed_tree),
     ("dirichlet-flat:printed=true", "ais-student-as-printed", printed_tree),
     ("bernoulli:draws=independent", "beta", bernoulli),
+    ("bernoulli:epsilon=0.01", "beta", bernoulli_with_epsilon),
     ("bernoulli-online:combination=equal", "beta", bernoulli_online_equal),
     ("bernoulli-online:combination=equal:draws=independent", "beta", bernoulli_online_equal),
     ("acis:together=averaged", "acis-normal", acis_averaged),

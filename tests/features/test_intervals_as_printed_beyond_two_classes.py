@@ -118,12 +118,11 @@ def macro(f, y, b):
     return value_at(weighed), ((1 - b) / b**2 * pull**2).sum()
 
 
-@pytest.mark.parametrize("form", ["printed", "corrected"])
-@pytest.mark.parametrize(("measure", "formula"), [("micro_f1", micro), ("macro_f1_of_means", macro)])
-def test_appendix_d_of_tags(tmp_path, form, measure, formula):
-    write_tags(tmp_path)
-    rounds, _ = rounds_of(tmp_path, spec_of(
-        "tags", tmp_path, method=f"bernoulli:form={form}", measure=measure, budget={"labels": LABELS},
+def of_tags(folder, form, measure, formula):
+    """What a run stored, and the value and the ends by the formula from the same files."""
+    write_tags(folder)
+    rounds, _ = rounds_of(folder, spec_of(
+        "tags", folder, method=f"bernoulli:form={form}", measure=measure, budget={"labels": LABELS},
     ))
     missed, rows = np.ones(len(rounds[0][1])), []
     for draws, design, _ in rounds:
@@ -131,7 +130,13 @@ def test_appendix_d_of_tags(tmp_path, form, measure, formula):
         rows += [(row["prediction"], row["y"], row["cell"]) for row in draws]
     f, y, cell = zip(*rows, strict=True)
     value, variance = formula(tags_of(f), tags_of(y), 1 - missed[list(cell)])
-    stored = rounds[-1][2]
+    return rounds[-1][2], value, tuple(beta_ends(value, variance))
+
+
+@pytest.mark.parametrize("form", ["printed", "corrected"])
+@pytest.mark.parametrize(("measure", "formula"), [("micro_f1", micro), ("macro_f1_of_means", macro)])
+def test_appendix_d_of_tags(tmp_path, form, measure, formula):
+    stored, value, ends = of_tags(tmp_path, form, measure, formula)
     assert stored["interval"] == "beta"
     assert stored["value"] == pytest.approx(value, abs=1e-9)
-    assert (stored["lower"], stored["upper"]) == pytest.approx(tuple(beta_ends(value, variance)), abs=1e-8)
+    assert (stored["lower"], stored["upper"]) == pytest.approx(ends, abs=1e-8)

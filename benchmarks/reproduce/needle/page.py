@@ -140,7 +140,4 @@ _REST = """## What is not here
 
 - amzn-goog, dblp-acm, safedriver, creditcard and tweets100k are not among our pools, so the exceptions that
   the paper reports (dblp-acm, tweets100k) are not checked. Appendix H has no experiment in the paper.
-- Example 1, Tables 1 and 2, Proposition 1 and Examples 4 and 5 are unit tests with numbers worked out by hand
-  (`test_generalized_measures.py`, `test_several_measures.py`, `test_divergence.py`: tests/unit/evalcore).
-- Branches of the tree have posterior means here, and not the modes of eq. 11 ([errata](errata.md)).
 """

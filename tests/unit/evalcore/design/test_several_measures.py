@@ -5,6 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from assay.evalcore.design.proposal import LabelledCells, expected_risk, pull, variance_minimising
 from assay.evalcore.measures.registry import measure
@@ -105,3 +106,22 @@ def test_one_measure_listed_twice_changes_nothing():
     for deterministic in (True, False):
         found = proposal([RECALL, RECALL], deterministic)
         np.testing.assert_allclose(found, proposal([RECALL], deterministic), rtol=1e-6)
+
+
+def least_total_variance(losses, share):
+    """The least tr Σ over q of items with known D ℓ, (n, m), by SLSQP; share (n,): p(x)."""
+    squares, centre = (losses**2).sum(axis=1), (share[:, None] * losses).sum(axis=0)
+    found = minimize(
+        lambda q: (share**2 * squares / q).sum(), share, method="SLSQP", bounds=[(1e-6, 1)] * len(share),
+        constraints={"type": "eq", "fun": lambda q: q.sum() - 1}, options={"ftol": 1e-14},
+    )
+    return found.fun - (centre**2).sum()
+
+
+def test_several_measures_of_a_deterministic_oracle_leave_a_variance():
+    # against Proposition 4: two items, equally likely, whose D ℓ point in two directions
+    share, losses = np.full(2, 0.5), np.array([[1.0, 0.1], [0.1, 1.0]])
+    assert least_total_variance(losses, share) == pytest.approx(0.405, abs=1e-6)
+    root = (share * np.linalg.norm(losses, axis=1)).sum()           # E‖D ℓ‖, as Proposition 1 has it
+    assert root**2 - ((share @ losses) ** 2).sum() == pytest.approx(0.405)
+    assert least_total_variance(losses[:, :1], share) == pytest.approx(0, abs=1e-6), "one measure leaves none"

@@ -8,9 +8,11 @@ from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.interval import (
     ByDesign,
+    ByPosterior,
     Combined,
     GroupCounts,
     Quantiles,
+    combine,
     main_interval,
     quantiles,
     stretched,
@@ -99,3 +101,22 @@ def test_early_quantiles_lie_further_out_and_meet_the_nominal_ones_with_many_lab
     assert found.early[0][0] == pytest.approx(0.0125, abs=0.006)    # n / (n + 100) of the tail is a half
     assert found.early[0][1] == pytest.approx(found.nominal[0][1], abs=1e-3)
     assert (found.early[1] >= found.nominal[1]).all()
+
+
+@pytest.mark.parametrize("share", [0.4, 0.9])
+def test_the_variance_is_that_of_two_estimates_of_which_one_knows_what_the_other_does(share):
+    # the mean of 100 terms, and of the first of them: their covariance is the variance of the mean of all
+    runs = 20_000
+    x = np.random.default_rng(5).standard_normal((runs, 100)) / 10
+    first, labels = round(100 * share), np.full(runs, 100.0)
+    many, few = (np.full(runs, 0.01 / n) for n in (100, first))
+    ones = np.ones((runs, 2))
+    combined = combine(
+        ByPosterior(median=x.mean(axis=1), mean=x.mean(axis=1), variance=many, undefined=labels * 0),
+        ByDesign(usable=labels > 0, value=x[:, :first].mean(axis=1), variance=few, empirical=few),
+        GroupCounts(items=ones, labelled=ones, known=ones, free=ones, expected=1e6 * ones), labels,
+    )
+    squared = combined.value**2
+    # 4.9 standard errors of the mean of the squares: a false alarm in a million
+    assert abs(squared.mean() - combined.variance.mean()) < 4.9 * squared.std() / np.sqrt(runs)
+    assert 0.1 < combined.trust.mean() < 0.5
