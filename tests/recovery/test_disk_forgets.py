@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.tasks.ledger.checkpoints import put_derived
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores import local
 from assay.tasks.ledger.stores.local import LocalStore
 
@@ -109,6 +111,23 @@ def test_a_key_that_somebody_else_put_and_did_not_flush_survives_once_put_has_sa
         disk.flushed = {one.stat().st_ino: one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()}
         assert LocalStore(tmp_path).put(key, b"second") == blob
     assert disk.after_a_power_cut() == {key: blob}
+
+
+def test_what_is_kept_while_a_pool_is_frozen_waits_for_no_disk_and_is_made_anew_where_it_was_cut(
+    tmp_path, monkeypatch
+):
+    key, blob = "index/freezing/spam/000000-aa-0000.ids", b"hashes"
+    with monkeypatch.context() as patched:
+        disk = ForgetfulDisk(tmp_path, patched)
+        LocalStore(tmp_path).put(key, blob)
+        assert key not in disk.after_a_power_cut()
+        flushed = disk.flushed.copy()
+        LocalStore(tmp_path).discard(key)
+        assert disk.flushed == flushed
+    store = LocalStore(tmp_path)
+    store.put(key, b"")          # what a power cut leaves: a name without its bytes
+    put_derived(Ledger(store, "spam"), key, blob, ())
+    assert store.get(key) == blob
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")

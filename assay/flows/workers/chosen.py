@@ -17,6 +17,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.clusters import Dask, Ray
 from assay.flows.workers.mapped import Kind, OnWorkers, Promised, Started, TaskRunner, Workers
+from assay.tasks.operating_system import keep_freed_memory
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import SERIAL, SETTING, Runner, read_runner
 
@@ -81,6 +82,7 @@ def _done(future: Any) -> bool:
 def _in_worker() -> None:
     """Ctrl-C is for the process that waits for us; if that one is killed, nobody needs us any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
     Thread(target=_until_alone, daemon=True).start()
 
 

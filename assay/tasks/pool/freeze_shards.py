@@ -5,7 +5,7 @@ What a shard comes to is its receipt: small, exact when put together, and kept u
 
     index/freezing/<evaluation>/<shard>-<digest>.json    the receipt of a shard whose parts are in the ledger,
                                                           with its digest and those of the two below
-    index/freezing/<evaluation>/<shard>-<digest>-0000.ids the hashes of its ids, sorted; in runs
+    index/freezing/<evaluation>/<shard>-<digest>-0000.ids the hashes of its ids, by first bits; in runs
     index/freezing/<evaluation>/<shard>-<digest>.scores   its scores, sorted, where the pool is cut by them
 
 The digest is of all that the shard's bytes follow from: the spec, the files with their sizes and versions,
@@ -36,7 +36,7 @@ from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore, Store
 from assay.tasks.pool.checked_rows import MOST_LISTED, ColumnKind, ColumnKinds, RowChecker
 from assay.tasks.pool.cut import prediction_kind
-from assay.tasks.pool.duplicate_ids import RUN, SeenIds, buckets, first_duplicates, suspected
+from assay.tasks.pool.duplicate_ids import RUN, SeenIds, first_duplicates, suspected
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_bytes, part_digests, read_part_rows
 from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.scores import StoredRun, run_bytes
@@ -247,9 +247,10 @@ class FreezeShard:
     def _kept(self, shard: Shard, run: int, ids: SeenIds, beside: list[str]) -> tuple[int, ...]:
         """Keep the hashes seen so far as a run of the shard, whose digest is added to those beside, and tell
         how many are in each bucket."""
-        hashes = ids.sorted()
-        beside.append(self._put(self.basis.ids_keys(shard, run + 1)[run], hashes.astype("<i8").tobytes()))
-        return buckets(hashes)
+        hashes, sizes = ids.in_buckets()
+        blob = hashes.astype("<i8", copy=False).tobytes()
+        beside.append(self._put(self.basis.ids_keys(shard, run + 1)[run], blob))
+        return sizes
 
     def _put(self, key: str, blob: bytes) -> str:
         """Keep these bytes, in place of others that may be there; their digest."""

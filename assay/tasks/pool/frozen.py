@@ -117,7 +117,8 @@ class _Part:
     """A part that is read. Raises whatever Arrow raises of bytes that are no part."""
 
     def __init__(self, stream: BinaryIO, columns: Sequence[str] | None) -> None:
-        file = pa.ipc.open_file(stream)
+        # threads that decompress cost three times what they save
+        file = pa.ipc.open_file(stream, options=pa.ipc.IpcReadOptions(use_threads=False))
         metadata = file.schema.metadata
         header: dict[str, Any] = {name.decode(): json.loads(text) for name, text in metadata.items()}
         names = list(header["columns"] if columns is None else columns)
@@ -129,7 +130,8 @@ class _Part:
         if len(self._kept) < len(file.schema.names):
             # of a part without any column asked, one says how many rows there are
             fields = [file.schema.get_field_index(name) for name in self._kept] or [0]
-            file = pa.ipc.open_file(stream, options=pa.ipc.IpcReadOptions(included_fields=fields))
+            options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+            file = pa.ipc.open_file(stream, options=options)
         self._file, self._names = file, names
         self.groups: int = file.num_record_batches
 

@@ -34,6 +34,7 @@ from assay.tasks.ledger.stores.store import (
     check_prefix,
     check_range,
     is_discardable,
+    is_fleeting,
     is_key,
     refuse_huge,
 )
@@ -57,14 +58,14 @@ class LocalStore:
         self._settled: set[Path] = set()  # folders whose own entry this object has flushed to the disk
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """The value survives a power cut once this returns, whoever won."""
+        """The value survives a power cut once this returns, whoever won; not that of a fleeting key."""
         path = self._path(key)
         gone = [FileNotFoundError] if is_discardable(key) else []
         with self._explained("write", key):
             for _ in range(_ATTEMPTS):
                 with suppress(*gone):  # its folder was removed with what was discarded: try again
                     self._make_folder(path.parent)
-                    if not path.exists() and self._create(path, blob):
+                    if not path.exists() and self._create(path, blob, flush=not is_fleeting(key)):
                         return blob
                     if path.exists() and not (path.is_file() or path.is_dir()):
                         raise StoreError(f"{self.url}: {path} is no ordinary file; remove it, and run again")
@@ -118,7 +119,8 @@ class LocalStore:
         with self._explained("discard", key):
             try:
                 path.unlink()
-                flush_folder(path.parent)
+                if not is_fleeting(key):
+                    flush_folder(path.parent)
             except (FileNotFoundError, NotADirectoryError):   # somebody else discarded it, or what it was in
                 return
             if key.count("/") > 1:
@@ -160,14 +162,14 @@ class LocalStore:
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)
 
-    def _create(self, path: Path, blob: bytes) -> bool:
+    def _create(self, path: Path, blob: bytes, *, flush: bool = True) -> bool:
         """Whether path is now ours. Leaves a temporary file behind only if the process is killed."""
         with suppress(FileExistsError):
             os.mkdir(self._temporaries)
         self._refuse_a_link()
         temporary = self._temporaries / uuid.uuid4().hex
         try:
-            write_durably(temporary, blob, read_only=True)
+            write_durably(temporary, blob, read_only=True, flush=flush)
             try:
                 os.link(temporary, path)
             except FileExistsError:
@@ -179,7 +181,8 @@ class LocalStore:
                         f"({error.strerror}), so a key cannot be created exclusively; use a local disk, or s3://bucket/prefix"
                     ) from error
                 raise
-            flush_folder(path.parent)
+            if flush:
+                flush_folder(path.parent)
             return True
         finally:
             temporary.unlink(missing_ok=True)

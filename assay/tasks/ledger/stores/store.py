@@ -103,6 +103,7 @@ class Store(Protocol):
 MAX_KEY_BYTES = 700
 MAX_PART_BYTES = 255
 DISCARDABLE = "index/"  # the one folder that holds no evidence
+FLEETING = "index/freezing/"   # of them, what is kept while a pool is frozen
 
 
 def check_key(key: str) -> str:
@@ -147,6 +148,12 @@ def is_discardable(key: str) -> bool:
     """Whether a key is an index and no evidence (`index/...`), so that it may be removed and made again.
     Everything else is written once and stays."""
     return key.startswith(DISCARDABLE)
+
+
+def is_fleeting(key: str) -> bool:
+    """Whether a key is kept only while a pool is frozen (`index/freezing/...`): whoever goes on from it after
+    a cut compares digests and makes anew what is damaged, so that it need not survive one."""
+    return key.startswith(FLEETING)
 
 
 def check_discardable(key: str) -> str:
