@@ -16,6 +16,7 @@ from assay.flows.listen.receiver import Receiver, serve
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger.stores.store import MemoryStore, StoreUnreachable
+from assay.tasks.spec.evaluation import Spec
 
 SECRET = "s3cret-of-the-receiver"
 PATIENCE = 120.0   # seconds
@@ -69,6 +70,31 @@ def test_a_program_elsewhere_asks_and_tells_until_the_evaluation_has_finished(tm
             labelled += [item for item in items if item not in labelled]
     standing = current_standing(open_evaluation(store, "spam"))
     assert (standing.state, len(labelled)) == ("finished", 18)
+
+
+def test_a_program_learns_what_several_questions_ask_and_answers_each(tmp_path):
+    rows = [f"item-{n},text {n},{n % 10},{n % 10 / 10}" for n in range(40)]
+    (tmp_path / "pool.csv").write_text("\n".join(["item_id,text,guessed,sure", *rows]) + "\n")
+    store = MemoryStore()
+    begin_evaluation(store, Spec.from_json({
+        "name": "spam", "desk": {"kind": "caller"}, "budget": {"labels": 12}, "batch_size": 6,
+        "pool": {"source": str(tmp_path / "pool.csv"), "id": "item_id", "display": ["text"]},
+        "labels": [
+            {"name": "size", "number": {"min": 0, "max": 10}, "prediction": "guessed", "measure": "mean"},
+            {"name": "right", "question": "Is it right?", "positive": "yes", "negative": "no",
+             "score": "sure", "threshold": 0.5, "measure": "accuracy"},
+        ],
+    }))
+    with receiving(store) as url, client_of(url) as client:
+        reply = asked(client)
+        assert reply["questions"] == [
+            {"name": "size", "question": None, "choices": [], "choose_several": False},
+            {"name": "right", "question": "Is it right?", "choices": ["yes", "no"], "choose_several": False},
+        ]
+        answers = {item["item_id"]: {"size": 3, "right": "yes"} for item in reply["items"]}
+        assert client.post("/tell", json={"answers": answers}).json()["answers"] == len(answers)
+        unknown = {"answers": {reply["items"][0]["item_id"]: {"colour": "red"}}}
+        assert client.post("/tell", json=unknown).status_code == 422
 
 
 def test_an_unchanged_list_is_not_sent_twice_and_each_person_sees_their_own(tmp_path):
@@ -212,7 +238,7 @@ def test_its_description_names_every_type_that_it_refers_to(served):
     document = httpx.get(str(served.base_url).replace("/desks/spam/", "/desks/openapi.json")).json()
     assert document == desk_openapi()
     text = str(document)
-    for name in ("AskedJson", "WaitingJson", "TellJson", "ToldJson", "Problem"):
+    for name in ("AskedJson", "QuestionJson", "WaitingJson", "TellJson", "ToldJson", "Problem"):
         assert name in document["components"]["schemas"]
     assert "#/$defs/" not in text
 

@@ -18,10 +18,12 @@ import hmac
 import json
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, NotRequired
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.listen.seldom import out_of_order
 from assay.flows.people.caller import by_side, caller_desk
@@ -44,6 +46,10 @@ _EXAMPLE = '{"annotator": "ada", "answers": {"item": "class"}}'
 _PURPOSE = b"assay desk 1"
 
 
+# a class, a number, a list of tags, or null: cannot be decided
+_Answer: TypeAlias = str | float | bool | list[str] | None
+
+
 class WaitingJson(TypedDict):
     """An item that waits for an answer."""
 
@@ -55,6 +61,15 @@ class WaitingJson(TypedDict):
     people: int             # people who are to answer it
 
 
+class QuestionJson(TypedDict):
+    """One of several questions about every item, each of which has an answer of its own."""
+
+    name: str              # by which it is answered
+    question: str | None   # what is asked; null where the spec has none
+    choices: list[str]     # the answers to choose from; empty for numbers
+    choose_several: bool   # whether several of them may be chosen, as a list
+
+
 class AskedJson(TypedDict):
     """What waits at the desk of an evaluation."""
 
@@ -63,6 +78,7 @@ class AskedJson(TypedDict):
     question: str | None                     # what is asked of every item; null where the spec has none
     choices: list[str]                       # the answers to choose from; empty for numbers
     choose_several: bool                     # whether several of them may be chosen, as a list
+    questions: list[QuestionJson]            # where there are several; else empty
     items: list[WaitingJson]                 # empty too while the next round is planned: ask again
 
 
@@ -70,7 +86,7 @@ class TellJson(TypedDict):
     """Answers of one person."""
 
     annotator: NotRequired[str]   # who answers; one nameless person unless said
-    answers: dict[str, Any]       # item -> a class, a number, a list of tags, or null: cannot be decided
+    answers: dict[str, _Answer | dict[str, _Answer]]   # item -> answer, or of several questions theirs
 
 
 class ToldJson(TypedDict):
@@ -141,6 +157,7 @@ def _ask_reply(store: Store, name: str, request: "Request", hint: Callable[[str]
     listing = AskedJson(
         evaluation=name, state="finished" if finished else "waiting", question=labelling.question,
         choices=list(labelling.answers.choices), choose_several=labelling.answers.several,
+        questions=_questions(labelling.answers),
         items=[
             WaitingJson(
                 item_id=waits.item.item_id, shown=dict(waits.item.shown), round=waits.round,
@@ -156,6 +173,19 @@ def _ask_reply(store: Store, name: str, request: "Request", hint: Callable[[str]
     if tag in tags or tags == ["*"]:
         return Response(status_code=304, headers=headers)
     return Response(content, media_type="application/json", headers=headers)
+
+
+def _questions(answers: AnswerKind) -> list[QuestionJson]:
+    """What is asked of every item, question by question; empty where one answer is wanted."""
+    if not isinstance(answers, QuestionAnswers):
+        return []
+    return [
+        QuestionJson(
+            name=name, question=answers.asks.get(name), choices=list(each.choices),
+            choose_several=each.several,
+        )
+        for name, each in answers.each.items()
+    ]
 
 
 def _tell_reply(store: Store, name: str, body: bytes, key: str, hint: Callable[[str], bool]) -> "Response":

@@ -14,9 +14,12 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput, needs
 from assay.tasks.sources.tables.table import BATCH_ROWS
+
+_LOOKED_AT = 1024      # rows that tell how all lie
 
 
 class Database(Protocol):
@@ -27,8 +30,9 @@ class Database(Protocol):
         """What stands around the name of a column."""
         ...
 
-    def in_order(self, column: str, is_text: bool) -> str:
-        """What stands behind ORDER BY, so that texts are sorted by their code points."""
+    def in_order(self, column: str, is_text: bool, rows: str) -> str:
+        """What stands behind ORDER BY, so that texts are sorted by their code points; `rows` are what is
+        sorted."""
         ...
 
     def reader(self, query: str) -> pa.RecordBatchReader:
@@ -49,7 +53,7 @@ class _OverAdbc:
         self._connection, self._options = connection, options or {}
         self._cursors: list[Any] = []
 
-    def in_order(self, column: str, is_text: bool) -> str:
+    def in_order(self, column: str, is_text: bool, rows: str) -> str:
         return column
 
     def reader(self, query: str) -> pa.RecordBatchReader:
@@ -67,13 +71,18 @@ class _OverAdbc:
 
 
 class _PostgreSQL(_OverAdbc):
-    def in_order(self, column: str, is_text: bool) -> str:
+    def in_order(self, column: str, is_text: bool, rows: str) -> str:
         return f'{column}::text COLLATE "C"' if is_text else column
 
 
 class _SQLite(_OverAdbc):
-    def in_order(self, column: str, is_text: bool) -> str:
-        return f"{column} COLLATE BINARY"
+    def in_order(self, column: str, is_text: bool, rows: str) -> str:
+        """As everywhere, and `+` before the column, which keeps SQLite from an index on it, where the first
+        rows do not lie in this order: by the index it would read a page for every row."""
+        query = f"SELECT *, {column} FROM {rows} LIMIT {_LOOKED_AT}"  # noqa: S608 - the query is the user's own
+        first = self.reader(query).read_all().columns[-1].combine_chunks().drop_null()
+        lie_so = pc.all(pc.less_equal(first[:-1], first[1:])).as_py() if len(first) > 1 else True
+        return f"{'' if lie_so else '+'}{column} COLLATE BINARY"
 
 
 class _BigQuery(_OverAdbc):
@@ -88,7 +97,7 @@ class _DuckDB:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def in_order(self, column: str, is_text: bool) -> str:
+    def in_order(self, column: str, is_text: bool, rows: str) -> str:
         return column
 
     def reader(self, query: str) -> pa.RecordBatchReader:

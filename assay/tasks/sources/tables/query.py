@@ -56,7 +56,9 @@ class QueryRows(Table):
                      if schema.names.count(field.name) == 1]
         with database_connection(self.asked.connection) as database:
             sorted_by = [(order, is_text)] if order is not None else every
-            behind = ", ".join(database.in_order(_quoted(database, name), text) for name, text in sorted_by)
+            behind = ", ".join(
+                database.in_order(_quoted(database, name), text, self._rows) for name, text in sorted_by
+            )
             behind = f"ORDER BY {behind}" if behind else ""
             selected = ", ".join(_quoted(database, name) for name in names)
             for batch in database.reader(self._from(behind, selected)):
@@ -65,8 +67,11 @@ class QueryRows(Table):
                 yield batch
 
     def _from(self, behind: str, selected: str = "*") -> str:
-        rows = f"(\n{self.asked.query}\n) AS assay_rows"
-        return f"SELECT {selected} FROM {rows} {behind}"  # noqa: S608 - the query is the user's own
+        return f"SELECT {selected} FROM {self._rows} {behind}"  # noqa: S608 - the query is the user's own
+
+    @property
+    def _rows(self) -> str:
+        return f"(\n{self.asked.query}\n) AS assay_rows"
 
     def _in_order(self, last: pa.Array | None, ids: pa.Array) -> pa.Array:
         """The last id. Raises BadInput where one comes before the one behind it."""

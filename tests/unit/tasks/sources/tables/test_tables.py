@@ -168,6 +168,26 @@ def test_a_query_needs_a_column_that_names_its_rows():
         open_source("sql://WAREHOUSE?select 1", "row number")
 
 
+@pytest.mark.parametrize(("rows", "by_index"), [(ROWS, True), (SHUFFLED, False)])
+def test_sqlite_goes_by_an_index_only_where_rows_lie_so(tmp_path, monkeypatch, same, rows, by_index):
+    """Row after row on a page of its own took three times as long as all else."""
+    pytest.importorskip("adbc_driver_sqlite", reason="needs the extra sql")
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("create table rows (item_id text, score real, prediction text, text text)")
+        connection.executemany("insert into rows values (?, ?, ?, ?)", rows)
+        connection.execute("create index by_id on rows (item_id)")
+    monkeypatch.setenv("WAREHOUSE", f"sqlite:///{tmp_path}/a.db")
+    queries, ask = [], connections._SQLite.reader
+    monkeypatch.setattr(
+        connections._SQLite, "reader", lambda own, query: queries.append(query) or ask(own, query)
+    )
+    assert frozen("sql://WAREHOUSE?select * from rows")[0].digest == same
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        (plan,) = {str(connection.execute(f"explain query plan {query}").fetchall())
+                   for query in queries if "ORDER BY" in query}
+    assert ("USING INDEX by_id" in plan) == by_index
+
+
 def test_values_of_several_types_in_sqlite(tmp_path, monkeypatch):
     pytest.importorskip("adbc_driver_sqlite", reason="needs the extra sql")
     with sqlite3.connect(tmp_path / "a.db") as connection:
