@@ -239,8 +239,8 @@ def stands_for_none(evaluation: Evaluation, label: object) -> bool:
 
 
 def no_label(evaluation: Evaluation, label: object) -> str | None:
-    """Why a text or a number can be no label of this evaluation: `'maybe' is none of the classes (a, b)`. None
-    where it can, and for what only the desk can tell: answers to questions, and which of two is better."""
+    """Why a text or a number can be no label of this evaluation: `'maybe' is none of the classes (a, b)`.
+    None where it can, and for what only the desk can tell: answers to questions, which of two is better."""
     spec, text = evaluation._asked, _spelled(label)
     if isinstance(spec.labels, QuestionList) or spec.labelling.pair is not None or not isinstance(text, str):
         return None

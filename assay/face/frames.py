@@ -174,7 +174,7 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
     _refuse_twice(table.column_names)
     for at, (name, type_of_column) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
         if backend == "polars" and frame[name].dtype == nw.Object:
-            raise BadInput(f"the frame's column {name!r} holds Python objects; write it with one type, as text")
+            raise BadInput(f"the frame's column {name!r} holds Python objects; write it with one type")
         table = table.set_column(at, name, _without_runs(table.column(name), type_of_column))
     return table, backend if backend in _BACKENDS else default_backend()
 
@@ -183,7 +183,8 @@ def _without_runs(column: pa.ChunkedArray, type_of_column: pa.DataType) -> pa.Ch
     """The column as a file can hold it: runs written out, and a dictionary that names the missing value
     replaced by its values."""
     if pa.types.is_run_end_encoded(type_of_column):
-        return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], type_of_column.value_type)
+        decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return pa.chunked_array(decoded, type_of_column.value_type)
     if pa.types.is_dictionary(type_of_column) and any(c.dictionary.null_count for c in column.chunks):
         return column.cast(type_of_column.value_type)
     return column

@@ -214,7 +214,7 @@ def test_the_same_names_in_another_order_are_no_two_classes(tmp_path):
 def test_labels_beside_predicted_numbers_are_named_if_they_are_none(tmp_path):
     table = numbered(predicted=[i + 0.5 for i in range(60)], label=[f"'{i}.25" for i in range(60)])
     table.to_csv(tmp_path / "p.csv", index=False)
-    with pytest.raises(BadInput, match="label: \"'0.25\" is no number"):
+    with pytest.raises(BadInput, match=r"label: \"'0\.25\" is no number"):
         value_by_suggestion(tmp_path / "p.csv", Told())
 
 

@@ -122,10 +122,12 @@ VALUES: dict[str, Trait] = {
     "a logit of each class": Trait(
         lambda f: f.assign(logit_ham=-np.log(f.probability / (1 - f.probability)) / 2,
                            logit_spam=np.log(f.probability / (1 - f.probability)) / 2).drop(
-            columns="probability"), names={"probability": "logit_spam"}, refusal=r"within (0 and 1|\[0, 1\])"),
+            columns="probability"), names={"probability": "logit_spam"},
+        refusal=r"within (0 and 1|\[0, 1\])"),
     "a percentage of each class": Trait(
         lambda f: f.assign(pct_ham=100 - 100 * f.probability, pct_spam=100 * f.probability).drop(
-            columns="probability"), names={"probability": "pct_spam"}, refusal=r"within (0 and 1|\[0, 1\])"),
+            columns="probability"), names={"probability": "pct_spam"},
+        refusal=r"within (0 and 1|\[0, 1\])"),
     "a log-probability of each class": Trait(
         lambda f: f.assign(logprob_ham=np.log(1 - f.probability), logprob_spam=np.log(f.probability)).drop(
             columns="probability"), names={"probability": "logprob_spam"},

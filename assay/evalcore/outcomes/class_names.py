@@ -141,8 +141,8 @@ def classes_among(counts: Mapping[str, int]) -> dict[str, str]:
 
     counts      written value -> how often it is there, in all columns of classes together
 
-    Booleans, numbers and days have the shortest spelling. Where every value is one of 1, 0, true and false, and
-    both kinds are there, 1 and true are one class.
+    Booleans, numbers and days have the shortest spelling. Where every value is one of 1, 0, true and false,
+    and both kinds are there, 1 and true are one class.
 
     >>> classes_among({"TRUE": 3, "True": 9, "false": 4})
     {'TRUE': 'true', 'True': 'true', 'false': 'false'}
@@ -242,9 +242,9 @@ def _in_another_order(texts: Collection[str]) -> str | None:
         names = tuple(sorted(class_value(name) for name in _JOINED.split(text)))
         if len(names) < 2 or not all(names) or any(map(_NUMBER.fullmatch, names)):
             continue
-        other = first_written.setdefault(names, text)
-        if class_value(other) != class_value(text):
+        earlier = first_written.setdefault(names, text)
+        if class_value(earlier) != class_value(text):
             as_tags = "|".join(name.strip() for name in _JOINED.split(text))
-            return (f"{other!r} and {text!r} differ only by the order of names (tags are written as a list, or "
-                    f"{as_tags})")
+            return (f"{earlier!r} and {text!r} differ only by the order of names (tags are written as a list, "
+                    f"or {as_tags})")
     return None

@@ -86,8 +86,7 @@ class MlflowLogs(LogImporter):
                 numbers |= {name: None for name, value in record["about"].items()
                             if isinstance(value, bool | float)}
             yield record
-        if numbers:
-            notes.tell(f"columns of numbers that are kept, and are no judges: {', '.join(numbers)}")
+        notes.keep([*numbers])
 
     def lost_name(self, record: Mapping[str, Any]) -> str:
         """Rows, or traces."""

@@ -65,6 +65,11 @@ class Notes:
         if sentence not in self.sentences:
             self.sentences.append(sentence)
 
+    def keep(self, columns: Sequence[str]) -> None:
+        """Note the columns of a table that are kept as they are, and are no judges."""
+        if columns:
+            self.tell(f"columns that are kept, and are no judges: {', '.join(columns)}")
+
     @property
     def lines(self) -> list[str]:
         """All notes, a sentence each: those that were told, in order, then how often each kind of thing was

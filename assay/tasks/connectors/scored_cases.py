@@ -44,7 +44,7 @@ class DeepevalResults(LogImporter):
         question_id="name|order", system="run.hyperparameters.model", run="run.identifier",
         reference="expectedOutput|expectedOutcome", about=("additionalMetadata|metadata",),
         scores=(Scores(at="metricsData|metricsMetadata", name="name|metric", value="score|success",
-                       error="error"),),
+                       decisive="score", error="error"),),
     )
 
     def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
@@ -89,10 +89,11 @@ class RagasResults(LogImporter):
 
     def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
         """Rows, with their scores and other values apart."""
-        rows = [{_OLD_NAMES.get(name, name) if "user_input" not in row else name: value
-                 for name, value in row.items()} for row in place.values()]
+        own_names = {} if "user_input" in place.keys else _OLD_NAMES
+        rows = [{own_names.get(name, name): value for name, value in row.items()} for row in place.values()]
         names = dict.fromkeys(name for row in rows for name in row if name not in _COLUMNS)
         scores = [name for name in names if is_score(name, [row.get(name) for row in rows])]
+        notes.keep([name for name in names if name not in scores])
         for number, row in enumerate(rows, 1):
             yield {
                 "number": str(number), "row": row, "scores": {name: row.get(name, "") for name in scores},
@@ -102,7 +103,7 @@ class RagasResults(LogImporter):
     def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
         """Of a row."""
         row = record["row"]
-        user_input = row["user_input"]
+        user_input = row.get("user_input")
         messages = user_input if isinstance(user_input, list) else [{"role": "user", "content": user_input}]
         answer = text_at(row, "response")
         return self.shape.response_of(record, notes, [

@@ -113,6 +113,7 @@ class Scores:
     at: str
     name: str = "name"
     value: str = "value"
+    decisive: str = ""                  # a key that says it where it is there, whatever stands there
     reason: str = "reason"
     source: str = ""
     time: str = ""
@@ -127,7 +128,8 @@ class Scores:
             if name is None:
                 raise KeyError(self.name.rpartition("|")[2])
             yield Remark(
-                name=name, value="error" if value_at(member, self.error) else value_at(member, self.value),
+                name=name, value="error" if value_at(member, self.error) else value_at(
+                    member, self.decisive if self.decisive in member else self.value),
                 reason=reason if isinstance(reason, str) else None, source=text_at(member, self.source),
                 time=text_at(member, self.time), by_person=text_at(member, self.person) in self.people,
             )

@@ -92,33 +92,37 @@ def only_text(turns: Sequence[Turn]) -> str | None:
 
 
 def _turns(value: Any, role: str, notes: Notes, depth: int) -> Iterator[Turn]:
-    value = parsed_or_text(value)
+    original, value = value, parsed_or_text(value)
     if value is None or value == "":
         return
     if depth > _DEEPEST:
         raise ValueError("messages lie too deep within each other")
     if isinstance(value, Mapping):
-        yield from _of_mapping(value, role, notes, depth)
+        yield from _of_mapping(value, role, notes, depth, original)
     elif isinstance(value, Sequence) and not isinstance(value, str) and any(
         isinstance(member, Mapping | list | tuple) for member in value
     ):
         for member in value:
             yield from _turns(member, role, notes, depth + 1)
     else:
-        yield Turn(role=role, text=text_or_json(value))
+        yield Turn(role=role, text=text_or_json(original))
 
 
 # what holds messages; the first that is there is looked into
 _HOLDERS = ("messages", "choices", "generations", "message")
+_OF_MESSAGES = frozenset(("content", "contents", "parts", "tool_calls", "additional_kwargs", "refusal"))
 _VALUES = ("content", "output", "input", "question", "query", "answer", "response", "text", "value")
 _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 
 
-def _of_mapping(value: Mapping[str, Any], role: str, notes: Notes, depth: int) -> Iterator[Turn]:
+def _of_mapping(
+    value: Mapping[str, Any], role: str, notes: Notes, depth: int, original: Any
+) -> Iterator[Turn]:
+    """original: the mapping, or the text that it stands in, which is a text of its own if it is no message"""
     if "kwargs" in value and "lc" in value:                          # LangChain, serialised
-        yield from _of_mapping(dict(value["kwargs"]), role, notes, depth + 1)
+        yield from _of_mapping(dict(value["kwargs"]), role, notes, depth + 1, value["kwargs"])
         return
-    if "role" in value or value.get("type") in _LANGCHAIN:
+    if ("role" in value or value.get("type") in _LANGCHAIN) and not _OF_MESSAGES.isdisjoint(value):
         speaker = value.get("role") or _LANGCHAIN[str(value.get("type"))]
         yield from _message(value, str(speaker), notes)
         return
@@ -139,7 +143,7 @@ def _of_mapping(value: Mapping[str, Any], role: str, notes: Notes, depth: int) -
     elif len(value) == 1:
         yield from _turns(next(iter(value.values())), role, notes, depth + 1)
     elif value:
-        yield Turn(role=role, text=text_or_json(value))
+        yield Turn(role=role, text=text_or_json(original))
 
 
 def _message(message: Mapping[str, Any], role: str, notes: Notes) -> Iterator[Turn]:

@@ -312,8 +312,8 @@ def _labels(scan: Scan, roles: Roles, name: str) -> Finding:
         )
     every = f"every {scan.which('row')}"
     if (unseen := never_predicted(scan, roles)) is not None:
-        return warning(name, f"{every} is labelled ({listed}); {unseen}", "leave the label of these rows empty, "
-                       "if that is none; `assay replay` can try methods on the file")
+        return warning(name, f"{every} is labelled ({listed}); {unseen}", "leave the label of these rows "
+                       "empty, if that is none; `assay replay` can try methods on the file")
     return ok(name, f"{every} is labelled ({listed}): `assay replay` can try methods on it")
 
 

@@ -54,7 +54,7 @@ def scales_by_class(
 
 def sum_to_a_hundred(columns: Sequence[LookedAtColumn]) -> bool:
     """Whether these are percentages that sum to 100 in every row of the sample; False for no column."""
-    return bool(columns) and _sum_to_one(columns, whole=100)
+    return bool(columns) and _sum_to_one(columns, total=100)
 
 
 def called_alike(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
@@ -84,10 +84,10 @@ def _by_prefix(columns: Sequence[LookedAtColumn]) -> list[list[LookedAtColumn]]:
     return list(groups.values())
 
 
-def _sum_to_one(columns: Sequence[LookedAtColumn], *, whole: float = 1) -> bool:
+def _sum_to_one(columns: Sequence[LookedAtColumn], *, total: float = 1) -> bool:
     rows = min(len(column.sampled) for column in columns)
     table = np.stack([column.sampled[:rows] for column in columns], axis=1)
-    table = table[np.isfinite(table).all(axis=1)] / whole
+    table = table[np.isfinite(table).all(axis=1)] / total
     return len(table) > 1 and bool(sum_to_one(table).all())
 
 

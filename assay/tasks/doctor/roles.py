@@ -305,7 +305,7 @@ def _scales_of_two_classes(
     if options.probability is not None or options.score is not None:
         return ()
     columns = [pick.by_name[name] for name in (prediction, label) if name is not None]
-    pair = next((found for c in columns if (found := scales_by_class(pick.free, c.values))), ())
+    pair = next((scales for c in columns if (scales := scales_by_class(pick.free, c.values))), ())
     known = prediction is not None or options.threshold is not None or sum_to_a_hundred(pair)
     return pair if known else ()
 

@@ -384,7 +384,7 @@ class Reader:
 def _classes(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
     texts = {w for column in class_words(path, spoken).values() for w in np.unique(column).tolist()}
     if (alike := what_differs(texts.difference(classes))) is not None:
-        raise BadInput(f"{path}: {alike}; write them in one way, or list all classes where you name the outcome")
+        raise BadInput(f"{path}: {alike}; write them in one way, or name all classes in `outcome`")
     reader = ClassReader(classes)
     return Classes((*classes, *sorted(word for word in texts if reader.read(word) is None)))
 

@@ -391,9 +391,9 @@ def _batches(
 
 def _uneven(path: str, names: Sequence[str], many: int, row: str) -> BadInput:
     return BadInput(
-        f"{path}: its line of column names has {plural(len(names), 'value')} ({', '.join(names)[:_SHOWN]}), and a "
-        f"row has {many} ({row[:_SHOWN]}); a table begins with a name for each column: remove lines above and "
-        "below it, and name all"
+        f"{path}: its line of column names has {plural(len(names), 'value')} ({', '.join(names)[:_SHOWN]}), "
+        f"and a row has {many} ({row[:_SHOWN]}); a table begins with a name for each column: remove lines "
+        "above and below it, and name all"
     )
 
 
@@ -521,10 +521,10 @@ def _start_text(start: bytes, dialect: Dialect) -> str:
 
 
 def _are_between_spaces(text: str) -> bool:
-    """Whether spaces cut all lines into as many values, the first one into one less perhaps, as R writes it."""
+    """Whether spaces cut all lines into as many values; the first may have one less, as R writes it."""
     lines = (line for line in io.StringIO(text) if line.strip())
-    first, *rest = [len(_BETWEEN_SPACES.findall(line)) for line in islice(lines, _RECORDS)]
-    return first > 1 and len(rest) > 1 and {*rest} in ({first}, {first + 1})
+    of_header, *of_rows = [len(_BETWEEN_SPACES.findall(line)) for line in islice(lines, _RECORDS)]
+    return of_header > 1 and len(of_rows) > 1 and {*of_rows} in ({of_header}, {of_header + 1})
 
 
 def _beginning(file: SourceFile, start: bytes) -> _Beginning:
@@ -549,7 +549,7 @@ def _beginning(file: SourceFile, start: bytes) -> _Beginning:
     if _FOR_EXCEL.match(text):
         raise BadInput(f"{file.path}: its first line ({text[:5]}) is for Excel alone; remove that line")
     if len(names) == 1 and _are_between_spaces(text):
-        raise BadInput(f"{file.path}: spaces separate its values; separate them by commas, semicolons or tabs")
+        raise BadInput(f"{file.path}: spaces separate its values; write commas, semicolons or tabs instead")
     _, *rows = islice(_records(text, dialect.delimiter), _RECORDS if len(names) == 1 else 3)
     for row in rows[:-1]:      # the last one may be cut off
         if len(row) != len(names):

@@ -23,8 +23,9 @@ from assay.tasks.arrow import column_of, mask_of, missing_of, numbers_of, texts_
 # what programs write where there is no value; whoever names a class so means the class
 NO_VALUE = frozenset((
     "", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "na", "nan", "null",
-    "-", "--", "\u2013", "\u2014", "?", ".", "\\N", "NaT", "N.A.", "n.a.", "nil", "undefined", "(null)", "<null>",
-    "[null]", "(blank)", "(empty)", "#NV", "#N/D", "#NULL!", "#REF!", "#VALUE!", "#NUM!", "#NAME?", "#DIV/0!",
+    "-", "--", "\u2013", "\u2014", "?", ".", "\\N", "NaT", "N.A.", "n.a.", "nil", "undefined", "(null)",
+    "<null>", "[null]", "(blank)", "(empty)", "#NV", "#N/D", "#NULL!", "#REF!", "#VALUE!", "#NUM!", "#NAME?",
+    "#DIV/0!",
 ))
 
 Kind = Literal["text", "number", "boolean", "other", "nothing"]

@@ -23,12 +23,19 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from assay.tasks.connectors.records import Notes, Plain, Remark, SystemResponse, name_again
-from assay.tasks.connectors.responses.verdicts import VerdictReading, Verdicts, reading_of, verdicts_of
+from assay.tasks.connectors.responses.verdicts import (
+    VerdictReading,
+    Verdicts,
+    reading_of,
+    verdict_text,
+    verdicts_of,
+)
 from assay.tasks.connectors.turns import parsed_or_text
 
 FEW = 20                # different values that a segment, or a response that is a choice, may have
 SHORT = 40              # characters of such a response
 LONGEST_VALUE = 100     # characters of a value that can be a column
+_REASONS = ("reason", "reasoning", "reasons", "rationale", "explanation", "justification", "why", "critique")
 TEXTS = ("question", "response", "choice", "reference", "trajectory")
 
 
@@ -204,11 +211,15 @@ def _flat(remark: Remark, notes: Notes) -> Iterator[Remark]:
     value, name = remark.value, _text(remark.name)
     while isinstance(value, list | tuple) and len(value) == 1:
         [value] = value
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = parsed_or_text(value)
+    if isinstance(value, str) and "{" in value:
+        parsed = parsed_or_text(verdict_text(value))
+        value = parsed if isinstance(parsed, Mapping) else value
     if isinstance(value, Mapping):
+        reasons = {key: inner for key, inner in value.items() if key in _REASONS and isinstance(inner, str)}
+        reason = remark.reason or next(iter(reasons.values()), None)
         for key, inner in value.items():
-            yield from _flat(replace(remark, name=f"{name} {key}", value=inner), notes)
+            if key not in reasons or len(value) == len(reasons):
+                yield from _flat(replace(remark, name=f"{name} {key}", value=inner, reason=reason), notes)
     elif isinstance(value, list | tuple):
         notes.leave_out(f"scores that are lists, of {name}")
     else:

@@ -41,10 +41,18 @@ class VerdictReading(NamedTuple):
     out_of: float = 0.0      # of a number: 10 in 7/10, 100 of a percentage, else 0
 
 
-_YES, _NO = frozenset(("true", "yes")), frozenset(("false", "no"))
+_YES = frozenset((
+    "true", "yes", "oui", "vrai", "ja", "wahr", "sí", "sì", "vero", "verdadero", "sim", "verdadeiro", "是",
+))
+_NO = frozenset((
+    "false", "no", "non", "faux", "nein", "nee", "nej", "falsch", "falso", "não", "否",
+))
 _RIGHT_WORDS = frozenset(("pass", "passed", "correct", "right", "👍", "✅", "✔", "✓"))
-_WRONG_WORDS = frozenset(("fail", "failed", "incorrect", "wrong", "👎", "❌", "✗", "✘"))
+_WRONG_WORDS = frozenset((
+    "fail", "failed", "incorrect", "wrong", "not correct", "not right", "not passed", "👎", "❌", "✗", "✘",
+))
 _LETTERS: Mapping[str, bool | str] = {"C": True, "I": False, "N": False, "P": PARTIAL, "Y": True}
+_TRUE_OR_FALSE = {"T": True, "F": False}
 _HALF = frozenset((PARTIAL, "partially", "partially correct", "partly correct"))
 _NOTHING = frozenset(word.casefold() for word in NO_VALUE) | {
     "error", "undefined", "n.a", "not applicable", "not available", "inf", "-inf", "infinity", "-infinity",
@@ -68,6 +76,22 @@ _REFUSAL = re.compile(
     r"(?:i['\u2019]m|i am)?\s*(?:sorry|unable)\b|i\s+(?:cannot|can['\u2019]?t|could not)\b|as an ai\b", re.I)
 _WRAPPED = re.compile(r"(?:<(?P<tag>\w+)>|\\boxed\{)(?P<inside>[^<{}]*)(?:</(?P=tag)>|\})")
 _STARS = re.compile("([★⭐]*)(☆*)")
+_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*</\1>\s*", re.DOTALL)
+_FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
+_SHADES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")       # of skin; and the mark of a picture
+
+
+def verdict_text(text: str) -> str:
+    """A verdict's text without what a model thought before it, and without a fence of code around it;
+    digits of any script as 0 to 9.
+
+    >>> verdict_text("<think>3, or 4?</think>```json 4```")
+    '4'
+    """
+    bare = _THOUGHT.sub("", unicodedata.normalize("NFC", text)).strip()
+    fenced = _FENCED.fullmatch(bare)
+    return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign
+                   for sign in (bare if fenced is None else fenced[1]))
 
 
 def reading_of(value: Any) -> VerdictReading:
@@ -77,13 +101,13 @@ def reading_of(value: Any) -> VerdictReading:
         return VerdictReading("truth", value)
     if isinstance(value, int | float):
         return _number_reading(value, 0.0)
-    written = unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else ""
+    written = _SHADES.sub("", verdict_text(value)) if isinstance(value, str) else ""
     if "\n" in written and (reading := _of_a_line(written.splitlines())):
         return reading
     wrapped = _WRAPPED.fullmatch(written)
     text = " ".join((written if wrapped is None else wrapped["inside"]).split())
     named = _LABEL.sub("", text, count=1)
-    bare = named.strip(" *_`'\"[](){}.!\ufe0f") if text[:1] != "." else text
+    bare = named.strip(" *_`'\"[](){}.!") if text[:1] != "." else text
     remarked = _REMARKED.fullmatch(bare)
     word = (bare if remarked is None else remarked[1]).casefold()
     if not bare or word in _NOTHING or _REFUSAL.match(bare):
@@ -94,7 +118,7 @@ def reading_of(value: Any) -> VerdictReading:
         return VerdictReading("mark", word in _RIGHT_WORDS)
     if bare.upper() in _LETTERS:
         return VerdictReading("letter", bare.upper())
-    if stars := _STARS.fullmatch(bare.replace("\ufe0f", "")):
+    if stars := _STARS.fullmatch(bare):
         return _number_reading(len(stars[1]), float(len(bare)) if stars[2] else 0.0)
     if number := _NUMBER.fullmatch(bare):
         digits, out_of, percent = number.groups()
@@ -209,12 +233,16 @@ def is_score(name: str, values: Sequence[Any], *, words: bool = True) -> bool:
 def _resolved(counts: _Counts) -> dict[VerdictReading, float | str | bool]:
     """Every reading but gaps as a truth, a number or a name. Letters are truths only where no other letter
     stands among them (A, B and C are grades)."""
-    grades = any(reading.kind == "name" and len(str(reading.value)) == 1 for reading in counts)
+    names = {str(reading.value) for reading in counts if reading.kind == "name"}
+    letters = {name for name in names if len(name) == 1}
+    grades = bool(letters.difference(_TRUE_OR_FALSE)) or letters == {"F"}
     resolved: dict[VerdictReading, float | str | bool] = {}
     for reading in counts:
         value = reading.value
         if reading.kind == "letter" and not grades:
             value = _LETTERS[str(value)]
+        elif reading.kind == "name" and not grades and value in _TRUE_OR_FALSE:
+            value = _TRUE_OR_FALSE[str(value)]
         elif reading.kind == "name" and str(value).casefold() in _HALF:
             value = PARTIAL
         if reading.kind != "gap":
@@ -244,12 +272,16 @@ def _of_kinds(
         return _as_numbers(numbers)
     if truths:
         names = {r: v for r, v in names.items() if _is_class(v)}
+    if truths and not any(truths.values()) and any(_side(name) == "good" for name in names.values()):
+        names |= {r: str(r.value) if r.kind == "name" else WRONG for r in truths}      # good in other words
+        truths = {}
     classes = {r: RIGHT if truth else WRONG for r, truth in truths.items()} | _spelled_alike(names, counts)
     classes = classes if len(set(classes.values())) <= _MOST_NAMES else _often(classes, counts)
     different = set(classes.values())
     if not different or len(different) > _MOST_NAMES:
         return {}, None
-    return {**classes}, _classes([*((RIGHT, WRONG) if truths else ()), *sorted(different - {RIGHT, WRONG})])
+    marks = (RIGHT, WRONG) if truths else ()
+    return {**classes}, _classes([*marks, *sorted(different.difference(marks))])
 
 
 def _is_class(name: str) -> bool:
@@ -259,12 +291,16 @@ def _is_class(name: str) -> bool:
 
 
 def _spelled_alike(texts: Mapping[VerdictReading, str], counts: _Counts) -> dict[VerdictReading, str]:
-    """Names that differ by capitals alone are one, in the spelling that is commonest."""
+    """Names that differ by capitals, dashes and underscores alone are one, in the commonest spelling."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for reading, name in texts.items():
-        spellings[name.casefold()][name] += counts[reading]
+        spellings[_plain(name)][name] += counts[reading]
     best = {word: min(tally, key=lambda name: (-tally[name], name)) for word, tally in spellings.items()}
-    return {reading: best[name.casefold()] for reading, name in texts.items()}
+    return {reading: best[_plain(name)] for reading, name in texts.items()}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", " ", name.casefold())
 
 
 def _often(written: Mapping[VerdictReading, str], counts: _Counts) -> dict[VerdictReading, str]:

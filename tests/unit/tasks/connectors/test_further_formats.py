@@ -436,7 +436,7 @@ def test_an_evaluation_of_weave(tmp_path):
     (tmp_path / "calls.json").write_text(json.dumps(calls))
     rows, _, notes = brought(tmp_path, tmp_path / "calls.json")
     assert {
-        row["question"]: (row["response"], row["reference"], row["judge_exact_correct"], row["model"])
+        row["question"]: (row["response"], row["reference"], row["judge"], row["model"])
         for row in rows.values()
     } == {f"q{n}?": (f"a{n}", f"r{n}", "correct" if n % 2 else "incorrect", "my-model") for n in range(4)}
     assert "not imported: the inner calls of evaluations and traces (5 times)" in notes

@@ -118,7 +118,7 @@ def test_a_table_of_an_evaluation_has_scores_and_reasons(tmp_path):
     assert (one.question, one.reference, one.response) == ("Why?", "So.", "So!")
     assert one.remarks == [Remark(name="answer_similarity/v1", value=5, reason="close")]
     assert one.about == {"latency": 0.5}
-    assert notes == ["columns of numbers that are kept, and are no judges: latency",
+    assert notes == ["columns that are kept, and are no judges: latency",
                      "not imported: rows without a response (1 times)"]
     with pytest.raises(BadInput, match="no column holds responses: there are x, y"):
         read(tmp_path, {"columns": ["x", "y"], "data": [[1, 2]]})

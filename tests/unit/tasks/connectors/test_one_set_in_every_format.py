@@ -27,6 +27,14 @@ VERDICTS = {
     "grades with an apology": ([1, 5, "I cannot say", 4, 2, 5], [1, 2, 3, 4, 5], None),
     "grades in words": (["Score: 7/10", "[[3]]", "8/10", "10/10", "1/10", "5"], list(range(1, 11)), None),
     "truths with a gap": ([1, 0, NAN, 1, 0, 1], ["correct", "incorrect"], "correct"),
+    "other languages": (["sí", "no", "Oui", "ja", "nein", "是"], ["correct", "incorrect"], "correct"),
+    "T and F": (["T", "F", "T", "T", "F", "T"], ["correct", "incorrect"], "correct"),
+    "thumbs": (["👍", "👎", "👍🏽", "👍", "👎🏿", "✔️"], ["correct", "incorrect"], "correct"),
+    "one name, spelled twice": (
+        ["thumbs up", "thumbs_down", "Thumbs-up", "thumbs up", "thumbs down", "thumbs up"],
+        ["thumbs down", "thumbs up"], "thumbs up"),
+    "thoughts, fences and digits": (["<think>3? 4?</think>\n4", "```json\n5\n```", "３", "٤", "2", "1"],
+                                    [1, 2, 3, 4, 5], None),
     "shares": ([0.5, 0.25, 1, 0, "C", 0.75], {"min": 0, "max": 1}, None),
 }
 

@@ -206,6 +206,54 @@ def test_a_verdict_that_is_an_object_in_a_text_is_read(tmp_path):
     assert spec["labels"] == {"grades": [1, 2, 3, 4, 5]}
 
 
+def test_reasons_in_an_object_are_no_judge_of_their_own(tmp_path):
+    said = [{"score": s, "reasoning": "it is so"} for s in (1, 5, 3, 4, 2, 5)]
+    fenced = [f"```json\n{json.dumps(one)}\n```" for one in said]
+    for number, verdicts in enumerate((said, fenced)):
+        [log] = deepeval_run(six(verdicts)).values()
+        (tmp_path / str(number)).mkdir()
+        rows, spec, _ = brought(tmp_path / str(number), written(tmp_path, json.loads(log)))
+        assert spec["labels"] == {"grades": [1, 2, 3, 4, 5]}
+        assert [row["judge"] for row in rows] == [1, 5, 3, 4, 2, 5]
+        assert {row["reason"] for row in rows} == {"it is so"}
+
+
+def test_good_in_other_words_is_not_measured_as_a_share_of_correct_that_nobody_said(tmp_path):
+    [log] = deepeval_run(six(["fully correct", "incorrect", "mostly correct"] * 2)).values()
+    _, spec, _ = brought(tmp_path, written(tmp_path, json.loads(log)))
+    assert spec["labels"] == {"classes": ["fully correct", "incorrect", "mostly correct"]}
+    assert spec["measure"][:3] == [{"name": "rate", "class": name} for name in spec["labels"]["classes"]]
+
+
+def test_a_score_that_is_null_is_a_gap_whatever_stands_beside_it(tmp_path):
+    cases = [{"name": "case", "input": f"q{i}", "actual_output": f"a{i}",
+              "metrics_data": [{"name": "grader", "score": score, "success": True}]}
+             for i, score in enumerate((1, None, 0, 1, None, 0))]
+    rows, _, _ = brought(tmp_path, written(tmp_path, {"test_results": cases}))
+    assert Counter(row["judge"] for row in rows) == {"correct": 4, "incorrect": 2}      # 2 are gaps
+    found = bring_in([tmp_path / "log.json"], tmp_path / "again.parquet")
+    assert any("judge" in note and "2 of 6 responses" in note for note in found.notes)
+
+
+def test_a_response_that_is_an_object_stays_as_it_was_written(tmp_path):
+    said = [json.dumps({"answer": i, "role": "user"}) for i in range(6)]
+    for writer in (langfuse_traces, promptfoo_json, deepeval_run):
+        folder = tmp_path / writer.__name__
+        folder.mkdir()
+        [log] = writer([Case(i, f"q{i}?", text, 1) for i, text in enumerate(said)]).values()
+        rows, _, _ = brought(folder, written(folder, json.loads(log)))
+        assert [row["response"] for row in rows] == said
+
+
+def test_a_row_of_ragas_without_a_question_is_read_and_a_column_that_is_no_judge_is_told(tmp_path):
+    (tmp_path / "r.csv").write_text("user_input,response,kind,faithfulness\n" + "".join(
+        f"{'' if i == 2 else f'q{i}'},a{i},{'AB'[i % 2]}+,0.{i}\n" for i in range(6)))
+    found = bring_in([tmp_path / "r.csv"], tmp_path / "pool.parquet")
+    rows = pq.read_table(tmp_path / "pool.parquet").to_pylist()
+    assert [row["question"] for row in rows].count(None) == 1
+    assert "columns that are kept, and are no judges: kind" in found.notes
+
+
 def test_values_beside_a_trace_are_listed(tmp_path):
     [log] = langfuse_traces(six([1, 0, 1, 1, 0, 1])).values()
     traces = [{**trace, "accuracy_avg": 1} for trace in json.loads(log)]

@@ -180,7 +180,7 @@ def test_a_trace_that_failed_is_counted():
      [("user", "a", 0), ("assistant", "b", 0)]),
     ({"choices": [{"message": {"role": "assistant", "content": "a"}}]}, [("assistant", "a", 0)]),
     ({"question": "a", "k": 3}, [("user", "a", 0)]),
-    ('{"a": 1, "b": 2}', [("user", '{\n  "a": 1,\n  "b": 2\n}', 0)]),
+    ('{"a": 1, "b": 2}', [("user", '{"a": 1, "b": 2}', 0)]),
 ])
 def test_messages_in_every_form(value, expected):
     assert [(one.role, one.text, len(one.calls)) for one in turns_of(value, "user", Notes())] == expected
