@@ -70,6 +70,14 @@ class PoolQuestion:
             clustered=items.cluster is not None,
         )
 
+    @property
+    def unit(self) -> float:
+        """Of half-widths: 1, the spread of numbers, which have no bounds, or half the range of grades."""
+        low, high = self.stack.measures[0].bounds
+        if not np.isfinite(high - low):
+            return float(np.std(self.pool.codes))
+        return (high - low) / 2 if self.pool.kind.name == "number" else 1.0
+
     def meant(self, method: str) -> str:
         """What `auto` means for the question."""
         return meaning_of_rows(method, self.stack, self.pool.items)
@@ -232,11 +240,7 @@ def measured(asked: PoolQuestion, method: str, repeats: int, seed: int) -> Itera
     plan = ReplayPlan(budgets=looks, batch_size=25, seed=seed)
     chosen = outcome_method(asked.meant(method), asked.pool.kind)
     (trace,) = simulate(chosen, asked.pool, stack, plan, repeats=repeats)
-    low, high = stack.measures[0].bounds
-    # numbers have no bounds: they are told in units of the spread of the outcomes
-    unit = 1.0 if np.isfinite(high - low) else float(np.std(asked.pool.codes))
-    if asked.pool.kind.name == "number" and np.isfinite(high - low):
-        unit = (high - low) / 2
+    unit = asked.unit
     for j, look in enumerate(looks):
         value, lower, upper = trace.value[:, j], trace.lower[:, j], trace.upper[:, j]
         there = np.isfinite(value)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
+from assay.evalcore.evaluation.estimate import POSTERIOR_AND_DESIGN, Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import TRACE
 from assay.evalcore.measures.registry import named
@@ -26,7 +26,7 @@ _INTERVALS = {
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",
     "too few labels": "the whole range, for want of labels",
-    "posterior and design": "from a model of the labels and from the sample",
+    POSTERIOR_AND_DESIGN: "from a model of the labels and from the sample",
     "model and design": "from guesses and from the sample",
     "exact": "exact: every label that matters is known",
 }
@@ -149,11 +149,6 @@ def extended(extensions: Sequence[ExtensionRow], level: float) -> list[str]:
     return lines
 
 
-TRUSTS_THE_SCORE = (
-    "It trusts the score: no label has shown that positives do not hide where the score is low."
-)
-
-
 def trusted(standing: "Standing") -> str:
     """What the interval takes without being shown, in a sentence, with the interval that does not take it
     where there is one; empty where nothing is taken."""
@@ -161,7 +156,10 @@ def trusted(standing: "Standing") -> str:
     if standing.rests_on == "nothing" or all(row.interval in ("exact", "none") for row in leading):
         return ""
     ends = price.wide(leading[0])
-    return TRUSTS_THE_SCORE if ends is None else f"{TRUSTS_THE_SCORE[:-1]}; if they do, {ends}."
+    if ends is None:
+        return wording.TRUSTS_THE_SCORE
+    beside = "this interval holds too" if ends == wording.interval(leading[0]) else ends
+    return f"{wording.TRUSTS_THE_SCORE[:-1]}; if they do, {beside}."
 
 
 def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:

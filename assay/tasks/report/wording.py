@@ -19,6 +19,9 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.tasks.ledger.life import Ownership
 
+TRUSTS_THE_SCORE = (
+    "It trusts the score: no label has shown that positives do not hide where the score is low."
+)
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _OF_WHAT = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<what>.+ minus .+|[A-Za-z][\w-]*)")
 

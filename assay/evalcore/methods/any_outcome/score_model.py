@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.evaluation.estimate import CONFIDENCE_SEQUENCE, POSTERIOR_AND_DESIGN
 from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
@@ -103,7 +104,7 @@ class ScoreModel(PlannedAhead):
     says: ClassVar[str] = "Labels where they tell most, with a model of how labels follow the score."
     kinds: ClassVar[tuple[str, ...]] = ("classes",)
     capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, serves_all=False)
-    interval: ClassVar[str] = "posterior and design"
+    interval: ClassVar[str] = POSTERIOR_AND_DESIGN
     interval_note: ClassVar[str] = (
         "It spans what the model says, what the model and the sample say together, and what is true if more "
         "of the class hides among low scores; while labels are few, also what the sample says alone. Where "
@@ -237,7 +238,7 @@ class ScoreModel(PlannedAhead):
             variance=np.where(settled, 0.0, variance) + (0.0 if apart is None else apart.variance),
             band=ends(_together(state.stack, outlooks[0], level))
             if state.stack.curves and len(exact) == 1 else None,
-            interval="confidence sequence" if self.anytime else self.interval, notes=_notes(estimates),
+            interval=CONFIDENCE_SEQUENCE if self.anytime else self.interval, notes=_notes(estimates),
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.evaluation.estimate import CONFIDENCE_SEQUENCE, POSTERIOR_AND_DESIGN
 from assay.evalcore.measures.by_group import OfConfusion, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities, Share
@@ -137,9 +138,8 @@ class Recalibrated(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """The kind of interval: one for a look at the end, or one for a look after every round. JSON and
-        reports name it so."""
-        return "confidence sequence" if self.anytime else "posterior and design"
+        """The kind of interval: one for a look at the end, or one for a look after every round."""
+        return CONFIDENCE_SEQUENCE if self.anytime else POSTERIOR_AND_DESIGN
 
     @property
     def interval_note(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import exp, inf
 
+from assay.evalcore.evaluation.estimate import TRUSTING_INTERVALS
 from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.signals import Expectation, Signal
 from assay.evalcore.monitoring.tracking import PartChange, part_changes, simultaneous_half
@@ -405,6 +406,8 @@ def how_sure(news: PlaceNews) -> str:
         return f"There is no interval. It rests on {on}."
     ends = wording.ends_in_words(m.value, m.lower, m.upper)
     text = f"The {wording.percent(m.confidence)} interval is {ends}, from {on}."
+    if news.place.verdict != "breach" and news.verdict.interval in TRUSTING_INTERVALS:
+        text = f"{text} {wording.TRUSTS_THE_SCORE}"
     if news.place.verdict == "breach":
         limit = limit_in_question(news.place)
         if limit is not None and lies_beyond(m, limit):
@@ -426,7 +429,7 @@ def why_open(place: PlaceVerdict) -> str:
         return ""
     if beyond_in_words(place):
         evidence = max(place.evidence)
-        by_itself = (" So would the draws of one window that are unlikely enough by themselves; these are not."
+        by_itself = (" So would draws of one window that are unlikely enough by themselves; these are not."
                      if tested_alone(place) else "")
         return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}, but a "
                 "breach takes more evidence than one interval, so that false alarms stay rare: it is "

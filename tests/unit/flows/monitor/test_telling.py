@@ -105,6 +105,8 @@ def test_a_breach_says_since_when_and_a_recovery_what_it_ends(tmp_path):
         "2026-11-11"
     )
     assert "In the window before, 2026-11-13, it was 0.780 (0.730 to 0.830)." in recovery.body
+    assert "It trusts the score" in recovery.body
+    assert "It trusts the score" not in first.body
     assert third.subject.endswith("since 2026-11-15")
 
 

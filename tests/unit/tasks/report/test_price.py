@@ -1,6 +1,7 @@
 """What is said of the model behind an estimate."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from doubles.report_data import estimate
@@ -8,6 +9,7 @@ from doubles.report_data import estimate
 from assay.evalcore.evaluation.estimate import ModelCheck, NotExcluded, PriceTag
 from assay.evalcore.recalibration import reporting
 from assay.tasks.report import price
+from assay.tasks.report.sentences import trusted
 
 REGIMES = [reporting.AGREE, reporting.DISAGREE, reporting.EARLY, reporting.MODEL_ONLY,
            reporting.NO_POSITIVE, reporting.BROKEN_SCORE]
@@ -73,3 +75,18 @@ def test_one_reason_for_many_measures_is_told_once():
     assert price.price_lines(rows, "positive", "nothing")[0] == (
         "random sampling would have needed, in labels: f1, recall cannot be said: not computed here"
     )
+
+
+def test_an_interval_on_belief_says_what_holds_without_it():
+    def told(wide_ends):
+        excluded = NotExcluded(
+            no_positive_found=False, unlabelled_share=0.0, wide_lower=wide_ends[0], wide_upper=wide_ends[1]
+        )
+        row = estimate("f1", 0.8, 0.1, 50, price_tag=PriceTag(
+            random_labels=None, random_labels_reason="not computed here", not_excluded=excluded
+        ))
+        return trusted(SimpleNamespace(estimates=[row], rests_on="score"))
+
+    assert told((0.1, 0.95)).endswith("where the score is low; if they do, 0.100 to 0.950.")
+    row = estimate("f1", 0.8, 0.1, 50)
+    assert told((row.lower, row.upper)).endswith("if they do, this interval holds too.")
