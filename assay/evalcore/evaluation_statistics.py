@@ -3,7 +3,7 @@ round: states, estimates, what undecided items could change, and what a monitor 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
@@ -34,6 +34,7 @@ from assay.evalcore.evaluation.state import (
     revised_state,
 )
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.method import LabelledSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
@@ -172,7 +173,7 @@ class Statistics:
             )
         return samples
 
-    def known_before(self, rounds: Iterable[ClosedDraws]) -> Iterator[Any]:
+    def known_before(self, rounds: Iterable[ClosedDraws]) -> Iterator[LabelledSample | None]:
         """What the method knew before each of these rounds, from the first on; None throughout for two
         classes, where the design of a round says it."""
         if not self.classes_stand_equal:

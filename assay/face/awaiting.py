@@ -1,20 +1,20 @@
 """Answers of coroutine functions, awaited together."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from inspect import isawaitable
-from typing import Any
 
 
-def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def awaited(labels: Mapping[Hashable, object]) -> Mapping[Hashable, object]:
     """The answers by item, those that a coroutine function gives among them: all are awaited at once."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
     if not pending:
         return labels
 
-    async def of_all() -> list[Any]:
-        return await asyncio.gather(*pending.values())
+    async def of_all() -> list[object]:
+        answers: list[object] = await asyncio.gather(*pending.values())
+        return answers
 
     try:
         asyncio.get_running_loop()

@@ -1,6 +1,6 @@
 """An evaluation in the hands of its caller: ask for the items that wait, tell the answers, read estimates."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -64,12 +64,12 @@ class Evaluation:
         """The frame or file that it began with in this process; None where it was loaded."""
         return self._source
 
-    def row(self, waiting: WaitingItem) -> dict[str, Any]:
+    def row(self, waiting: WaitingItem) -> dict[str, object]:
         """All that this object may know of an item: its row of the frame, else its id and shown columns."""
         frame_row = self._source.row(waiting.item.item_id) if self._source else {}
         return frame_row or {ROW: self.own_id(waiting.item.item_id), **waiting.item.shown}
 
-    def own_id(self, item_id: str) -> Any:
+    def own_id(self, item_id: str) -> Hashable:
         """An id of the record as the frame or file has it: the label of its index, a whole number, text."""
         return self._source.own_id(item_id) if self._source else self._id_type(item_id)
 
@@ -82,7 +82,7 @@ class Evaluation:
         """
         items = self.waiting()
         shown = list(items[0].item.shown if items else self._asked.pool.display)
-        columns: dict[str, list[Any]] = {ROW: [self.own_id(item.item.item_id) for item in items]}
+        columns: dict[str, list[object]] = {ROW: [self.own_id(item.item.item_id) for item in items]}
         columns |= {name: [item.item.shown[name] for item in items] for name in shown}
         return frame_of(columns, self._backend)
 
@@ -187,7 +187,7 @@ class Evaluation:
         return report_data(opened, current_standing(opened))
 
     @cached_property
-    def _id_type(self) -> Callable[[str], Any]:
+    def _id_type(self) -> Callable[[str], Hashable]:
         return ids_of_file(self._asked.pool.source, self._asked.pool.id)
 
     @cached_property

@@ -65,7 +65,7 @@ class _Call:
 
     __slots__ = ("named", "positional")   # no dataclass: Prefect looks into those
 
-    def __init__(self, positional: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def __init__(self, positional: tuple[object, ...], keywords: dict[str, object]) -> None:
         self.positional = positional
         self.named = keywords
 
@@ -183,11 +183,11 @@ def _tried_again(name: str, function: Callable[P, T], retries: int) -> Callable[
 
 
 @functools.cache
-def _as_task(function: Callable[..., Any], name: str) -> Any:
+def _as_task(function: Callable[..., object], name: str) -> Any:
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
-    def run(arguments: _Call) -> Any:
+    def run(arguments: _Call) -> object:
         return function(*arguments.positional, **arguments.named)
 
     run.__name__, run.__qualname__ = function.__name__, function.__qualname__

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.evalcore.errors import AssayError, needs
 from assay.evalcore.evaluation.estimate import MeasureEstimate
@@ -15,6 +16,11 @@ from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, row_by_question
 from assay.tasks.report.service.entries import HomeEntry
 from assay.tasks.weighted.tool_scores import estimate_name
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk._logs.export import LogRecordExporter
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,8 +228,8 @@ def prometheus_name(family: MetricFamily) -> str:
     return family.name.replace(".", "_") + {"": "", "s": "_seconds"}[family.unit]
 
 
-def _registry(samples: Sequence[Sample]) -> Any:
-    registry = _library().CollectorRegistry(auto_describe=False)
+def _registry(samples: Sequence[Sample]) -> "CollectorRegistry":
+    registry: CollectorRegistry = _library().CollectorRegistry(auto_describe=False)
     registry.register(_Collector(samples))
     return registry
 
@@ -234,7 +240,7 @@ class _Collector:
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._found = samples
 
-    def collect(self) -> Iterator[Any]:
+    def collect(self) -> "Iterator[Metric]":
         from prometheus_client.core import GaugeMetricFamily
 
         for family, members in by_family(self._found).items():
@@ -246,7 +252,7 @@ class _Collector:
             yield metric
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     with needs("prometheus", "figures for Prometheus"):
         import prometheus_client
     return prometheus_client
@@ -373,7 +379,7 @@ def send_events(events: Sequence[EvaluationEvent]) -> None:
     with needs("otel", "events for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, LogRecordExportResult
-    recorder: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+    recorder = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
     _record(events, recorder)
     exporter: Any = OTLPLogExporter(timeout=TIMEOUT)
     try:
@@ -387,7 +393,7 @@ def send_events(events: Sequence[EvaluationEvent]) -> None:
         )
 
 
-def _record(events: Sequence[EvaluationEvent], exporter: Any) -> None:
+def _record(events: Sequence[EvaluationEvent], exporter: "LogRecordExporter") -> None:
     from opentelemetry._logs import LogRecord, SeverityNumber
     from opentelemetry.sdk._logs import LoggerProvider
     from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor

@@ -6,7 +6,6 @@ functions, of these views of its state and rounds.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ def _asked(kind: SeveralQuestions, number: int, asked_items: Mapping[int, Asked]
     """What was answered to one of the questions."""
     answers_by_cell: dict[int, Asked] = {}
     for cell, cell_items in asked_items.items():
-        codes: Any = kind.packing.unpack(np.array(cell_items.code, np.float64))[:, number].tolist()
+        codes: list[float] = kind.packing.unpack(np.array(cell_items.code, np.float64))[:, number].tolist()
         answered = [
             (rank, code) for rank, code in zip(cell_items.rank, codes, strict=True) if code > UNANSWERED
         ]

@@ -186,7 +186,7 @@ class History(Sequence[T], Generic[T]):
     def __getitem__(self, at: int) -> T: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
         if isinstance(at, slice):
             return tuple(self[i] for i in range(*at.indices(len(self))))
         i = at + len(self) if at < 0 else at

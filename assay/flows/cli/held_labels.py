@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 import click
 
@@ -41,7 +41,10 @@ class PoolOptions(TypedDict):
     drawn: str | None
 
 
-def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
+CommandT = TypeVar("CommandT", bound=Callable[..., object])
+
+
+def pool_options(command: CommandT) -> CommandT:
     """The same command with the options of `assay estimate` that describe a pool: which columns hold labels,
     judges, predictions, probabilities, clusters and weights, what a label is, and how the labelled rows
     were chosen."""

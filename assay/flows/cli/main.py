@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 from click.shell_completion import CompletionItem
@@ -284,10 +284,33 @@ FILE = Path(__file__).with_name("outlines.json")
 _KINDS: dict[str, click.ParamType[Any]] = {"path": click.Path(), "text": click.STRING}
 
 
+class ParameterOutline(TypedDict):
+    """A parameter in the file of outlines: what completion needs to know of it."""
+
+    option: bool
+    names: list[str]
+    flag: bool
+    kind: Literal["path", "text"]
+    choices: list[str] | None
+    nargs: int
+    multiple: bool
+    help: str | None
+
+
+class CommandOutline(TypedDict):
+    """A command in the file of outlines: its usage line, its help, a pair of names and text for each option,
+    and its parameters."""
+
+    usage: list[str]
+    help: str | None
+    options: list[list[str]]
+    parameters: list[ParameterOutline]
+
+
 class Outline(click.Command):
     """A command that can print its help and complete its options, and can do nothing else."""
 
-    def __init__(self, name: str, outline: dict[str, Any]) -> None:
+    def __init__(self, name: str, outline: CommandOutline) -> None:
         super().__init__(name, help=outline["help"], params=[_parameter(p) for p in outline["parameters"]])
         self._usage, self._options = outline["usage"], outline["options"]
 
@@ -309,7 +332,7 @@ def outline_of(name: str) -> Outline | None:
     return None if outline is None else Outline(name, outline)
 
 
-def as_outline(command: click.Command, ctx: click.Context) -> dict[str, Any]:
+def as_outline(command: click.Command, ctx: click.Context) -> CommandOutline:
     """What the file of outlines holds of one command: the parts of its usage line, its help text, a pair of
     names and text for each option, and the parameters that completion needs."""
     records = [p.get_help_record(ctx) for p in command.get_params(ctx) if isinstance(p, click.Option)]
@@ -332,7 +355,7 @@ def all_outlines(group: click.Group) -> str:
     return json.dumps(outlines, indent=1, ensure_ascii=False) + "\n"
 
 
-def _kept(arg: click.Parameter) -> dict[str, Any]:
+def _kept(arg: click.Parameter) -> ParameterOutline:
     choices = [str(choice) for choice in arg.type.choices] if isinstance(arg.type, click.Choice) else None
     return {
         "option": isinstance(arg, click.Option),
@@ -346,7 +369,7 @@ def _kept(arg: click.Parameter) -> dict[str, Any]:
     }
 
 
-def _parameter(entry: dict[str, Any]) -> click.Parameter:
+def _parameter(entry: ParameterOutline) -> click.Parameter:
     kind: click.ParamType[Any] = (
         _KINDS[entry["kind"]] if entry["choices"] is None else click.Choice(entry["choices"])
     )

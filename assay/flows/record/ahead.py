@@ -8,7 +8,7 @@ again.  `verify` never reads it.
 
 import json
 import logging
-from typing import Any
+from typing import TypedDict
 
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.forecast.labels_needed import Outlook, Played, outlook
@@ -59,12 +59,20 @@ def read_outlook(opened: Opened, standing: Standing, played: Played | None = Non
     return ahead
 
 
-def _asked(opened: Opened) -> dict[str, Any]:
+class ForecastRequest(TypedDict):
+    """What a forecast depends on beside the closed rounds and the spec: the budget, and how many worlds are
+    played at most."""
+
+    budget: int | None
+    worlds: int | None
+
+
+def _asked(opened: Opened) -> ForecastRequest:
     """What a forecast depends on beside the closed rounds and the spec."""
     return {"budget": opened.rule.budget, "worlds": Settings().forecast_worlds}
 
 
-def _find(ledger: Ledger, closed: int, request: dict[str, Any]) -> tuple[Outlook | None] | None:
+def _find(ledger: Ledger, closed: int, request: ForecastRequest) -> tuple[Outlook | None] | None:
     """What is kept of this many closed rounds, which may be that nothing can be said; None without any."""
     for key in ledger.keys(layout.index_of_forecasts(ledger.name)):
         match = layout.forecast.match(key)
@@ -81,7 +89,7 @@ def _find(ledger: Ledger, closed: int, request: dict[str, Any]) -> tuple[Outlook
     return None
 
 
-def _keep(ledger: Ledger, closed: int, request: dict[str, Any], ahead: Outlook | None) -> None:
+def _keep(ledger: Ledger, closed: int, request: ForecastRequest, ahead: Outlook | None) -> None:
     """Keep it in place of what was kept before."""
     rests_on = layout.digest(ledger.get(anchor_key(ledger.name, closed)))
     head = {"versions": reading_versions(), "anchor": rests_on, "asked": request}

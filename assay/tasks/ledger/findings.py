@@ -10,7 +10,7 @@ a thousandth of the last digit that a report prints.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import isclose
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,7 +83,7 @@ def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, A
             )
 
 
-def state_differences(stored: Any, computed: Any, path: str) -> Iterator[str]:
+def state_differences(stored: object, computed: object, path: str) -> Iterator[str]:
     """Every place where two values that the statistics carry from round to round differ, made of dataclasses,
     mappings, sequences and arrays: numbers to the tolerance, everything else exactly."""
     if isinstance(stored, np.ndarray | float) and isinstance(computed, np.ndarray | float):
@@ -103,7 +103,7 @@ def state_differences(stored: Any, computed: Any, path: str) -> Iterator[str]:
         yield from value_differences(stored, computed, path)
 
 
-def _in_a_row(value: Any) -> bool:
+def _in_a_row(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
@@ -119,10 +119,14 @@ def in_one_sentence(sentences: Sequence[str]) -> str:
     return "; ".join(sentences[:_LISTED]) + (f"; and {remainder} more" if remainder > 0 else "")
 
 
-def _same(stored: Any, computed: Any) -> bool:
-    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (stored, computed))
-    if numbers and (isinstance(stored, float) or isinstance(computed, float)):
-        return same_number(stored, computed)
+def _same(stored: object, computed: object) -> bool:
+    """Whether two numbers are the same to the tolerance, where one of them is a float; of all other values,
+    whether they are of one type and equal."""
+    match stored, computed:
+        case (bool(), _) | (_, bool()):
+            pass
+        case (float() as a, (int() | float()) as b) | (int() as a, float() as b):
+            return same_number(a, b)
     return type(stored) is type(computed) and bool(stored == computed)
 
 

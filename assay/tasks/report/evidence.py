@@ -176,6 +176,6 @@ def _cell(value: float | str | None) -> float | str | None:
     return to_cell(value) if isinstance(value, str) else value
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Text that came from outside has gone through `to_cell`; numbers stay numbers, None is empty."""
     return write_csv(columns, rows).encode()

@@ -138,7 +138,7 @@ def _guessed_beside(pool: Mapping[str, object]) -> bool:
     )
 
 
-def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
+def with_limit(data: Mapping[str, object]) -> dict[str, object]:
     """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same."""
     spec = dict(data)
     if "threshold" not in spec:
@@ -148,7 +148,7 @@ def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
     return spec | {"limit": spec.pop("threshold")}
 
 
-def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
+def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, object]:
     """A spec as it is written, `interval: guaranteed` as the setting of the method that it is."""
     spec, name = dict(data), data.get("method")
     if spec.get("interval") != GUARANTEED or not isinstance(name, str) or _SETTING in name:
@@ -159,7 +159,7 @@ def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
 _SETTING = ":guaranteed=true"
 
 
-def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
+def with_method_of_chances(data: Mapping[str, object]) -> dict[str, object]:
     """A spec as it is written, `auto` as the method that goes on from labels with chances of their own."""
     spec = dict(data)
     if isinstance(spec.get("labels"), list):    # each question has chances of its own
@@ -258,7 +258,7 @@ class Spec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _task_of_labels(cls, data: object) -> Any:
+    def _task_of_labels(cls, data: object) -> object:
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict):
             return data
@@ -284,7 +284,7 @@ class Spec(Part):
         return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}
 
     @classmethod
-    def _meant_method(cls, written: object) -> Any:
+    def _meant_method(cls, written: object) -> object:
         """The method of a spec as it is written; a monitor reads `auto` as its own."""
         return written
 

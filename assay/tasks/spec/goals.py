@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
@@ -43,7 +43,7 @@ _ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
 )
 
 
-def _numbers(value: object) -> Any:
+def _numbers(value: object) -> object:
     return [value] if isinstance(value, int | float) else value
 
 
@@ -159,7 +159,7 @@ class MeasureChoice(Part):
         )
 
 
-def _as_list(value: object) -> Any:
+def _as_list(value: object) -> object:
     listed = value if isinstance(value, list | tuple) else [value]
     return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
 
@@ -204,7 +204,7 @@ Drive = Annotated[
 SEGMENTS = "segments"    # among what drives: the segments of the pool, so that the worst is known soonest
 
 
-def segments_drive(drive: Any) -> bool:
+def segments_drive(drive: object) -> bool:
     """Whether the choice of items serves the segments; drive: as it is written, or None."""
     return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
 
@@ -390,7 +390,7 @@ class Budget(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _labels_of_money(cls, data: Any) -> Any:
+    def _labels_of_money(cls, data: object) -> object:
         """With `labels`: as many as the money pays for after the judge, unless fewer are asked for."""
         if not isinstance(data, Mapping) or "labels" in data:
             return data

@@ -203,7 +203,7 @@ class MonitorSpec(Spec):
     )
 
     @classmethod
-    def _meant_method(cls, written: object) -> Any:
+    def _meant_method(cls, written: object) -> object:
         """One class of several is watched among all of them, whose shares are signals: not counted alone."""
         if written == AUTO:
             return BELIEF

@@ -251,12 +251,12 @@ class Pool(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _written_out(cls, data: object) -> Any:
+    def _written_out(cls, data: object) -> object:
         return written_out(data) if isinstance(data, dict) else data
 
     @field_validator("task", mode="before")
     @classmethod
-    def _later_tasks(cls, value: object) -> Any:
+    def _later_tasks(cls, value: object) -> object:
         if value == "numeric":
             raise wrong("'numeric' is written 'number'; leave it out: it follows from `labels`")
         return value

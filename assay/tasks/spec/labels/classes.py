@@ -2,8 +2,8 @@
 answers is better.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Annotated, ClassVar
 from unicodedata import category
 
 from pydantic import AfterValidator, Field, Strict, model_validator
@@ -48,7 +48,7 @@ ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text
 def several(minimum: int, maximum: int) -> AfterValidator:
     """Refuses a list that is too short or too long, or has something twice."""
 
-    def check(names: tuple[Any, ...]) -> tuple[Any, ...]:
+    def check(names: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
         if not minimum <= len(names) <= maximum:
             count = f"{minimum:,}" if minimum == maximum else f"between {minimum} and {maximum:,}"
             raise wrong(f"lists {len(names):,}; give {count}")

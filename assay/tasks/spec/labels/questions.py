@@ -83,7 +83,7 @@ class QuestionEntry(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _answer_beside(cls, data: object) -> Any:
+    def _answer_beside(cls, data: object) -> object:
         if not isinstance(data, dict) or "answer" in data:
             return data
         if "prefer" in data:
@@ -137,7 +137,7 @@ class QuestionEntry(Part):
         return (self.judge,) if isinstance(self.judge, str) else self.judge
 
     @property
-    def of_pool(self) -> dict[str, Any]:
+    def of_pool(self) -> dict[str, object]:
         """Key of `pool` -> what it would hold if this were the only question, None where nothing is given:
         prediction, score, probability, threshold and judge."""
         return {
@@ -218,13 +218,14 @@ class QuestionList(LabelsForm):
         return {entry.name: entry for entry in self.questions}
 
 
-def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
+def listed_questions(data: Mapping[str, object]) -> dict[str, Any]:
     """A spec whose `labels` are a list: the list under `questions`, and the measures of its entries under
     `measure`, each with its question.  Others as they are."""
     spec = dict(data)
-    if isinstance(spec.get("labels"), list | tuple):
-        spec["labels"] = {"questions": list(spec["labels"])}
     labels = spec.get("labels")
+    if isinstance(labels, list | tuple):
+        labels = {"questions": list(labels)}
+        spec["labels"] = labels
     if not isinstance(labels, dict):
         return spec
     entries = labels.get("questions")
