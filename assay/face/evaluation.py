@@ -37,7 +37,6 @@ from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
 from assay.tasks.sources.values import NO_VALUE
 from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
-from assay.tasks.spec.labels.questions import QuestionList
 
 
 class Evaluation:
@@ -119,7 +118,7 @@ class Evaluation:
             BadInput: for an item that was not asked about, and for an answer that labels cannot be.
         """
         spec, text_of = self._asked, self._source.text_of if self._source else str
-        questions = spec.labels.asked if isinstance(spec.labels, QuestionList) else {}
+        questions = spec.labels.asked
         labels = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
         spelled = {
             text_of(item): _spelled_each(label) if questions else _spelled(label)

@@ -25,6 +25,7 @@ from assay.tasks.report.standing import Standing, StandingJson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from mlflow.entities import Run
 
     from assay.tasks.replay.simulated import ReplayResult
 
@@ -246,7 +247,9 @@ class Result(Estimates):
         rounds = wording.plural(self.rounds, "round", "rounds")
         return f"{self.evaluation}: {ended}, {labels} in {rounds}{verdict}"
 
-    def to_mlflow(self, run: object = None, *, uri: str | None = None, experiment: str | None = None) -> str:
+    def to_mlflow(
+        self, run: "Run | str | None" = None, *, uri: str | None = None, experiment: str | None = None
+    ) -> str:
         """Tell MLflow: metrics with lower and upper ends by round, and the report.
 
         Told again, the same run is found and only what is new is added.

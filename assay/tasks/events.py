@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
@@ -95,7 +94,7 @@ def table(key: str, rows: Sequence[Mapping[str, object]], description: str) -> N
 
 
 def monitor_ticked(
-    store_url: str, history: MonitorHistory, verdicts: Sequence[Mapping[str, Any]]
+    store_url: str, history: MonitorHistory, verdicts: Sequence[JsonMapping]
 ) -> None:
     """Tell Prefect, if we run in a flow, how a monitor stands, and every new verdict."""
     if not in_flow_run():
@@ -118,11 +117,12 @@ def monitor_ticked(
     windows_judged(store_url, monitor, verdicts)
 
 
-def windows_judged(store_url: str, monitor: str, verdicts: Sequence[Mapping[str, Any]]) -> None:
+def windows_judged(store_url: str, monitor: str, verdicts: Sequence[JsonMapping]) -> None:
     """Tell Prefect, if we run in a flow, of a monitor's new verdicts."""
     for verdict in verdicts:
-        payload = {"monitor": monitor, **verdict}
-        verdict_reached(store_url, f"monitors/{monitor}", verdict["verdict"], str(verdict["number"]), payload)
+        payload: JsonObject = {"monitor": monitor, **verdict}
+        called, moment = str(verdict["verdict"]), str(verdict["number"])
+        verdict_reached(store_url, f"monitors/{monitor}", called, moment, payload)
 
 
 def artifact_key(evaluation: str) -> str:

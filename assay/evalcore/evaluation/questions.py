@@ -46,13 +46,17 @@ class AskedQuestion:
 
 def asks_several(question: Question) -> bool:
     """Whether several questions are asked about every item."""
-    return isinstance(question.measures, StackOfQuestions)
+    return _stack_of_questions(question) is not None
+
+
+def _stack_of_questions(question: Question) -> StackOfQuestions | None:
+    return question.measures if isinstance(question.measures, StackOfQuestions) else None
 
 
 def each_question(question: Question, state: State) -> Iterator[AskedQuestion]:
     """The questions in order, each with what is known of it; none where one is asked."""
-    stack = question.measures
-    if not isinstance(stack, StackOfQuestions):
+    stack = _stack_of_questions(question)
+    if stack is None:
         return
     for number, question_of_stack in enumerate(stack.questions.each):
         inner = state.inner.questions[number]
@@ -86,8 +90,8 @@ def _asked(kind: SeveralQuestions, number: int, asked_items: Mapping[int, Asked]
 def leading_places(question: Question) -> tuple[int, ...]:
     """Where the numbers of the first measure of each question that drives are, among all numbers; empty where
     one question is asked."""
-    stack = question.measures
-    if not isinstance(stack, StackOfQuestions):
+    stack = _stack_of_questions(question)
+    if stack is None:
         return ()
     places: list[int] = []
     at = 0

@@ -357,15 +357,16 @@ def all_outlines(group: click.Group) -> str:
 
 def _kept(arg: click.Parameter) -> ParameterOutline:
     choices = [str(choice) for choice in arg.type.choices] if isinstance(arg.type, click.Choice) else None
+    option = arg if isinstance(arg, click.Option) else None
     return {
-        "option": isinstance(arg, click.Option),
-        "names": [arg.name, *arg.opts, *arg.secondary_opts] if isinstance(arg, click.Option) else [arg.name],
-        "flag": isinstance(arg, click.Option) and arg.is_flag,
+        "option": option is not None,
+        "names": [str(arg.name)] if option is None else [str(arg.name), *option.opts, *option.secondary_opts],
+        "flag": option is not None and option.is_flag,
         "kind": "path" if isinstance(arg.type, click.Path) else "text",
         "choices": choices,
         "nargs": arg.nargs,
         "multiple": arg.multiple,
-        "help": arg.help if isinstance(arg, click.Option) else None,
+        "help": None if option is None else option.help,
     }
 
 

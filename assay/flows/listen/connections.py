@@ -7,7 +7,7 @@ one whose client has been slowest gives way to a new one, whether headers or a b
 
 import asyncio
 import threading
-from asyncio import BaseTransport
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -43,7 +43,7 @@ class PunctualProtocol(H11Protocol):
         """Whether neither side has closed it; the loop hears of a close a moment later."""
         return not self.transport.is_closing()
 
-    def connection_made(self, transport: BaseTransport) -> None:
+    def connection_made(self, transport: Any) -> None:
         """Begin to watch a new connection. Where more than `most_open` are open, the one whose client has
         been slowest to send its request is closed, or this one if no other waits for its client."""
         super().connection_made(transport)

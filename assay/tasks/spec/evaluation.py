@@ -78,7 +78,7 @@ from assay.tasks.spec.goals import (
 from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
-from assay.tasks.spec.labels.questions import QuestionList, listed_questions
+from assay.tasks.spec.labels.questions import listed_questions
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.template import spec_template
 
@@ -321,7 +321,7 @@ class Spec(Part):
     def choice_of(self, predicted: tuple[int, ...]) -> Choice:
         """The method by name, and why; predicted: items predicted negative, and positive, once counted."""
         if not self.labels.by_cell:
-            has_questions = isinstance(self.labels, QuestionList)
+            has_questions = bool(self.labels.asked)
             chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
             aim = None if has_questions or self.method != AUTO else self._aim_of_rows(predicted)
             if aim is not None:
