@@ -80,12 +80,13 @@ def printed_keys(kind: "DataclassInstance | type[DataclassInstance]") -> Iterato
 
 def printed(value: object) -> Any:
     """Plain values, to be printed as JSON: of a record, or of what holds records."""
-    if isinstance(value, Mapping):
-        return {key: printed(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [printed(part) for part in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
+    match value:
+        case Mapping():
+            return {key: printed(part) for key, part in value.items()}
+        case list() | tuple():
+            return [printed(part) for part in value]
+        case datetime():
+            return value.isoformat()
     if not is_dataclass(value):
         return value
     made: JsonObject = {}

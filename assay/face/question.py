@@ -22,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.json_values import entries_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import CONFIDENCE
@@ -166,14 +167,15 @@ def check_frame_columns(source: FrameSource, columns: Mapping[str, object]) -> N
 
 def _names_in(argument: str, value: object) -> Iterator[str]:
     """The columns that an argument names: in a list, by class, by system."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            if argument != "probability" or set(value) != {"prefix"}:
-                yield from _names_in("" if key != "probability" else key, part)
-    elif isinstance(value, list | tuple):
-        yield from (name for name in value if isinstance(name, str))
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, part in value.items():
+                if argument != "probability" or set(value) != {"prefix"}:
+                    yield from _names_in("" if key != "probability" else key, part)
+        case list() | tuple():
+            yield from (name for name in value if isinstance(name, str))
 
 
 def labels_of(outcome: object) -> Any:
@@ -225,8 +227,7 @@ def functions_in(judge: object) -> list[Callable[..., object]]:
     >>> functions_in(["gpt", len])
     [<built-in function len>]
     """
-    judges = judge if isinstance(judge, list | tuple) else [judge]
-    return [entry for entry in judges if callable(entry) and not isinstance(entry, Sized)]
+    return [entry for entry in entries_of(judge) if callable(entry) and not isinstance(entry, Sized)]
 
 
 def refuse_beside_questions(arguments: Mapping[str, object]) -> None:
@@ -360,8 +361,9 @@ def in_python(text: str) -> str:
 
 def _plain(value: object) -> Any:
     """Plain Python values: what a YAML file could have held."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+    match value:
+        case Mapping():
+            return {str(key): _plain(part) for key, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value

@@ -134,10 +134,14 @@ class QuestionAnswers(AnswerKind):
 
 def _as_text(value: object) -> str | None:
     """What somebody gave as text: of a list its entries joined by bars, of nothing None."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "|".join(map(str, value)) or "none"
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return str(value).lower()
+        case list():
+            return "|".join(map(str, value)) or "none"
+        case float() if value.is_integer():
+            return f"{value:g}"
+        case _:
+            return str(value)

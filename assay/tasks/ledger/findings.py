@@ -44,23 +44,25 @@ def same_number(a: float, b: float) -> bool:
 
 def value_differences(stored: object, computed: object, path: str = "") -> Iterator[str]:
     """Every place where two JSON values differ; numbers to the tolerance, everything else exactly."""
-    if isinstance(stored, Mapping) and isinstance(computed, Mapping):
-        for name in sorted({*stored, *computed}, key=str):
-            place = f"{path}.{name}" if path else str(name)
-            if name not in stored:
-                yield f"{place} is missing"
-            elif name not in computed:
-                yield f"{place} should not be there"
-            else:
-                yield from value_differences(stored[name], computed[name], place)
-    elif isinstance(stored, list) and isinstance(computed, list):
-        if len(stored) != len(computed):
-            yield f"{path} has {plural(len(stored), 'entry', 'entries')}, recomputed {len(computed)}"
-            return
-        for i, (a, b) in enumerate(zip(stored, computed, strict=True)):
-            yield from value_differences(a, b, f"{path}[{i}]")
-    elif not _same(stored, computed):
-        yield f"{path} is {stored!r}, recomputed {computed!r}"
+    match stored, computed:
+        case (Mapping() as old, Mapping() as new):
+            for name in sorted({*old, *new}, key=str):
+                place = f"{path}.{name}" if path else str(name)
+                if name not in old:
+                    yield f"{place} is missing"
+                elif name not in new:
+                    yield f"{place} should not be there"
+                else:
+                    yield from value_differences(old[name], new[name], place)
+        case (list() as old_entries, list() as new_entries):
+            if len(old_entries) != len(new_entries):
+                entries = plural(len(old_entries), "entry", "entries")
+                yield f"{path} has {entries}, recomputed {len(new_entries)}"
+                return
+            for i, (a, b) in enumerate(zip(old_entries, new_entries, strict=True)):
+                yield from value_differences(a, b, f"{path}[{i}]")
+        case _ if not _same(stored, computed):
+            yield f"{path} is {stored!r}, recomputed {computed!r}"
 
 
 def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, ArrayLike]) -> Iterator[str]:

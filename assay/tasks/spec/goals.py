@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Stri
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import TRACE, least_budget
+from assay.evalcore.json_values import entries_of, value_at
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
@@ -160,8 +161,7 @@ class MeasureChoice(Part):
 
 
 def _as_list(value: object) -> object:
-    listed = value if isinstance(value, list | tuple) else [value]
-    return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in entries_of(value)]
 
 
 def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
@@ -206,13 +206,12 @@ SEGMENTS = "segments"    # among what drives: the segments of the pool, so that 
 
 def segments_drive(drive: object) -> bool:
     """Whether the choice of items serves the segments; drive: as it is written, or None."""
-    return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
+    return SEGMENTS in entries_of(drive)
 
 
 def asks_for_scores(measure: object) -> bool:
     """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
-    listed = measure if isinstance(measure, list | tuple) else [measure]
-    names = [entry.get("name") if isinstance(entry, dict) else entry for entry in listed]
+    names = [value_at(entry, "name") or entry for entry in entries_of(measure)]
     return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
@@ -394,18 +393,16 @@ class Budget(Part):
         """With `labels`: as many as the money pays for after the judge, unless fewer are asked for."""
         if not isinstance(data, Mapping) or "labels" in data:
             return data
-        price, money = data.get("price"), data.get("money")
-        if not isinstance(price, Mapping) or not isinstance(money, int | float):
-            return data
-        label, judge, judged = price.get("label"), price.get("judge") or 0, data.get("judged") or 0
-        if not isinstance(label, int | float) or label <= 0 or not (
-            isinstance(judge, int | float) and isinstance(judged, int)
-        ):
-            return data
-        remaining = money - judged * judge
-        if remaining < label:
-            raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
-        return {**data, "labels": int(remaining / label + 1e-9)}
+        judge, judged = value_at(data, "price", "judge") or 0, data.get("judged") or 0
+        match data.get("money"), value_at(data, "price", "label"), judge, judged:
+            case (int() | float()) as money, (int() | float()) as label, (int() | float()) as each, \
+                    int() as count if label > 0:
+                remaining = money - count * each
+                if remaining < label:
+                    raise wrong(f"has {money:g}, which pays for no label after the judge; give more")
+                return {**data, "labels": int(remaining / label + 1e-9)}
+            case _:
+                return data
 
     @model_validator(mode="after")
     def _pays_for_it(self) -> "Budget":

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_va
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
+from assay.evalcore.json_values import entries_of, value_at
 from assay.evalcore.outcomes.questions import MOST_QUESTIONS, OneQuestion, SeveralQuestions, packing
 from assay.tasks.schema import Column, Columns, Finite, Part, wrong
 from assay.tasks.spec.goals import Drop, Limit
@@ -236,22 +237,29 @@ def listed_questions(data: Mapping[str, object]) -> dict[str, Any]:
     for entry in entries:
         if isinstance(entry, dict) and "measure" in entry:
             measures += [
-                {"name": measure, "question": entry.get("name")} if isinstance(measure, str)
-                else {**measure, "question": entry.get("name")} if isinstance(measure, dict) else measure
-                for measure in _as_list(entry["measure"])
+                _of_question(measure, entry.get("name")) for measure in _as_list(entry["measure"])
             ]
             entry = {key: value for key, value in entry.items() if key != "measure"}
         questions.append(entry)
     order = [entry.get("name") for entry in questions if isinstance(entry, dict)]
 
     def place(measure: object) -> int:
-        name = measure.get("question") if isinstance(measure, dict) else None
+        name = value_at(measure, "question")
         return order.index(name) if name in order else len(order)
 
     return spec | {"labels": {**labels, "questions": questions}, "measure": sorted(measures, key=place)}
 
 
-def _as_list(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _of_question(measure: object, question: object) -> object:
+    """A measure of one question, by its name or as a mapping; anything else as it is."""
+    match measure:
+        case str():
+            return {"name": measure, "question": question}
+        case dict():
+            return {**measure, "question": question}
+        case _:
+            return measure
+
+
+def _as_list(value: object) -> list[object]:
+    return [] if value is None else entries_of(value)
