@@ -22,7 +22,7 @@ import functools
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -226,18 +226,6 @@ def logged(name: str, function: Callable[P, T]) -> Callable[P, T]:
             _append(path, f"- {os.getpid()} {name}\n")
 
     return call
-
-
-def begun_and_not_ended(lines: Iterable[str]) -> list[str]:
-    """The effects of one process, without threads, that a log leaves open; the outermost first."""
-    inside: list[str] = []
-    for line in lines:
-        sign, _process, name = line.split(" ", 2)
-        if sign == "+":
-            inside.append(name.strip())
-        elif inside:
-            inside.pop()
-    return inside
 
 
 def _append(path: str, line: str) -> None:

@@ -109,7 +109,7 @@ def _of_the_rest(bundle: Bundle, store: Store) -> Iterator[Difference]:
 
 def _by_this_version(bundle: Bundle) -> bool:
     made_by = bundle.about.get("versions")
-    return value_at(made_by, "this_bundle", "assay") == versions()["assay"]
+    return bool(value_at(made_by, "this_bundle", "assay") == versions()["assay"])
 
 
 def _of_figures(bundle: Bundle, due: bytes) -> Iterator[Difference]:
