@@ -386,7 +386,7 @@ def _spelled_each(label: object) -> Any:
     return {name: _spelled(answer) for name, answer in label.items()}
 
 
-def _answers(answers: object, questions: Sequence[str] = ()) -> dict[Any, Any]:
+def _answers(answers: object, questions: Sequence[str] = ()) -> dict[Hashable, object]:
     """Item -> label, of a frame of both; of questions, whose columns it has, what was answered to each.
 
     Raises BadInput.

@@ -19,6 +19,7 @@ from assay.tasks.weighted.tool_scores import estimate_name
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs.export import LogRecordExporter
+    from opentelemetry.sdk.metrics.export import MetricsData
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
@@ -287,7 +288,7 @@ def send_by_otlp(samples: Sequence[Sample]) -> None:
         )
 
 
-def otlp_metrics(samples: Sequence[Sample]) -> Any:
+def otlp_metrics(samples: Sequence[Sample]) -> "MetricsData":
     """The samples as MetricsData of OpenTelemetry's SDK: a gauge for each family, with a point for each
     sample."""
     from opentelemetry.sdk.metrics import MeterProvider
@@ -304,7 +305,7 @@ def otlp_metrics(samples: Sequence[Sample]) -> Any:
             gauge.set(sample.value, sample.labels)
     metrics = reader.get_metrics_data()
     provider.shutdown()
-    return metrics
+    return metrics or MetricsData(resource_metrics=[])
 
 
 EVENT = "gen_ai.evaluation.result"
@@ -340,7 +341,7 @@ def events_of_evaluation(
     for number, row in enumerate(estimates):
         if row.value is None:
             continue
-        attributes = {
+        attributes: dict[str, str | float | None] = {
             _NAME: f"{evaluation}.{estimate_name(row)}", _VALUE: row.value, _OURS + "lower": row.lower,
             _OURS + "upper": row.upper, _OURS + "confidence": row.confidence, _OURS + "labels": row.labels,
             _LABEL: verdict if number == 0 else None, _WHY: row.interval,
@@ -360,7 +361,7 @@ def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationE
         m, is_whole = place.measured, place.segment is None
         measure = row.verdict.measure if rows[1:] else history.measure
         name = ".".join(filter(None, (history.monitor, measure, place.segment)))
-        attributes = {
+        attributes: dict[str, str | float | None] = {
             _NAME: name, _VALUE: m.value, _OURS + "lower": m.lower, _OURS + "upper": m.upper,
             _OURS + "confidence": m.confidence, _OURS + "labels": m.labels,
             _LABEL: row.state if is_whole else place.verdict, _OURS + "window": row.window,
@@ -369,7 +370,7 @@ def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationE
     return events
 
 
-def _known(attributes: Mapping[str, object]) -> dict[str, Any]:
+def _known(attributes: Mapping[str, str | float | None]) -> dict[str, str | float]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 

@@ -20,10 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import click
 from click.shell_completion import CompletionItem
+from click.types import StringParamType
 
 from assay.evalcore.errors import DISTRIBUTION, AssayError, Unreachable, nearest
 from assay.flows.cli.output import print_json
@@ -211,14 +212,16 @@ class Commands(click.Group):
     """The click group `assay`. It knows its commands by name and imports the module of one only when that
     command is run, so that help and completion cost no import."""
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
         """The context of the command line, as click's own group makes it. Help is printed while this runs,
         so an output that nobody reads any more ends the process quietly, and another broken pipe becomes
         Unreachable."""
         with _while_it_is_read():
-            return super().make_context(*arguments, **options)
+            return super().make_context(info_name, args, parent, **extra)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """What the chosen command returns, as click's own group has it. A pipe whose reader went away ends
         the process quietly; any other broken pipe is raised as Unreachable."""
         with _while_it_is_read():
@@ -281,7 +284,6 @@ def _each_once(command: click.Command, ctx: click.Context, args: list[str]) -> N
 
 
 FILE = Path(__file__).with_name("outlines.json")
-_KINDS: dict[str, click.ParamType[Any]] = {"path": click.Path(), "text": click.STRING}
 
 
 class ParameterOutline(TypedDict):
@@ -371,9 +373,11 @@ def _kept(arg: click.Parameter) -> ParameterOutline:
 
 
 def _parameter(entry: ParameterOutline) -> click.Parameter:
-    kind: click.ParamType[Any] = (
-        _KINDS[entry["kind"]] if entry["choices"] is None else click.Choice(entry["choices"])
-    )
+    kind: click.Path | click.Choice[str] | StringParamType = click.STRING
+    if entry["choices"] is not None:
+        kind = click.Choice(entry["choices"])
+    elif entry["kind"] == "path":
+        kind = click.Path()
     if not entry["option"]:
         return click.Argument(entry["names"], type=kind, nargs=entry["nargs"], required=False)
     if entry["flag"]:

@@ -47,9 +47,9 @@ class KeptRun:
 
     def __init__(self, digest: str, fetch: Callable[[str], bytes]) -> None:
         self.digest, self._fetch = digest, fetch
-        self._entries: tuple[Any, ...] | None = None
+        self._entries: tuple[object, ...] | None = None
 
-    def __call__(self) -> tuple[Any, ...]:
+    def __call__(self) -> tuple[object, ...]:
         if self._entries is None:
             self._entries = read_value(self._fetch(self.digest), self._fetch)
         return self._entries
@@ -179,7 +179,7 @@ class _Reader:
     def __init__(self, flat: Mapping[str, Array], fetch: Callable[[str], bytes]) -> None:
         self._flat, self._fetch = flat, fetch
 
-    def value(self, node: object, base: object = None) -> Any:
+    def value(self, node: object, base: object = None) -> object:
         """The value that a node of the JSON says."""
         if not isinstance(node, dict):
             return node
@@ -203,7 +203,7 @@ class _Reader:
         values = {name: self.value(part, getattr(base, name, None)) for name, part in node["fields"].items()}
         return _dataclass(node["of"])(**values)
 
-    def _array(self, place: Mapping[str, Any]) -> Any:
+    def _array(self, place: Mapping[str, Any]) -> object:
         """The array at a place, a copy of its own."""
         count = int(np.prod(place["shape"], dtype=np.int64))
         held = self._flat[place["array"]][place["at"] : place["at"] + count]

@@ -129,7 +129,7 @@ class ReportData(Standing):
     """
 
     pool: PoolSummary
-    spec: Mapping[str, Any]                      # as begun, defaults filled in; holds no secrets
+    spec: Mapping[str, object]                   # as begun, defaults filled in; holds no secrets
     seed: int
     versions: Mapping[str, str]                  # of assay, Python and whatever else decided the numbers
     history: Sequence[RoundEstimate] = ()        # what was known when each round closed

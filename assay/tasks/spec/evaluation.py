@@ -27,6 +27,7 @@ from assay.evalcore.errors import BadInput, Remediable
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.stopping import own_target
+from assay.evalcore.json_values import mapping_of
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
@@ -263,25 +264,25 @@ class Spec(Part):
         if not isinstance(data, dict):
             return data
         data = listed_questions(with_method_of_chances(with_guarantee_in_method(with_limit(data))))
-        if not isinstance(data.get("pool"), dict):
+        pool, labels = data.get("pool"), data.get("labels")
+        if not isinstance(pool, dict):
             return data
-        labels = data.get("labels")
-        beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight", "strata"))
+        beside = any(pool.get(key) is not None for key in ("cluster", "weight", "strata"))
         beside = beside or data.get("method") == WITH_CHANCES or segments_drive(data.get("drive"))
         curves = asks_for_scores(data.get("measure"))
-        alone = (_guessed_beside(data["pool"]) or data["pool"].get("rank") is not None) and not curves
-        if (compares(data["pool"]) or alone) and isinstance(labels, dict):
+        alone = (_guessed_beside(pool) or pool.get("rank") is not None) and not curves
+        if (compares(pool) or alone) and isinstance(labels, dict):
             data = data | {"labels": two_classes_as(labels, "two classes compared")}
         elif isinstance(labels, dict) and (beside or curves):
             data = data | {"labels": two_classes_as(labels, "two classes with a score")}
         counted = class_against_the_rest(data | {"method": cls._meant_method(data.get("method", AUTO))})
         if counted is not None:
-            singled = {**data["labels"], "counted": counted}
+            singled = {**mapping_of(data.get("labels")), "counted": counted}
             data = data | {"labels": WrittenLabels(singled, "one class of several")}
-        if "task" in data["pool"]:
+        if "task" in pool:
             return data
         task = task_of(data.get("labels"))
-        return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}
+        return data if task == TwoClasses.task else data | {"pool": pool | {"task": task}}
 
     @classmethod
     def _meant_method(cls, written: object) -> object:

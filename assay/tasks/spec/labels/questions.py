@@ -9,7 +9,7 @@ Every question has labels of one form, the columns that the pool has for it, and
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_validator
 
@@ -219,7 +219,7 @@ class QuestionList(LabelsForm):
         return {entry.name: entry for entry in self.questions}
 
 
-def listed_questions(data: Mapping[str, object]) -> dict[str, Any]:
+def listed_questions(data: Mapping[str, object]) -> dict[str, object]:
     """A spec whose `labels` are a list: the list under `questions`, and the measures of its entries under
     `measure`, each with its question.  Others as they are."""
     spec = dict(data)
