@@ -3,7 +3,7 @@ round: states, estimates, what undecided items could change, and what a monitor 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
@@ -33,7 +33,7 @@ from assay.evalcore.evaluation.state import (
     outcomes_seen,
     revised_state,
 )
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.method import LabelledSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
@@ -56,7 +56,7 @@ class Statistics:
     def classes_stand_equal(self) -> bool:
         """Whether no class is the positive one, so that the measures are a stack over outcomes of any kind
         and not measures of two classes."""
-        return isinstance(self.question.measures, Stack)
+        return self.question.stack is not None
 
     def at(self, confidence: float) -> "Statistics":
         """The same statistics with another confidence of all intervals, between 0 and 1; the labels and what
@@ -72,8 +72,8 @@ class Statistics:
     @property
     def serves_all(self) -> bool:
         """Whether every measure drives the choice of items, unless the spec says which."""
-        measures, method = self.question.measures, self.question.method
-        drive = measures.drive if isinstance(measures, Stack) else ()   # with systems: of the first measure
+        stack, method = self.question.stack, self.question.method
+        drive = () if stack is None else stack.drive   # with systems: of the first measure
         return all(drive) if drive else bool(method.serves_all(self.question.cells))
 
     def as_if(self, before: AsIf, state: State, answered: ClosedDraws) -> AsIf:
@@ -172,7 +172,7 @@ class Statistics:
             )
         return samples
 
-    def known_before(self, rounds: Iterable[ClosedDraws]) -> Iterator[Any]:
+    def known_before(self, rounds: Iterable[ClosedDraws]) -> Iterator[LabelledSample | None]:
         """What the method knew before each of these rounds, from the first on; None throughout for two
         classes, where the design of a round says it."""
         if not self.classes_stand_equal:

@@ -15,13 +15,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from assay.evalcore.types import JsonObject
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FORMAT_NUMBER = "format_number"   # a key of every JSON object that is printed, and a column of exports
 PRINTED_FORMAT = 1                # what stands there: 2 once something has another meaning, or is gone
 
 
-def with_format_number(value: Mapping[str, object]) -> dict[str, Any]:
+def with_format_number(value: Mapping[str, object]) -> dict[str, object]:
     """The JSON object with the number of the printed format as its first key, for a whole document."""
     return {FORMAT_NUMBER: PRINTED_FORMAT, **value}
 
@@ -45,7 +50,7 @@ class PrintedKey:
     inline: bool = False
     computed: bool = False
     later: bool = False
-    default: Any = None
+    default: object = None
 
     @property
     def always_there(self) -> bool:
@@ -54,7 +59,7 @@ class PrintedKey:
         return not (self.if_any or self.several)
 
 
-def key_as(name: str = "", **flags: bool) -> Mapping[str, Any]:
+def key_as(name: str = "", **flags: bool) -> Mapping[str, str | bool]:
     """The metadata of a field that says how its key is printed: its name in JSON, if it is another one, and
     flags such as `several` and `inline`."""
     return {"name": name, **flags} if name else flags
@@ -64,7 +69,7 @@ HIDDEN, IF_ANY = key_as(hidden=True), key_as(if_any=True)
 LATER = key_as(if_any=True, later=True)
 
 
-def printed_keys(kind: Any) -> Iterator[PrintedKey]:
+def printed_keys(kind: "DataclassInstance | type[DataclassInstance]") -> Iterator[PrintedKey]:
     """How a dataclass is printed: its fields in order, then what is computed."""
     for field in fields(kind):
         default = field.default if field.default_factory is MISSING else field.default_factory()
@@ -75,15 +80,16 @@ def printed_keys(kind: Any) -> Iterator[PrintedKey]:
 
 def printed(value: object) -> Any:
     """Plain values, to be printed as JSON: of a record, or of what holds records."""
-    if isinstance(value, Mapping):
-        return {key: printed(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [printed(part) for part in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
+    match value:
+        case Mapping():
+            return {key: printed(part) for key, part in value.items()}
+        case list() | tuple():
+            return [printed(part) for part in value]
+        case datetime():
+            return value.isoformat()
     if not is_dataclass(value):
         return value
-    made: dict[str, Any] = {}
+    made: JsonObject = {}
     for key in printed_keys(value):
         part = None if key.hidden else getattr(value, key.attribute)
         if key.inline:

@@ -89,29 +89,6 @@ class RecycledPlan:
         return 1 - self.labels / self.separate if self.separate else 0.0
 
 
-def overlaps_of(predictions: Array) -> tuple[Overlaps, Ints]:
-    """The atoms of predictions (N, S) of 0 and 1, and the atom (N,) of each item.
-
-    Atoms come in the order of their prediction patterns, read as binary numbers with the first system first.
-    Raises BadInput for anything but 0 and 1.
-    """
-    predictions = np.asarray(predictions)
-    if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():
-        raise BadInput("predictions of several systems are a table of 0 and 1, one column a system")
-    patterns, atom = np.unique(predictions.astype(np.int8), axis=0, return_inverse=True)
-    size = np.bincount(atom.ravel(), minlength=len(patterns))
-    return Overlaps(member=patterns == 1, size=size.astype(np.int64)), atom.ravel().astype(np.int64)
-
-
-def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, rate: float = 0.5) -> int:
-    """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up
-    (Cochran 1977, sec. 4.4). Raises BadInput for a margin, confidence or rate outside (0, 1)."""
-    if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
-        raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
-    unlimited_size = scipy.special.ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
-    return min(n_items, int(np.ceil(unlimited_size / (1 + (unlimited_size - 1) / n_items)))) if n_items else 0
-
-
 def plan_recycled(
     overlaps: Overlaps, sizes: Sequence[int], option: RecycleOption, rng: np.random.Generator
 ) -> RecycledPlan:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -96,7 +96,7 @@ def remembered(size: int) -> Callable[[Callable[_Asked, _Found]], Callable[_Aske
     return keeping
 
 
-def _content(value: Any) -> Hashable:
+def _content(value: object) -> Hashable:
     """What a value holds, to be compared."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
@@ -104,4 +104,4 @@ def _content(value: Any) -> Hashable:
         return tuple(_content(part) for part in value)
     if is_dataclass(value):
         return type(value), *(_content(getattr(value, field.name)) for field in fields(value))
-    return value  # type: ignore[no-any-return]
+    return value

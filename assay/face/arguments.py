@@ -7,15 +7,17 @@ gives it every argument, and a signature that spells them out for `help()` too.
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeVar, get_args
+from typing import ParamSpec, TypeVar, get_args
 
 from typing_extensions import TypedDict
 
-Column = Any
+from assay.face.frames import ColumnValues
+
+Column = str | ColumnValues
 """The name of a column, or its values: an array, a Series, a list."""
 
-Outcome = str | Sequence[Any] | Mapping[str, Any]
-Measures = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+Outcome = str | Sequence[object] | Mapping[str, object]
+Measures = str | Mapping[str, object] | Sequence[str | Mapping[str, object]]
 
 CONFIDENCE, BATCH_SIZE = 0.95, 25
 
@@ -33,7 +35,7 @@ class EstimatedColumns(TypedDict, total=False):
     judge: Column | Sequence[Column] | None
     cluster: Column | None
     weight: Column | None
-    systems: Mapping[str, Any] | None
+    systems: Mapping[str, object] | None
     confidence: float
 
 
@@ -57,7 +59,7 @@ class QuestionArguments(SampledColumns, total=False):
     baseline: str | None
     pairs: str | None
     margin: float | None
-    contenders: Mapping[str, Any] | None
+    contenders: Mapping[str, object] | None
     thresholds: Sequence[float] | None
     features: Sequence[str] | None
     id: Column | None
@@ -75,15 +77,15 @@ class QuestionArguments(SampledColumns, total=False):
     store: str | None
     question: str | Mapping[str, str] | None
     guidelines: str | None
-    desk: Mapping[str, Any] | None
-    adjudication: Mapping[str, Any] | None
-    warm_start: Mapping[str, Any] | None
-    labels_so_far: Mapping[str, Any] | None
-    outcomes: Mapping[str, Any] | None
-    deadline: Mapping[str, Any] | None
+    desk: Mapping[str, object] | None
+    adjudication: Mapping[str, object] | None
+    warm_start: Mapping[str, object] | None
+    labels_so_far: Mapping[str, object] | None
+    outcomes: Mapping[str, object] | None
+    deadline: Mapping[str, object] | None
     skipped: str | None
-    judges: Mapping[str, Any] | None
-    alerts: Mapping[str, Any] | None
+    judges: Mapping[str, object] | None
+    alerts: Mapping[str, object] | None
     freeze_runner: str | None
 
 
@@ -111,7 +113,7 @@ class EstimateArguments(EstimatedColumns, total=False):
     about: str
 
 
-USUAL_QUESTION: Mapping[str, Any] = {     # of `begin` and `evaluate`; every other argument is None
+USUAL_QUESTION: Mapping[str, object] = {     # of `begin` and `evaluate`; every other argument is None
     "show": (), "segments": (), "confidence": CONFIDENCE, "method": "auto", "batch_size": BATCH_SIZE,
     "seed": 0,
 }
@@ -146,7 +148,7 @@ def usual_values(usual: Mapping[str, object]) -> Callable[[Callable[P, T]], Call
     return decorate
 
 
-def described_by(other: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def described_by(other: Callable[..., object]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator that puts, in place of the line `(those of NAME)` of a docstring, what the docstring of
     that other function says of its arguments after the first."""
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,6 +1,6 @@
 """An evaluation in the hands of its caller: ask for the items that wait, tell the answers, read estimates."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from assay.tasks.settings import Settings
 from assay.tasks.sources.known_labels import no_answer
 from assay.tasks.sources.values import NO_VALUE
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.labels.questions import QuestionList
 
 
 class Evaluation:
@@ -58,12 +57,12 @@ class Evaluation:
         """The frame or file that it began with in this process; None where it was loaded."""
         return self._source
 
-    def row(self, waiting: WaitingItem) -> dict[str, Any]:
+    def row(self, waiting: WaitingItem) -> dict[str, object]:
         """All that this object may know of an item: its row of the frame, else its id and shown columns."""
         frame_row = self._source.row(waiting.item.item_id) if self._source else {}
         return frame_row or {ROW: self.own_id(waiting.item.item_id), **waiting.item.shown}
 
-    def own_id(self, item_id: str) -> Any:
+    def own_id(self, item_id: str) -> Hashable:
         """An id of the record as the frame or file has it: the label of its index, a whole number, text."""
         return self._source.own_id(item_id) if self._source else self._id_type(item_id)
 
@@ -76,7 +75,7 @@ class Evaluation:
         """
         items = self.waiting()
         shown = list(items[0].item.shown if items else self._asked.pool.display)
-        columns: dict[str, list[Any]] = {ROW: [self.own_id(item.item.item_id) for item in items]}
+        columns: dict[str, list[object]] = {ROW: [self.own_id(item.item.item_id) for item in items]}
         columns |= {name: [item.item.shown[name] for item in items] for name in shown}
         return frame_of(columns, self._backend)
 
@@ -113,7 +112,7 @@ class Evaluation:
             BadInput: for an item that was not asked about, and for an answer that labels cannot be.
         """
         spec, text_of = self._asked, self._source.text_of if self._source else str
-        questions = spec.labels.asked if isinstance(spec.labels, QuestionList) else {}
+        questions = spec.labels.asked
         labels = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
         spelled = {
             text_of(item): _spelled_each(label) if questions else _spelled(label)
@@ -185,7 +184,7 @@ class Evaluation:
         return report_data(opened, current_standing(opened))
 
     @cached_property
-    def _id_type(self) -> Callable[[str], Any]:
+    def _id_type(self) -> Callable[[str], Hashable]:
         return ids_of_file(self._asked.pool.source, self._asked.pool.id)
 
     @cached_property
@@ -242,7 +241,7 @@ def no_label(evaluation: Evaluation, label: object) -> str | None:
     """Why a text or a number can be no label of this evaluation: `'maybe' is none of the classes (a, b)`.
     None where it can, and for what only the desk can tell: answers to questions, which of two is better."""
     spec, text = evaluation._asked, _spelled(label)
-    if isinstance(spec.labels, QuestionList) or spec.labelling.pair is not None or not isinstance(text, str):
+    if spec.labels.asked or spec.labelling.pair is not None or not isinstance(text, str):
         return None
     answers = spec.labels.answers
     is_one = not text.strip() or answers.spelled(text) is not None
@@ -256,7 +255,7 @@ def _spelled_each(label: object) -> Any:
     return {name: _spelled(answer) for name, answer in label.items()}
 
 
-def _answers(answers: object, questions: Sequence[str] = ()) -> dict[Any, Any]:
+def _answers(answers: object, questions: Sequence[str] = ()) -> dict[Hashable, object]:
     """Item -> label, of a frame of both; of questions, whose columns it has, what was answered to each.
 
     Raises BadInput.

@@ -15,12 +15,12 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,10 +33,19 @@ from assay.tasks.sources.values import as_text, of_python
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import pandas as pd
 
 ROW = "item_id"       # the column of ids: looked for, and made where there is none
 KEPT = "assay-pools"  # the folder of the frames of durable evaluations
 _BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+@runtime_checkable
+class ColumnValues(Protocol):
+    """The values of a column, whatever holds them: an array, a Series of any library, or a list."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[object]: ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,12 +58,12 @@ class FrameSource:
     backend: str                            # of frames that are given back
     columns: tuple[str, ...] = ()           # of a frame; () for a file, which is read by the evaluation
     table: pa.Table | None = None           # what a frame held
-    ids: Sequence[Any] = ()                 # of a frame's rows, in order, in their own type
-    index: Any = None                       # of a pandas frame, or of one in Arrow
+    ids: Sequence[Hashable] = ()            # of a frame's rows, in order, in their own type
+    index: "pd.Index | None" = None         # of a pandas frame, or of one in Arrow
     numbered: bool = False                  # items are named by the numbers of their rows
     folder: "TemporaryFolder | None" = field(default=None, repr=False)   # gone with this value
 
-    def row(self, item_id: str) -> dict[str, Any]:
+    def row(self, item_id: str) -> dict[str, object]:
         """The row of a frame with this id; an empty dictionary for a file."""
         if self.table is None or item_id not in self.places:      # gold need not be of the pool
             return {}
@@ -62,7 +71,7 @@ class FrameSource:
         row = {name: self.table.column(name)[place].as_py() for name in self.columns}
         return row if ROW in row else {**row, ROW: self.ids[place]}
 
-    def own_id(self, item_id: str) -> Any:
+    def own_id(self, item_id: str) -> Hashable:
         """The id of an item in its own type, as the frame or the file has it, from the text that the ledger
         has. A text that is in no row of the frame is returned unchanged."""
         if self.table is None:
@@ -92,11 +101,11 @@ class FrameSource:
         return ["" if text is None else text for text in texts.to_pylist()]
 
     @cached_property
-    def _own(self) -> dict[Any, int]:
+    def _own(self) -> dict[Hashable, int]:
         return {key: place for place, key in enumerate(self.ids)}
 
     @cached_property
-    def _of_file(self) -> Callable[[str], Any]:
+    def _of_file(self) -> Callable[[str], Hashable]:
         return ids_of_file(self.path, self.id)
 
 
@@ -144,7 +153,7 @@ def unnamed_rows(data: object) -> FrameSource:
     return FrameSource(path="", id=ROW, columns=tuple(table.column_names), backend=backend, table=table)
 
 
-def table_of(data: Any) -> tuple[pa.Table, str]:
+def table_of(data: object) -> tuple[pa.Table, str]:
     """A frame as an Arrow table, and the name of its library. Raises BadInput for anything else.
 
     The levels of an index that have names are columns too.
@@ -156,18 +165,21 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
     except TypeError:
         raise _no_frame(data) from None
     backend = frame.implementation.name.lower()
-    index: Any = nw.maybe_get_index(frame)
+    index: pd.Index | None = nw.maybe_get_index(frame)
     try:
         table = (frame if index is None else nw.maybe_reset_index(frame)).to_arrow()
-        for name in [] if index is None else index.names:
-            if isinstance(name, str) and name not in table.column_names:
-                table = table.append_column(name, pa.array(index.get_level_values(name)))
+        levels = {} if index is None else {
+            name: index.get_level_values(name) for name in index.names if isinstance(name, str)}
+        for name, level in levels.items():
+            if name not in table.column_names:
+                table = table.append_column(name, pa.array(level))
     except (pa.ArrowException, TypeError) as error:
+        native = frame.to_native()
         mixed = [] if index is None else [
-            name for name in data.columns if data[name].dtype == object and _are_mixed(data[name])]
+            name for name in native.columns if native[name].dtype == object and _are_mixed(native[name])]
         if mixed:
-            texts = {name: of_python(_plain(data[name])).to_pandas().to_numpy() for name in mixed}
-            return table_of(data.assign(**texts))
+            texts = {name: of_python(_plain(native[name])).to_pandas().to_numpy() for name in mixed}
+            return table_of(native.assign(**texts))
         raise BadInput(
             f"the frame cannot be read: {'; '.join(map(str, error.args))}; write each column with one type"
         ) from None
@@ -197,20 +209,20 @@ def _refuse_twice(columns: Sequence[str]) -> None:
         raise BadInput(f"the frame has two columns that are called {twice!r}; rename or drop one")
 
 
-def _no_frame(data: Any) -> BadInput:
+def _no_frame(data: object) -> BadInput:
     return BadInput(
         f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a list of rows, a "
         "path, or the columns themselves: prediction=..., score=..."
     )
 
 
-def _plain(values: Iterable[Any]) -> list[Any]:
+def _plain(values: Iterable[object]) -> list[object]:
     """Values of Python, whatever library they come from; missing ones are None."""
     return [None if is_missing(value) else getattr(value, "item", lambda value=value: value)()
             for value in values]
 
 
-def _are_mixed(values: Iterable[Any]) -> bool:
+def _are_mixed(values: Iterable[object]) -> bool:
     """Whether texts, numbers, true and false stand beside each other, and nothing else."""
     kinds = {type(value) for value in _plain(values) if value is not None}
     return len(kinds) > 1 and kinds <= {str, bool, int, float}
@@ -241,7 +253,7 @@ def as_frame(data: Any) -> "nw.DataFrame[Any]":
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
-def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _table_of_rows(rows: Sequence[Mapping[str, object]]) -> pa.Table:
     """The rows as a table; a column that a row lacks is missing there.
 
     Raises BadInput for a column whose values have several types.
@@ -262,7 +274,7 @@ def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.table(dict(zip(columns, arrays, strict=True)))
 
 
-def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
+def frame_of(columns: Mapping[str, Sequence[object]], backend: str) -> Any:
     """A native data frame of the library that `backend` names (pandas, polars or pyarrow), with these
     columns in this order."""
     import narwhals as nw
@@ -277,7 +289,7 @@ def default_backend() -> str:
     return next(name for name in _BACKENDS if find_spec(name) is not None)
 
 
-def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
+def ids_of_file(path: str, column: str) -> Callable[[str], Hashable]:
     """What gives the ids of a pool their own type: whole numbers of a local Parquet file, else text."""
     if column == ROW_NUMBER:
         return int
@@ -292,20 +304,22 @@ def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
 PANDAS_INDEX = "__index_level_0__"      # what an index without a name is called outside of pandas
 
 
-def index_of(data: object) -> Any:
+def index_of(data: object) -> "pd.Index | None":
     """The index of a pandas frame, and of one that went into Arrow with its index; None for any other."""
     import narwhals as nw
 
     if not isinstance(data, pa.Table):
-        return nw.maybe_get_index(as_frame(data))
+        index: pd.Index | None = nw.maybe_get_index(as_frame(data))
+        return index
     names, numbers = _index_columns(data.schema)
     columns = [name for name in names if name in data.column_names]
     if not find_spec("pandas") or not (columns or (numbers and _still_holds(numbers[0], len(data)))):
         return None
-    return data.select(columns).to_pandas().index if columns else data.select([]).to_pandas().index
+    rows: pd.DataFrame = data.select(columns).to_pandas()
+    return rows.index
 
 
-def _index_of_file(path: str) -> Any:
+def _index_of_file(path: str) -> "pd.Index | None":
     """The row numbers that pandas wrote into a local Parquet file, where they are not 0 to n - 1 in order, as
     of a sorted or a filtered frame; else None."""
     if not path.endswith(".parquet") or not Path(path).is_file() or not find_spec("pandas"):
@@ -319,11 +333,11 @@ def _index_of_file(path: str) -> Any:
     numbers = _index_columns(file.schema.to_arrow_schema())[1]
     if not numbers or not _still_holds(numbers[0], file.num_rows):
         return None
-    index = pd.RangeIndex(*(numbers[0][end] for end in ("start", "stop", "step")))
+    index = pd.RangeIndex(numbers[0]["start"], numbers[0]["stop"], numbers[0]["step"])
     return None if (index.start, index.step) == (0, 1) else index
 
 
-def _index_columns(schema: pa.Schema) -> tuple[list[str], list[Mapping[str, Any]]]:
+def _index_columns(schema: pa.Schema) -> tuple[list[str], list[Mapping[str, int]]]:
     """What pandas says of its index: (columns that hold it, numbers of rows from start to stop)."""
     columns = (schema.pandas_metadata or {}).get("index_columns") or []
     return (
@@ -332,7 +346,7 @@ def _index_columns(schema: pa.Schema) -> tuple[list[str], list[Mapping[str, Any]
     )
 
 
-def _still_holds(index: Mapping[str, Any], rows: int) -> bool:
+def _still_holds(index: Mapping[str, int], rows: int) -> bool:
     """Whether row numbers that pandas wrote beside a table are those of so many rows."""
     return len(range(index["start"], index["stop"], index["step"])) == rows
 
@@ -353,7 +367,7 @@ def _id_of_file(path: str) -> str:
     return column or ROW_NUMBER
 
 
-def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
+def _named_rows(index: "pd.Index | None", rows: int) -> tuple[Sequence[Hashable], pa.Array]:
     """The ids of rows that no column names, in their own type and as a column. Raises BadInput."""
     if index is None:
         return range(rows), pa.array(range(rows), pa.int64())
@@ -426,10 +440,10 @@ class _Columns:
             raise _no_frame(data)
         if hasattr(data, "collect"):        # a lazy one
             self._data = as_frame(data).to_native()
-        self._index: Any = None
+        self._index: pd.Index | None = None
         self.values: dict[str, tuple[str, Any]] = {}     # column -> the argument, and what it holds
 
-    def named(self, argument: str, value: object) -> Any:
+    def named(self, argument: str, value: object) -> object:
         """The argument with names for what it holds."""
         if isinstance(value, Mapping):
             return {key: self._named_in(argument, str(key), part) for key, part in value.items()}
@@ -437,7 +451,7 @@ class _Columns:
             return [self._one(argument, f"{argument}_{at}", part) for at, part in enumerate(value, 1)]
         return self._one(argument, argument, value)
 
-    def _named_in(self, argument: str, key: str, value: object) -> Any:
+    def _named_in(self, argument: str, key: str, value: object) -> object:
         """Of a mapping: a class's probability, a system's predictions, or its columns."""
         if isinstance(value, Mapping):
             return {
@@ -445,12 +459,12 @@ class _Columns:
             }
         return self._one(f"{argument}[{key!r}]", key if argument == "systems" else f"{argument}_{key}", value)
 
-    def _one(self, argument: str, column: str, value: Any) -> Any:
-        if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+    def _one(self, argument: str, column: str, value: object) -> object:
+        if isinstance(value, str | bytes) or not isinstance(value, ColumnValues):
             return str(value) if type(value) is int else value      # a column that a number names
-        if getattr(value, "ndim", 1) != 1:
+        if dimensions(value) != 1:
             raise BadInput(
-                f"{argument}: has {value.ndim} dimensions; give one column, or {{class: column}}"
+                f"{argument}: has {dimensions(value)} dimensions; give one column, or {{class: column}}"
             )
         while column in self._taken:
             column += "_given"
@@ -458,7 +472,7 @@ class _Columns:
         self.values[column] = argument, value
         return column
 
-    def frame(self) -> Any:
+    def frame(self) -> object:
         """The frame with the columns, or one of them alone."""
         if not self.values:
             return self._data
@@ -485,7 +499,7 @@ class _Columns:
         made = pd.DataFrame(columns, index=self._index)
         return made if self._data is None else self._data.assign(**columns)
 
-    def _aligned(self) -> dict[str, Any]:
+    def _aligned(self) -> dict[str, ColumnValues]:
         """The values in the order of the rows: those of a Series go by its index, where the rows have one.
 
         Raises BadInput for a Series whose index is another one, or has an order of its own where rows have
@@ -493,7 +507,7 @@ class _Columns:
         """
         index = None if self._data is None else index_of(self._data)
         ordered = self._data is not None and index is None
-        columns: dict[str, Any] = {}
+        columns: dict[str, ColumnValues] = {}
         for column, (argument, value) in self.values.items():
             own_index = index_of_series(value)
             if own_index is not None and ordered:
@@ -510,7 +524,7 @@ class _Columns:
         self._index = index
         return columns
 
-    def _of_any(self, aligned: Mapping[str, object]) -> Any:
+    def _of_any(self, aligned: Mapping[str, ColumnValues]) -> object:
         plain = {column: values_of(value) for column, value in aligned.items()}
         if isinstance(self._data, pa.Table):
             table = self._data
@@ -528,7 +542,7 @@ class _Columns:
         return frame_of(plain, "polars" if "polars" in libraries else default_backend())
 
 
-def refuse_own_order(argument: str, index: Any) -> None:
+def refuse_own_order(argument: str, index: "pd.Index") -> None:
     """Raises BadInput for a Series whose index is not 0, 1, 2 and so on, beside rows that have no index."""
     if index.tolist() != list(range(len(index))):
         raise BadInput(
@@ -544,7 +558,7 @@ def _columns_of(data: object) -> list[str]:
         return []      # a path, or nothing; what is no frame is refused later
 
 
-def index_of_series(value: object) -> Any:
+def index_of_series(value: Any) -> "pd.Index | None":
     """The index of a pandas Series; None for anything else, which has none."""
     import narwhals as nw
 
@@ -561,10 +575,16 @@ def is_missing(value: object) -> bool:
     return isinstance(value, SupportsFloat) and bool(value != value)
 
 
-def values_of(value: Any) -> list[Any]:
+def dimensions(values: ColumnValues) -> int:
+    """How many axes an array, a Series or a list has: one, unless it says otherwise."""
+    return int(getattr(values, "ndim", 1))
+
+
+def values_of(value: ColumnValues) -> list[object]:
     """The values as a plain list of Python values, whatever held them: a Series, an Arrow array, a NumPy
     array, or any iterable."""
     for method in ("to_list", "to_pylist", "tolist"):
-        if hasattr(value, method):
-            return list(getattr(value, method)())
+        to_list = getattr(value, method, None)
+        if to_list is not None:
+            return list(to_list())
     return list(value)

@@ -1,11 +1,11 @@
 """An evaluation in one call, labelled by whoever knows: a function, a Series, a mapping, a column."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import pyarrow as pa
 
@@ -14,19 +14,29 @@ from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by
 from assay.face.awaiting import CallersLoop, awaited
 from assay.face.beginning import begin
 from assay.face.evaluation import Evaluation, no_label, stands_for_none
-from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
+from assay.face.frames import (
+    ColumnValues,
+    FrameSource,
+    dimensions,
+    index_of_series,
+    no_column,
+    refuse_own_order,
+    values_of,
+)
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
 
-Oracle = Any
+
+Oracle: TypeAlias = object
 """Whoever knows the labels: a function of an item's row, {item id: label}, a column's name or its values."""
 
-_Label = Callable[[WaitingItem], Any]
+_Label = Callable[[WaitingItem], object]
 
 
 @usual_values(USUAL_QUESTION)
@@ -80,7 +90,7 @@ def evaluate(data: object = None, *, oracle: Oracle, **question: Unpack[Question
     return evaluation.result
 
 
-def _asked(evaluation: Evaluation, label: _Label, items: Sequence[WaitingItem]) -> dict[Any, Any]:
+def _asked(evaluation: Evaluation, label: _Label, items: Sequence[WaitingItem]) -> dict[Hashable, object]:
     """What the oracle gives for each item, by its own id."""
     return {evaluation.own_id(waiting.item.item_id): label(waiting) for waiting in items}
 
@@ -90,7 +100,9 @@ def _further_items(evaluation: Evaluation, result: Result) -> list[WaitingItem]:
     return [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
 
 
-async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, **question: Any) -> Result:
+async def aevaluate(
+    data: object = None, *, oracle: Oracle, concurrency: int = 16, **question: Unpack[QuestionArguments]
+) -> Result:
     """`evaluate` inside an event loop: coroutines of oracle and judges run in the caller's own loop.
 
     Everything else runs in a thread, so that the loop goes on meanwhile; judges that are plain functions do.
@@ -136,7 +148,7 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
 def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     """What gives the label of an item. Raises BadInput for what cannot."""
     source = evaluation.source
-    if callable(oracle) and not hasattr(oracle, "__len__"):
+    if callable(oracle) and not isinstance(oracle, Sized):
         return lambda item: oracle(evaluation.row(item))
     if isinstance(oracle, str | int):
         return _of_column(str(oracle), evaluation)
@@ -144,15 +156,15 @@ def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
         if source is not None and source.table is None and source.numbered and 0 in oracle:
             raise BadInput("oracle: the rows of a file are numbered from 1, and this mapping has an item 0")
         return lambda item: _looked_up(oracle, evaluation, item)
-    by_index = index_of_series(oracle)
-    if by_index is not None:
-        _refuse_no_labels(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
-        return _of_series(oracle, by_index, evaluation)
-    if not hasattr(oracle, "__len__") or getattr(oracle, "ndim", 1) != 1:
+    if not isinstance(oracle, ColumnValues) or dimensions(oracle) != 1:
         raise BadInput(
             "oracle: give a function of an item's row, a mapping from item id to label, a Series or an array "
             "of labels, or the name of a column"
         )
+    by_index = index_of_series(oracle)
+    if by_index is not None:
+        _refuse_no_labels(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
+        return _of_series(oracle, by_index, evaluation)
     if source is None or source.table is None:
         raise BadInput("oracle: labels in order go with a frame; give a mapping from item id to label")
     labels = values_of(oracle)
@@ -184,7 +196,7 @@ def _refuse_no_labels(labels: Mapping[Any, object], of: str, evaluation: Evaluat
 _MOST_LISTED = 5
 
 
-def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: WaitingItem) -> Any:
+def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: WaitingItem) -> object:
     own_id = evaluation.own_id(item.item.item_id)
     for key in (own_id, item.item.item_id):
         if key in labels:
@@ -194,7 +206,7 @@ def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: Waiti
     raise BadInput(f"oracle: there is no label for item {own_id!r}; give one for every item")
 
 
-def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
+def _of_series(series: ColumnValues, index: "pd.Index", evaluation: Evaluation) -> _Label:
     """By the frame's index, as pandas has it; by the names of the items where it is indexed by these.
 
     Raises BadInput where both would do and say different things, and where rows are numbered and the Series
@@ -240,7 +252,7 @@ def _of_column(column: str, evaluation: Evaluation) -> _Label:
     if source is not None and source.table is not None and column in source.table.column_names:
         _refuse_no_labels(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row", evaluation)
 
-    def label(item: WaitingItem) -> Any:
+    def label(item: WaitingItem) -> object:
         row = evaluation.row(item)
         if column not in row:
             raise BadInput(f"oracle: there is no column {column!r}; the items have {', '.join(row)}")
@@ -249,13 +261,13 @@ def _of_column(column: str, evaluation: Evaluation) -> _Label:
     return label
 
 
-def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
+def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, object]:
     """Item id -> label of a file's rows. Raises BadInput."""
     opened = open_source(source.path)
     columns = column_names(opened)
     if column not in columns:
         raise no_column(f"oracle: {source.path}", column, columns)
-    labels: dict[str, Any] = {}
+    labels: dict[str, object] = {}
     for batch in opened.batches([source.id, column]):
         ids, values = (pa.array(batch.columns.column(at)) for at in (0, 1))
         labels.update(zip(as_text(ids).to_pylist(), values.to_pylist(), strict=True))

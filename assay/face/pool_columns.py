@@ -1,9 +1,9 @@
 """The columns of a pool in which labels are known, of all rows or of some, under the names that the readers
 know."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,8 @@ from assay.tasks.sources.reader import column_names, common_columns
 
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 _FEATURE = "feature "
+
+PoolT = TypeVar("PoolT")    # what is read of a file: a pool of two classes, or of any outcome
 
 
 class RolesOfColumns:
@@ -141,7 +143,7 @@ class RolesOfColumns:
         pool: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, outcome_columns))
         return pool
 
-    def _probability(self, columns: dict[str, Any]) -> str | None:
+    def _probability(self, columns: dict[str, pa.ChunkedArray]) -> str | None:
         """Add the columns of probabilities; their name, or what their names start with."""
         argument = self._given["probability"]
         if isinstance(argument, Mapping) and set(argument) != {"prefix"}:
@@ -174,7 +176,7 @@ class RolesOfColumns:
     def _starts(self, prefix: str) -> list[str]:
         return [name for name in self._table.column_names if name.startswith(prefix)]
 
-    def _read_as(self, columns: Mapping[str, Any], read: Any) -> Any:
+    def _read_as(self, columns: Mapping[str, pa.ChunkedArray], read: Callable[[str], PoolT]) -> PoolT:
         """What is read of a file of these columns; errors speak of what was given."""
         rows = pa.array(map(str, range(len(self._table))), pa.string())
         made = as_source(pa.table({ROW: rows, **columns}), ROW, keep=False)
@@ -201,7 +203,7 @@ class RolesOfColumns:
         return called | {_PREFIX + name.removeprefix(start): name for name in self._starts(start)}
 
 
-def read_table(path: str, columns: Mapping[str, Any]) -> pa.Table:
+def read_table(path: str, columns: Mapping[str, object]) -> pa.Table:
     """The columns that all files of a source have, and those that are named, as one table."""
     source = labelled_source(path)
     named = {*columns, *(name for name in columns.values() if isinstance(name, str))}

@@ -22,7 +22,7 @@ _BY_DEFAULT = {"prediction": "prediction", "weight": "inclusion_probability"}   
 _NOT_HERE = dict.fromkeys(("score", "rank", "contenders", "covariates", "spread", "features"))
 
 
-def estimates_of_pool(data: Any, arguments: Mapping[str, Any]) -> Estimates:
+def estimates_of_pool(data: object, arguments: Mapping[str, Any]) -> Estimates:
     """The estimates; arguments: the arguments of `estimate`.  Raises BadInput naming argument or column."""
     all_roles = {role: arguments[role] for role in _ROLES}
     present_roles = {role: column for role, column in all_roles.items() if not _left_out(role, column)}

@@ -12,7 +12,7 @@ A column is its name, or the values themselves (`assay.face.frames`).
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.json_values import entries_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import CONFIDENCE
-from assay.evalcore.types import JsonObject
+from assay.evalcore.types import Json, JsonMapping, JsonObject
 from assay.face.arguments import BATCH_SIZE
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
@@ -69,18 +70,19 @@ def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
         name: _plain(value) for name, value in arguments.items()
         if value is not None and value != _DEFAULTS.get(name, ())
     }
-    pool: dict[str, Any] = {"source": source.path, "id": source.id}
+    pool: JsonObject = {"source": source.path, "id": source.id}
     for name, key in OF_POOL.items():
         if name in options and name != "id" and options[name] != ():
             pool[key] = listed(options[name]) if name in _LISTED else options[name]
-    if isinstance(pool.get("systems"), Mapping):
-        pool["systems"] = systems_of(pool["systems"])
+    systems = pool.get("systems")
+    if isinstance(systems, Mapping):
+        pool["systems"] = systems_of(systems)
     labels = labels_of(options.get("outcome"))
     if isinstance(labels, list) and any("measure" in question for question in labels):
         options.setdefault("measures", [])
     if "measures" not in options:
         raise BadInput("measures: name at least one, such as measures=['f1']")
-    data: dict[str, Any] = {
+    data: JsonObject = {
         "pool": pool,
         "labels": labels,
         "measure": [_in_spec(measure) for measure in listed(options["measures"])],
@@ -92,7 +94,7 @@ def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
     if "limit" in options:
         data["limit"] = options["limit"]
     if "name" not in data:
-        data["name"] = _named(data)
+        data["name"] = _named(data, pool)
     try:
         spec = Spec.from_json(data, origin="")
     except BadInput as error:
@@ -105,7 +107,7 @@ def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
     return spec
 
 
-def _goals(source: FrameSource, options: Mapping[str, Any]) -> JsonObject:
+def _goals(source: FrameSource, options: JsonMapping) -> JsonObject:
     """`target` and `budget`: where no target is asked for and the budget can meet none, there is none."""
     budget = options.get("budget")
     if not isinstance(budget, Mapping):
@@ -142,9 +144,9 @@ def _affordable(source: FrameSource) -> int:
     return BUDGET if source.table is None else max(1, min(BUDGET, len(source.table)))
 
 
-def _named(data: Mapping[str, Any]) -> str:
+def _named(data: JsonMapping, pool: JsonMapping) -> str:
     """A name of the question: the same for the same question about the same rows."""
-    content = {**data, "pool": {**data["pool"], "source": Path(str(data["pool"]["source"])).name}}
+    content: JsonObject = {**data, "pool": {**pool, "source": Path(str(pool["source"])).name}}
     content.pop("freeze_runner", None)
     text = json.dumps(content, sort_keys=True, default=str)
     return f"evaluation-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -165,17 +167,18 @@ def check_frame_columns(source: FrameSource, columns: Mapping[str, object]) -> N
 
 def _names_in(argument: str, value: object) -> Iterator[str]:
     """The columns that an argument names: in a list, by class, by system."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            if argument != "probability" or set(value) != {"prefix"}:
-                yield from _names_in("" if key != "probability" else key, part)
-    elif isinstance(value, list | tuple):
-        yield from (name for name in value if isinstance(name, str))
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, part in value.items():
+                if argument != "probability" or set(value) != {"prefix"}:
+                    yield from _names_in("" if key != "probability" else key, part)
+        case list() | tuple():
+            yield from (name for name in value if isinstance(name, str))
 
 
-def labels_of(outcome: Any) -> Any:
+def labels_of(outcome: object) -> Any:
     """What people answer, as a spec has it under `labels`.
 
     >>> labels_of(["spam", "ham"])
@@ -200,7 +203,7 @@ def labels_of(outcome: Any) -> Any:
         )
     if outcome is None or isinstance(outcome, str):
         raise BadInput("outcome: list the classes, the positive one first: outcome=['spam', 'ham']")
-    names = [_plain(name) for name in outcome]
+    names = listed(outcome)
     if len(names) == 2:
         return {"positive": str(names[0]), "negative": str(names[1])}
     if all(isinstance(name, int | float) and not isinstance(name, bool) for name in names):
@@ -218,14 +221,13 @@ def questions_in(outcome: object) -> list[dict[str, Any]]:
     return questions if isinstance(questions, list) else []
 
 
-def functions_in(judge: object) -> list[Any]:
+def functions_in(judge: object) -> list[Callable[..., object]]:
     """The judges that are functions of a row, of one judge or several.
 
     >>> functions_in(["gpt", len])
     [<built-in function len>]
     """
-    judges = judge if isinstance(judge, list | tuple) else [judge]
-    return [entry for entry in judges if callable(entry) and not hasattr(entry, "__len__")]
+    return [entry for entry in entries_of(judge) if callable(entry) and not isinstance(entry, Sized)]
 
 
 def refuse_beside_questions(arguments: Mapping[str, object]) -> None:
@@ -283,7 +285,7 @@ def known_outcome(outcome: object) -> KnownOutcome:
     )
 
 
-def systems_of(systems: Mapping[str, Any]) -> JsonObject:
+def systems_of(systems: JsonMapping) -> JsonObject:
     """Systems as a spec has them.
 
     >>> systems_of({"old": "predicted_by_old"})
@@ -310,7 +312,7 @@ def measures_as_written(measures: object) -> list[str]:
     return written
 
 
-def _in_spec(measure: object) -> Any:
+def _in_spec(measure: Json) -> Json:
     """A measure as a spec has it: a name alone, or with its settings."""
     if not isinstance(measure, str) or "(" not in measure:
         return measure
@@ -359,8 +361,9 @@ def in_python(text: str) -> str:
 
 def _plain(value: object) -> Any:
     """Plain Python values: what a YAML file could have held."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+    match value:
+        case Mapping():
+            return {str(key): _plain(part) for key, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value

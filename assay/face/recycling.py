@@ -2,18 +2,30 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.recycled import RecycledSystem, Recycling
+from assay.evalcore.recycled import Mixing, RecycledSystem, Recycling
 from assay.face.frames import no_column, table_of
 from assay.tasks.replay.labelled_pool import one_array
 from assay.tasks.replay.recycling import RecycledColumns, columns_of_file, recycle_columns
 
 
+class RecyclingOptions(TypedDict, total=False):
+    """What may be left out of `recycle`: columns of labels and of the parent's predictions, and how samples
+    are drawn."""
+
+    label: str
+    ensemble: str
+    mixing: Mixing
+    seed: int
+    confidence: float
+
+
 def recycle(
     data: object, *, systems: Mapping[str, str], positive: str, size: int, id: str = "item_id",
-    options: Mapping[str, Any] | None = None,
+    options: RecyclingOptions | None = None,
 ) -> list[RecycledSystem]:
     """Samples for the precision of several classifiers, in which labels serve more than one of them.
 
@@ -40,17 +52,20 @@ def recycle(
         BadInput: for a column that is missing, a class that a system never predicts, and settings out of
             range.
     """
-    settings = dict(options or {})
+    settings: RecyclingOptions = options or {}
     unknown = [name for name in settings if name not in _OPTIONS]
     if unknown:
         raise BadInput(f"options: no option {unknown[0]!r}; there are {', '.join(_OPTIONS)}")
     if settings.get("mixing", "shuffle") not in ("sample", "shuffle"):
         raise BadInput(f"options: mixing is 'sample' or 'shuffle', got {settings['mixing']!r}")
     roles = RecycledColumns(
-        item_id=id, systems=systems, positive=positive, label=settings.pop("label", None),
-        ensemble=settings.pop("ensemble", None),
+        item_id=id, systems=systems, positive=positive, label=settings.get("label"),
+        ensemble=settings.get("ensemble"),
     )
-    setup = Recycling(size=size, **settings)
+    setup = Recycling(
+        size=size, mixing=settings.get("mixing", "shuffle"), seed=settings.get("seed", 1),
+        confidence=settings.get("confidence", 0.95),
+    )
     if isinstance(data, str | Path):
         return recycle_columns(columns_of_file(str(data), roles.names), roles, setup)
     table, _ = table_of(data)

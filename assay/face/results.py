@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from assay.evalcore.evaluation.best import BestSystem, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.printed import printed
+from assay.evalcore.types import JsonObject
 from assay.face.frames import frame_of
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import price, sentences, wording
@@ -24,6 +25,7 @@ from assay.tasks.report.standing import Standing, StandingJson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from mlflow.entities import Run
 
     from assay.tasks.replay.simulated import ReplayResult
 
@@ -91,9 +93,9 @@ class Estimate(MeasureEstimate):
         """What to know before it is used; the same as in the report."""
         return tuple(sentences.warnings([self]))
 
-    def to_dict(self) -> Mapping[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The object that `--json` prints of this estimate, of plain values."""
-        values: Mapping[str, Any] = printed(self)
+        values: JsonObject = printed(self)
         return values
 
     def __str__(self) -> str:
@@ -134,7 +136,7 @@ class Estimates:
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
 
-    def __getitem__(self, key: str | tuple[Any, ...]) -> Estimate:
+    def __getitem__(self, key: str | tuple[object, ...]) -> Estimate:
         """The estimate of a measure; with more than one, of a system, a class, a segment or a threshold.
 
         Raises:
@@ -245,7 +247,9 @@ class Result(Estimates):
         rounds = wording.plural(self.rounds, "round", "rounds")
         return f"{self.evaluation}: {ended}, {labels} in {rounds}{verdict}"
 
-    def to_mlflow(self, run: object = None, *, uri: str | None = None, experiment: str | None = None) -> str:
+    def to_mlflow(
+        self, run: "Run | str | None" = None, *, uri: str | None = None, experiment: str | None = None
+    ) -> str:
         """Tell MLflow: metrics with lower and upper ends by round, and the report.
 
         Told again, the same run is found and only what is new is added.
@@ -301,7 +305,7 @@ class Replay:
         of the replay."""
         names = [column.name for column in fields(self.result.methods[0].budgets[0])]
         rows = [(entry, budget) for entry in self.result.methods for budget in entry.budgets]
-        columns: dict[str, list[Any]] = {
+        columns: dict[str, list[object]] = {
             "method": [entry.method for entry, _ in rows], "measure": [entry.of for entry, _ in rows],
         }
         columns |= {name: [getattr(budget, name) for _, budget in rows] for name in names}
@@ -343,7 +347,7 @@ def estimate_of(row: MeasureEstimate) -> Estimate:
     return Estimate(**{column.name: getattr(row, column.name) for column in fields(MeasureEstimate)})
 
 
-def _key(row: Estimate) -> tuple[Any, ...]:
+def _key(row: Estimate) -> tuple[object, ...]:
     """What it is looked up by."""
     of = (row.question, row.system, row.versus, row.class_name, row.segment, row.at)
     return (row.measure, *(part for part in of if part is not None))

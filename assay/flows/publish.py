@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
@@ -50,6 +50,9 @@ from assay.tasks.telemetry import events_of_evaluation, events_of_monitor, send_
 from assay.tasks.weighted.columns import column_as_texts
 from assay.tasks.weighted.tool_scores import ScoresOut, score_format
 
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
 
 def publication_of(store: Store, name: str) -> Publication:
     """What is told of an evaluation, or of a monitor (NAME, or monitors/NAME)."""
@@ -75,15 +78,17 @@ def to_mlflow(
     )
 
 
-def told_from_python(store: Store, name: str, run: Any, *, uri: str | None, experiment: str | None) -> str:
+def told_from_python(
+    store: Store, name: str, run: "Run | str | None", *, uri: str | None, experiment: str | None
+) -> str:
     """The same from a program that may use `mlflow` itself; the ID of the run.
 
     run   a run of MLflow, its ID, or None: the active run, else the evaluation's own
     uri   None: where `mlflow` would write
     """
     mlflow = library()
-    chosen = mlflow.active_run() if run is None else run
-    run_id = getattr(getattr(chosen, "info", None), "run_id", chosen)
+    chosen: Run | str | None = mlflow.active_run() if run is None else run
+    run_id = chosen if chosen is None or isinstance(chosen, str) else chosen.info.run_id
     address = mlflow.get_tracking_uri() if uri is None else tracking_address(uri)
     return to_mlflow(store, name, address, experiment=experiment, run=run_id).run_id
 

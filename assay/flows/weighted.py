@@ -5,7 +5,6 @@ asked for estimates that nobody had asked for when the labels were bought. Nothi
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.population import About
@@ -121,7 +120,7 @@ def _of_question(opened: Opened, folded: Fold, name: str, revision: int) -> Pool
     )
 
 
-def exported_questions(opened: Opened, *, shown: bool) -> tuple[dict[str, Sequence[Any]], int]:
+def exported_questions(opened: Opened, *, shown: bool) -> tuple[dict[str, Sequence[object]], int]:
     """As `exported`, of several questions: a row for each item that was read, and for each question what it
     was labelled, what was predicted and what it stands for, `label:NAME` and so on.  None where a question
     was not answered.  And the revision of the labels."""
@@ -132,7 +131,7 @@ def exported_questions(opened: Opened, *, shown: bool) -> tuple[dict[str, Sequen
     }
     place = {item: at for at, item in enumerate(columns["item_id"])}
     for entry, sample in by_question:
-        fields: dict[str, list[Any]] = {
+        fields: dict[str, list[object]] = {
             key: [None] * len(place) for key in ("label", "prediction", "sample_weight")
         }
         at = [place[row.item_id] for row in sample.rows]
@@ -163,13 +162,13 @@ def _joined_samples(opened: Opened) -> tuple[PoolSample, list[tuple[str, PoolSam
     return replace(first_sample, sample=sample, rows=rows), by_question
 
 
-def exported(opened: Opened, pool_sample: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
+def exported(opened: Opened, pool_sample: PoolSample, *, shown: bool) -> dict[str, Sequence[object]]:
     """The columns of `tasks.weighted.items`, a row for each labelled item, in the order of the draws. Column
     -> values; with `shown` also the fields that people saw."""
     sample, rows, n = pool_sample.sample, pool_sample.rows, len(pool_sample.sample)
     spec, answers = opened.spec, opened.spec.labels.answers
     planned = [round_.planned for round_ in pool_sample.folded.closed]
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Sequence[object]] = {
         "item_id": [row.item_id for row in rows],
         "label": [answers.value(code) for code in sample.label.tolist()],
     }

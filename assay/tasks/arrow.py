@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.types import Array, Bools, Ints
 
-_NUMBERS: dict[pa.DataType, np.dtype[Any]] = {
+_NUMBERS: dict[pa.DataType, np.dtype[np.generic]] = {
     pa.int8(): np.dtype("<i1"), pa.int16(): np.dtype("<i2"), pa.int32(): np.dtype("<i4"),
     pa.int64(): np.dtype("<i8"), pa.uint8(): np.dtype("<u1"), pa.float32(): np.dtype("<f4"),
     pa.float64(): np.dtype("<f8"),

@@ -22,7 +22,7 @@ import functools
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -65,7 +65,7 @@ class _Call:
 
     __slots__ = ("named", "positional")   # no dataclass: Prefect looks into those
 
-    def __init__(self, positional: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def __init__(self, positional: tuple[object, ...], keywords: dict[str, object]) -> None:
         self.positional = positional
         self.named = keywords
 
@@ -183,11 +183,11 @@ def _tried_again(name: str, function: Callable[P, T], retries: int) -> Callable[
 
 
 @functools.cache
-def _as_task(function: Callable[..., Any], name: str) -> Any:
+def _as_task(function: Callable[..., object], name: str) -> Any:
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
-    def run(arguments: _Call) -> Any:
+    def run(arguments: _Call) -> object:
         return function(*arguments.positional, **arguments.named)
 
     run.__name__, run.__qualname__ = function.__name__, function.__qualname__
@@ -226,18 +226,6 @@ def logged(name: str, function: Callable[P, T]) -> Callable[P, T]:
             _append(path, f"- {os.getpid()} {name}\n")
 
     return call
-
-
-def begun_and_not_ended(lines: Iterable[str]) -> list[str]:
-    """The effects of one process, without threads, that a log leaves open; the outermost first."""
-    inside: list[str] = []
-    for line in lines:
-        sign, _process, name = line.split(" ", 2)
-        if sign == "+":
-            inside.append(name.strip())
-        elif inside:
-            inside.pop()
-    return inside
 
 
 def _append(path: str, line: str) -> None:

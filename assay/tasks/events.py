@@ -24,11 +24,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
-from assay.evalcore.types import JsonObject
+from assay.evalcore.types import JsonMapping, JsonObject
 from assay.tasks.effects import in_flow_run
 from assay.tasks.ledger.life import Ending
 from assay.tasks.report import wording
@@ -66,13 +65,13 @@ def evaluation_finished(store_url: str, evaluation: str, estimate: RoundEstimate
 
 
 def verdict_reached(
-    store_url: str, owner: str, verdict: str, moment: str, payload: Mapping[str, Any]
+    store_url: str, owner: str, verdict: str, moment: str, payload: JsonMapping
 ) -> None:
     """Tell Prefect, if we run in a flow, of a verdict: `moment` (a round, a window) tells it from others."""
     _event(VERDICT + verdict, store_url, owner, moment, dict(payload))
 
 
-def alert_raised(store_url: str, owner: str, key: str, payload: Mapping[str, Any]) -> None:
+def alert_raised(store_url: str, owner: str, key: str, payload: JsonMapping) -> None:
     """Tell Prefect, if we run in a flow, that the alert `key` waits in the outbox."""
     _event(ALERT_RAISED, store_url, owner, key, {"owner": owner, "key": key, **payload})
 
@@ -82,7 +81,7 @@ def alerts_looked_at(store_url: str, owner: str, at: datetime) -> None:
     _event(ALERTS_LOOKED_AT, store_url, owner, at.isoformat(), {"owner": owner})
 
 
-def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
+def table(key: str, rows: Sequence[Mapping[str, object]], description: str) -> None:
     """A table artifact, if we run in a flow. Values must be JSON: no NaN, no infinity."""
     if not in_flow_run():
         return
@@ -95,7 +94,7 @@ def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None
 
 
 def monitor_ticked(
-    store_url: str, history: MonitorHistory, verdicts: Sequence[Mapping[str, Any]]
+    store_url: str, history: MonitorHistory, verdicts: Sequence[JsonMapping]
 ) -> None:
     """Tell Prefect, if we run in a flow, how a monitor stands, and every new verdict."""
     if not in_flow_run():
@@ -118,11 +117,12 @@ def monitor_ticked(
     windows_judged(store_url, monitor, verdicts)
 
 
-def windows_judged(store_url: str, monitor: str, verdicts: Sequence[Mapping[str, Any]]) -> None:
+def windows_judged(store_url: str, monitor: str, verdicts: Sequence[JsonMapping]) -> None:
     """Tell Prefect, if we run in a flow, of a monitor's new verdicts."""
     for verdict in verdicts:
-        payload = {"monitor": monitor, **verdict}
-        verdict_reached(store_url, f"monitors/{monitor}", verdict["verdict"], str(verdict["number"]), payload)
+        payload: JsonObject = {"monitor": monitor, **verdict}
+        called, moment = str(verdict["verdict"]), str(verdict["number"])
+        verdict_reached(store_url, f"monitors/{monitor}", called, moment, payload)
 
 
 def artifact_key(evaluation: str) -> str:

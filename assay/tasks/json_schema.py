@@ -101,7 +101,7 @@ class _Printed(GenerateJsonSchema):
 def _closed(made: JsonSchemaValue, kind: object, descriptions: Mapping[str, str]) -> JsonSchemaValue:
     """Without other keys, those that are always there first, and with what the code says of each."""
     needed = made.get("required", [])
-    properties: Mapping[str, Any] = made.get("properties", {})
+    properties: Mapping[str, JsonSchemaValue] = made.get("properties", {})
     ordered = sorted(properties, key=lambda key: key not in needed)
     described = {
         key: _bare(properties[key]) | ({"description": descriptions[key]} if key in descriptions else {})
@@ -138,7 +138,7 @@ def _comments(kind: Any) -> dict[str, str]:
     return comments | _beside(kind)
 
 
-def _beside(kind: Any) -> dict[str, str]:
+def _beside(kind: type) -> dict[str, str]:
     try:
         lines = inspect.getsource(kind).splitlines()
     except (OSError, TypeError):    # an installation without sources

@@ -11,11 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.secrets import refuse_secrets
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
 
 FROM_ENVIRONMENT = "env"
 _SECONDS = 10.0      # until a server must have answered, with anything
@@ -25,7 +30,7 @@ class MlflowRefused(AssayError):
     """MLflow could not be reached, or did not take what it was told; the message says which."""
 
 
-def library() -> Any:
+def library() -> ModuleType:
     """The package `mlflow`, imported when it is first needed, its telemetry off unless the environment says
     otherwise. Raises MissingExtra, a BadInput, where it is not installed.
 
@@ -56,14 +61,15 @@ def tracking_address(setting: str) -> str:
     return address
 
 
-def connected(uri: str) -> Any:
+def connected(uri: str) -> "MlflowClient":
     """MLflow's client for the server or database at an address. Raises MissingExtra where a package is not
     installed, and MlflowRefused where no server answers or MLflow refuses."""
     mlflow = library()
     if uri.startswith(("http://", "https://")):
         _reach(uri)
     with refusals(), needs("service", "databases of MLflow"):   # its SQLAlchemy and Alembic
-        return mlflow.MlflowClient(tracking_uri=uri)
+        client: MlflowClient = mlflow.MlflowClient(tracking_uri=uri)
+        return client
 
 
 def _reach(uri: str) -> None:
@@ -92,7 +98,7 @@ def refusals() -> Iterator[None]:
         raise MlflowRefused(f"MLflow refused: {message[:500]}") from error
 
 
-def experiment_of(client: Any, name: str | None) -> str:
+def experiment_of(client: "MlflowClient", name: str | None) -> str:
     """The ID of an experiment, made if there is none of this name.
 
     name   None: by MLFLOW_EXPERIMENT_NAME, or `assay`
@@ -226,7 +232,9 @@ class Published:
     metrics: int         # points that this call added
 
 
-def publish_to(client: Any, publication: Publication, *, experiment: str, run: str | None) -> Published:
+def publish_to(
+    client: "MlflowClient", publication: Publication, *, experiment: str, run: str | None
+) -> Published:
     """Write it into `run`, or into the run of the experiment that is its own, made if there is none.
 
     Raises BadInput for a run that holds another evaluation, and MlflowRefused.
@@ -247,7 +255,7 @@ def publish_to(client: Any, publication: Publication, *, experiment: str, run: s
     )
 
 
-def _own_run(client: Any, publication: Publication, experiment: str) -> Any:
+def _own_run(client: "MlflowClient", publication: Publication, experiment: str) -> "Run | None":
     """The oldest run of this identity, whoever made it; None if there is none."""
     runs = client.search_runs(
         [experiment], filter_string=f"tags.`{IDENTITY}` = '{publication.identity}'",
@@ -256,7 +264,7 @@ def _own_run(client: Any, publication: Publication, experiment: str) -> Any:
     return runs[0] if runs else None
 
 
-def _check(run: Any, publication: Publication) -> None:
+def _check(run: "Run", publication: Publication) -> None:
     held = run.data.tags.get(IDENTITY, publication.identity)
     if held != publication.identity:
         name = run.data.tags.get("assay.name", "another one")
@@ -264,7 +272,7 @@ def _check(run: Any, publication: Publication) -> None:
                        "another run")
 
 
-def _write(client: Any, run: Any, publication: Publication) -> int:
+def _write(client: "MlflowClient", run: "Run", publication: Publication) -> int:
     """Points that were added."""
     from mlflow.entities import Metric, Param, RunTag
 
@@ -285,7 +293,7 @@ def _write(client: Any, run: Any, publication: Publication) -> int:
     return len(points)
 
 
-def _end(client: Any, run_id: str, publication: Publication) -> None:
+def _end(client: "MlflowClient", run_id: str, publication: Publication) -> None:
     if publication.finished is not None:
         ended = round(publication.finished.timestamp() * 1000)
         client.set_terminated(run_id, "FINISHED", end_time=ended)

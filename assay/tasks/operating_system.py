@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 WINDOWS = os.name == "nt"
 INTERRUPTED = 130     # the exit code after Ctrl-C: 128 and the number of the signal, as shells have it
@@ -77,12 +77,18 @@ def available_processors() -> int:
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
+class ThreadLimits(Protocol):
+    """Limits of the threads of libraries, as threadpoolctl sets them until they are taken back."""
+
+    def restore_original_limits(self) -> None: ...
+
+
 class _OneThread:
     """How many calls are inside `one_thread`, and what gives the threads back after the last."""
 
     lock = threading.Lock()
     inside = 0
-    limits: Any = None
+    limits: "ThreadLimits | None" = None
 
 
 @contextmanager
@@ -105,7 +111,7 @@ def one_thread() -> Iterator[None]:
     finally:
         with _OneThread.lock:
             _OneThread.inside -= 1
-            if _OneThread.inside == 0:
+            if _OneThread.inside == 0 and _OneThread.limits is not None:
                 _OneThread.limits.restore_original_limits()
 
 

@@ -5,7 +5,7 @@ A part is frozen and strict: no text is taken for a number, and no unknown key i
 
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -62,7 +62,7 @@ FilePath = Annotated[str, Field(min_length=1), AfterValidator(_a_path)]
 Location = Annotated[FilePath, AfterValidator(_no_credentials)]
 
 
-def _of_mapping(given: object) -> Any:
+def _of_mapping(given: object) -> object:
     if not isinstance(given, Mapping):
         return given
     try:
@@ -113,7 +113,7 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _only_known_keys(cls, data: object) -> Any:
+    def _only_known_keys(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
         keys = [field.alias or name for name, field in cls.model_fields.items()]
@@ -138,8 +138,8 @@ class GrownPart(Part):
     later: ClassVar[tuple[str, ...]] = ()      # these keys
 
     @model_serializer(mode="wrap")
-    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = serialize(self)
+    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
+        data: dict[str, object] = serialize(self)
         fields = type(self).model_fields
         for key in self.later:
             if getattr(self, key) == fields[key].get_default(call_default_factory=True):

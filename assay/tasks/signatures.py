@@ -40,7 +40,7 @@ class SigningKey:
             serialization = import_module("cryptography.hazmat.primitives.serialization")
             ed25519 = import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
         try:
-            key: Any = serialization.load_pem_private_key(pem, None)
+            key: object = serialization.load_pem_private_key(pem, None)
         except (ValueError, TypeError, import_module("cryptography.exceptions").UnsupportedAlgorithm):
             key = None
         if not isinstance(key, ed25519.Ed25519PrivateKey):

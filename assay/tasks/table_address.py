@@ -84,7 +84,8 @@ def parsed_address(address: str) -> QueryAddress | TableAddress:
             f"pool.source: {address!r} names no table; write {DELTA}FOLDER?version=12 or {ICEBERG}FOLDER"
         )
     kind = f"{match['kind']}://"
-    options: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    texts: dict[str, str] = {}
     for option in filter(None, (match["options"] or "").split("&")):
         name, _, value = option.partition("=")
         if name not in _OPTIONS[kind]:
@@ -94,9 +95,12 @@ def parsed_address(address: str) -> QueryAddress | TableAddress:
             )
         if _OPTIONS[kind][name] is int and not (value.isdecimal() and len(value) < 20):
             raise BadInput(f"pool.source: {address}: {name} is {value!r}; give a whole number")
-        options[name] = _OPTIONS[kind][name](value)
-    state = options.get("version", options.get("snapshot"))
-    return TableAddress(kind=kind, place=match["place"], state=state, catalog=options.get("catalog"))
+        if _OPTIONS[kind][name] is int:
+            numbers[name] = int(value)
+        else:
+            texts[name] = value
+    state = numbers.get("version", numbers.get("snapshot"))
+    return TableAddress(kind=kind, place=match["place"], state=state, catalog=texts.get("catalog"))
 
 
 def address_of_mapping(given: Mapping[str, Any]) -> str:

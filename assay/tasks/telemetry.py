@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.evalcore.errors import AssayError, needs
 from assay.evalcore.evaluation.estimate import MeasureEstimate
@@ -15,6 +16,12 @@ from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, row_by_question
 from assay.tasks.report.service.entries import HomeEntry
 from assay.tasks.weighted.tool_scores import estimate_name
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk._logs.export import LogRecordExporter
+    from opentelemetry.sdk.metrics.export import MetricsData
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,8 +229,8 @@ def prometheus_name(family: MetricFamily) -> str:
     return family.name.replace(".", "_") + {"": "", "s": "_seconds"}[family.unit]
 
 
-def _registry(samples: Sequence[Sample]) -> Any:
-    registry = _library().CollectorRegistry(auto_describe=False)
+def _registry(samples: Sequence[Sample]) -> "CollectorRegistry":
+    registry: CollectorRegistry = _library().CollectorRegistry(auto_describe=False)
     registry.register(_Collector(samples))
     return registry
 
@@ -234,7 +241,7 @@ class _Collector:
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._found = samples
 
-    def collect(self) -> Iterator[Any]:
+    def collect(self) -> "Iterator[Metric]":
         from prometheus_client.core import GaugeMetricFamily
 
         for family, members in by_family(self._found).items():
@@ -246,7 +253,7 @@ class _Collector:
             yield metric
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     with needs("prometheus", "figures for Prometheus"):
         import prometheus_client
     return prometheus_client
@@ -281,7 +288,7 @@ def send_by_otlp(samples: Sequence[Sample]) -> None:
         )
 
 
-def otlp_metrics(samples: Sequence[Sample]) -> Any:
+def otlp_metrics(samples: Sequence[Sample]) -> "MetricsData":
     """The samples as MetricsData of OpenTelemetry's SDK: a gauge for each family, with a point for each
     sample."""
     from opentelemetry.sdk.metrics import MeterProvider
@@ -298,7 +305,7 @@ def otlp_metrics(samples: Sequence[Sample]) -> Any:
             gauge.set(sample.value, sample.labels)
     metrics = reader.get_metrics_data()
     provider.shutdown()
-    return metrics
+    return metrics or MetricsData(resource_metrics=[])
 
 
 EVENT = "gen_ai.evaluation.result"
@@ -334,7 +341,7 @@ def events_of_evaluation(
     for number, row in enumerate(estimates):
         if row.value is None:
             continue
-        attributes = {
+        attributes: dict[str, str | float | None] = {
             _NAME: f"{evaluation}.{estimate_name(row)}", _VALUE: row.value, _OURS + "lower": row.lower,
             _OURS + "upper": row.upper, _OURS + "confidence": row.confidence, _OURS + "labels": row.labels,
             _LABEL: verdict if number == 0 else None, _WHY: row.interval,
@@ -354,7 +361,7 @@ def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationE
         m, is_whole = place.measured, place.segment is None
         measure = row.verdict.measure if rows[1:] else history.measure
         name = ".".join(filter(None, (history.monitor, measure, place.segment)))
-        attributes = {
+        attributes: dict[str, str | float | None] = {
             _NAME: name, _VALUE: m.value, _OURS + "lower": m.lower, _OURS + "upper": m.upper,
             _OURS + "confidence": m.confidence, _OURS + "labels": m.labels,
             _LABEL: row.state if is_whole else place.verdict, _OURS + "window": row.window,
@@ -363,7 +370,7 @@ def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationE
     return events
 
 
-def _known(attributes: Mapping[str, object]) -> dict[str, Any]:
+def _known(attributes: Mapping[str, str | float | None]) -> dict[str, str | float]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
@@ -373,7 +380,7 @@ def send_events(events: Sequence[EvaluationEvent]) -> None:
     with needs("otel", "events for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, LogRecordExportResult
-    recorder: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+    recorder = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
     _record(events, recorder)
     exporter: Any = OTLPLogExporter(timeout=TIMEOUT)
     try:
@@ -387,7 +394,7 @@ def send_events(events: Sequence[EvaluationEvent]) -> None:
         )
 
 
-def _record(events: Sequence[EvaluationEvent], exporter: Any) -> None:
+def _record(events: Sequence[EvaluationEvent], exporter: "LogRecordExporter") -> None:
     from opentelemetry._logs import LogRecord, SeverityNumber
     from opentelemetry.sdk._logs import LoggerProvider
     from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor

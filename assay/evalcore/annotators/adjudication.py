@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Annotation:
     kind: Literal["label", "skip", "invalid"]   # invalid: an answer that is not a class
     label: str | None            # the class name when kind == "label"
     updated_at: str              # ISO 8601, as the desk says; "" if it does not
-    raw: Mapping[str, Any] = field(default_factory=dict)  # the desk's own record, kept in the ledger
+    raw: Mapping[str, object] = field(default_factory=dict)  # the desk's own record, kept in the ledger
     asking: int = 1              # the asking of its batch
 
 

@@ -432,7 +432,8 @@ class Corrected:
 
 
 def corrected(
-    method: CountingMethod, state: MethodState, errors: Floats, confidence: float, rng: np.random.Generator
+    method: CountingMethod[MethodState], state: MethodState, errors: Floats, confidence: float,
+    rng: np.random.Generator,
 ) -> list[Corrected]:
     """Every measure of the state, corrected; errors (S, 2, 2): draws of ε[prediction, truth].
 
@@ -508,7 +509,7 @@ def _probe(prediction: int) -> Measure:
 
 
 def _labels_table(
-    method: CountingMethod, state: MethodState, confidence: float, rng: np.random.Generator
+    method: CountingMethod[MethodState], state: MethodState, confidence: float, rng: np.random.Generator
 ) -> Floats:
     """(2, 2) the pool's table of labels as the method estimates it, as shares; its rows are known."""
     rows = np.array([state.cells.size[state.cells.prediction == f].sum() for f in (0, 1)], np.float64)

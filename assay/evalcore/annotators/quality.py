@@ -269,7 +269,7 @@ NOT_CORRECTED = (
 class Correctable:
     """What errors are taken out of: the measures of two classes, as a method knows them (R = 1)."""
 
-    method: CountingMethod
+    method: CountingMethod[MethodState]
     state: MethodState
 
 

@@ -6,7 +6,7 @@ What is not answered is not in it.  Nothing answered is no answer: who cannot sa
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from assay.evalcore.annotators.agreement import Agreement
 from assay.evalcore.annotators.answers import AnswerKind, Answers, RuleName
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.questions import Packing
+from assay.evalcore.types import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ class QuestionAnswers(AnswerKind):
 
     def _of_json(self, text: str, *, spelled: bool) -> str | None:
         try:
-            parsed: Any = json.loads(text)
+            parsed: Json = json.loads(text)
         except ValueError:
             return None
         if not isinstance(parsed, dict):
@@ -136,10 +137,14 @@ class QuestionAnswers(AnswerKind):
 
 def _as_text(value: object) -> str | None:
     """What somebody gave as text: of a list its entries joined by bars, of nothing None."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "|".join(map(str, value)) or "none"
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return str(value).lower()
+        case list():
+            return "|".join(map(str, value)) or "none"
+        case float() if value.is_integer():
+            return f"{value:g}"
+        case _:
+            return str(value)

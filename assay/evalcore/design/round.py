@@ -160,8 +160,8 @@ class RoundLabels:
     draws that fell on them, and the draws that fell on items labelled in earlier rounds."""
 
     new: Ints            # (R, C, 2) items labelled for the first time
-    drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included
-    drawn_known: Ints    # (R, C, 2) draws that fell on items labelled in earlier rounds
+    drawn_new: Ints | Floats     # (R, C, 2) draws that fell on those items, repeats within the round included
+    drawn_known: Ints | Floats   # (R, C, 2) draws that fell on items labelled in earlier rounds
     undecided: int = 0   # draws, in each repeat, that fell on items without a label: undecided or unanswered
     # (R, C, 2, 2) of the new items, by label: Σ of the shares of their answers that are 0 and that are 1;
     # None where every item got one answer, or answers that agree

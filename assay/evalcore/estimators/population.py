@@ -45,7 +45,6 @@ reach of its own pulls, with w as above, beyond that with w = v N/y,
     n   kinds of items seen, or labels;  Q   numbers
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -211,8 +210,6 @@ def _medians(z: Floats, items: Floats) -> Floats:
 
 
 Bounds: TypeAlias = tuple[float, float]
-Reach: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
-"""Of confidences (Q,), how far the sampling of the pool may take each number down and up (Q,)."""
 
 
 def ends_for_population(

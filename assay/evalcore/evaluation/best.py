@@ -8,7 +8,6 @@ import numpy as np
 
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.best_of import pairs_of
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.printed import IF_ANY
 
 _KNOWN = 1e-9   # an interval narrower than this is one of rounding alone
@@ -83,8 +82,8 @@ def best_system(question: Question, state: State) -> BestSystem | None:
     """What is known of the best of several systems after a round; None where no race was asked for, and
     before any label. A winner is named only at the rounds that count as looks, or once nothing is left to
     learn."""
-    stack = question.measures
-    if not isinstance(stack, Stack) or stack.race is None or not state.labels:
+    stack = question.stack
+    if stack is None or stack.race is None or not state.labels:
         return None
     from assay.evalcore.methods.any_outcome.racing import race_look  # pages, which read the record, do not
 

@@ -29,7 +29,7 @@ from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State, exact_values
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
-from assay.evalcore.measures.stack import Stack, number_of_contenders
+from assay.evalcore.measures.stack import number_of_contenders
 from assay.evalcore.measures.two_classes import Measure, WhereAlike
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.strata import relevant_cells
@@ -430,13 +430,14 @@ def reported_region(question: Question, state: State) -> JointRegion | None:
     is exact.
     """
     measures = question.measures
-    if len(measures.measures if isinstance(measures, Stack) else measures) < 2:
+    stack = question.stack
+    if len(measures if stack is None else stack.measures) < 2:
         return None
     if not question.method.capabilities.joint_region:
         return None
     if question.about == "population":
         return None      # the region is of the pool
-    if not isinstance(measures, Stack) and all(bool(is_exact(state.inner, m)[0]) for m in measures):
+    if stack is None and all(bool(is_exact(state.inner, m)[0]) for m in measures):
         return None
     try:
         return joint_region(question, state).in_plain_numbers()

@@ -13,28 +13,31 @@ From then on the value is exact, and asking anybody would be paid for nothing.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 import scipy
 
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.measures.two_classes import WhereAlike, where_alike
+from assay.evalcore.measures.two_classes import Measure, WhereAlike, where_alike
+from assay.evalcore.methods.method import PredictedCells
 from assay.evalcore.types import Floats, Ints
 
 NO_DOUBT = 1e-3    # chance that no item is of a class, below which one is taken to be there
 
 
-def values_without_labels(measures: Any, cells: Any, systems: Sequence[str] = ()) -> list[WhereAlike] | None:
+def values_without_labels(
+    measures: Sequence[Measure] | Stack, cells: PredictedCells, systems: Sequence[str] = ()
+) -> list[WhereAlike] | None:
     """What each measure is, given the predictions alone, where they are all of one class; None elsewhere.
 
     measures, cells, systems   those of a `Question`
 
     None also for measures of any outcome, and where further systems are judged by the same labels.
     """
-    if isinstance(measures, Stack) or systems or not cells.n_cells:
+    prediction = cells.prediction
+    if isinstance(measures, Stack) or systems or prediction is None or not cells.n_cells:
         return None
-    predicted = np.unique(cells.prediction[cells.size > 0])
+    predicted = np.unique(prediction[cells.size > 0])
     return [where_alike(measure, int(predicted[0])) for measure in measures] if len(predicted) == 1 else None
 
 

@@ -79,7 +79,7 @@ def sampled_from(question: Question, state: State, estimates: list[EstimateArray
     """The estimates of the population, from those of its pool; estimates: over clusters, where there are any.
     Sampling of the pool from its population adds its own variance to each."""
     bounds = [measure.bounds for measure, _ in each_number(question.measures)]
-    if not isinstance(question.measures, Stack):
+    if question.stack is None:
         return [
             _of_two_classes(estimate, measure, question, state)
             for estimate, measure in zip(estimates, question.measures, strict=True)

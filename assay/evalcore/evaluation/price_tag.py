@@ -32,7 +32,6 @@ from assay.evalcore.estimators.population import SAMPLING
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
 from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotExcluded, PriceTag
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.reproducible import is_nothing
@@ -65,7 +64,7 @@ _NOTHING = "the labels show no error yet, so the error of random sampling cannot
 def pricing(question: Question, state: State) -> Pricing:
     """The function that makes the price tag of an estimate of this question: by the confusion table of the
     labels with two classes, by the pulls of the labelled items for other outcomes."""
-    if isinstance(question.measures, Stack):
+    if question.stack is not None:
         return _by_pulls(question, state)
 
     found_labels = FoundLabels(

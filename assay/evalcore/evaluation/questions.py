@@ -6,7 +6,6 @@ functions, of these views of its state and rounds.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -48,14 +47,18 @@ class AskedQuestion:
 
 def asks_several(question: Question) -> bool:
     """Whether several questions are asked about every item."""
-    return isinstance(question.measures, StackOfQuestions)
+    return _stack_of_questions(question) is not None
+
+
+def _stack_of_questions(question: Question) -> StackOfQuestions | None:
+    return question.measures if isinstance(question.measures, StackOfQuestions) else None
 
 
 def each_question(question: Question, state: State) -> Iterator[AskedQuestion]:
     """The questions in order, each with what is known of it; none where one is asked. They share draws, and
     each has its own measures."""
-    stack = question.measures
-    if not isinstance(stack, StackOfQuestions):
+    stack = _stack_of_questions(question)
+    if stack is None:
         return
     for number, question_of_stack in enumerate(stack.questions.each):
         inner = state.inner.questions[number]
@@ -78,7 +81,7 @@ def _asked(kind: SeveralQuestions, number: int, asked_items: Mapping[int, Asked]
     """What was answered to one of the questions."""
     answers_by_cell: dict[int, Asked] = {}
     for cell, cell_items in asked_items.items():
-        codes: Any = kind.packing.unpack(np.array(cell_items.code, np.float64))[:, number].tolist()
+        codes: list[float] = kind.packing.unpack(np.array(cell_items.code, np.float64))[:, number].tolist()
         answered = [
             (rank, code) for rank, code in zip(cell_items.rank, codes, strict=True) if code > UNANSWERED
         ]
@@ -89,8 +92,8 @@ def _asked(kind: SeveralQuestions, number: int, asked_items: Mapping[int, Asked]
 def leading_places(question: Question) -> tuple[int, ...]:
     """Where the numbers of the first measure of each question that drives are, among all numbers; empty where
     one question is asked."""
-    stack = question.measures
-    if not isinstance(stack, StackOfQuestions):
+    stack = _stack_of_questions(question)
+    if stack is None:
         return ()
     places: list[int] = []
     at = 0

@@ -68,6 +68,11 @@ class Question:
     beside: bool = False           # the interval of the other is told too
     known: Ints | None = None      # (2, 2) items in no cell, by prediction and label; None: all are in cells
 
+    @property
+    def stack(self) -> Stack | None:
+        """The measures of any outcome as one stack; None for those of a positive and a negative class."""
+        return self.measures if isinstance(self.measures, Stack) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
@@ -144,8 +149,8 @@ def outcomes_seen(question: Question, state: State) -> bool | None:
 
     None of a positive and a negative class: the number of positives tells.
     """
-    stack = question.measures
-    if not isinstance(stack, Stack):
+    stack = question.stack
+    if stack is None:
         return None
     codes = np.array(
         [code for class_numbers in state.asked.values() for code in class_numbers.code], np.float64
@@ -188,7 +193,7 @@ class History(Sequence[T], Generic[T]):
     def __getitem__(self, at: int) -> T: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
         if isinstance(at, slice):
             return tuple(self[i] for i in range(*at.indices(len(self))))
         i = at + len(self) if at < 0 else at

@@ -5,7 +5,7 @@ K   worlds, the repeats of the method;  G   goals;  L   looks;  C   cells
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.label_model import CONFIGURATIONS, fit, label_model, pool_shape, warmed
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 NEVER = np.inf   # how far off an estimate is that cannot meet any goal yet
 
@@ -228,9 +231,11 @@ def play(
     return WorldLooks(labels=np.stack(labels), off=np.stack(off))
 
 
-def _restarted(question: Question, state: State, count: int) -> Any:
+def _restarted(question: Question, state: State, count: int) -> MethodState:
     """What the method knows after the closed rounds, in every world alike."""
-    inner = question.method.first_state(question.cells, question.measures, count, question.evidence)
+    inner: MethodState = question.method.first_state(
+        question.cells, question.measures, count, question.evidence
+    )
     for past in state.past:
         same = _for_all(past, count)
         inner = question.method.observe(inner, same.design, same.labels, same.excluded)
@@ -238,7 +243,7 @@ def _restarted(question: Question, state: State, count: int) -> Any:
 
 
 def _distances(
-    method: CountingMethod, inner: MethodState, confidence: float, goals: Sequence[Goal],
+    method: CountingMethod[MethodState], inner: MethodState, confidence: float, goals: Sequence[Goal],
     rng: np.random.Generator,
 ) -> Floats:
     """How far off (G, K) each goal is by the first measure; -1 where every label that matters is known."""
@@ -269,7 +274,10 @@ def _for_all(past: Past, count: int) -> Past:
     )
 
 
-def _repeated(record: Any, count: int) -> Any:
+RecordT = TypeVar("RecordT", bound="DataclassInstance")
+
+
+def _repeated(record: RecordT, count: int) -> RecordT:
     """The record with each of its arrays (1, ...) repeated along the first axis."""
     arrays = {f.name: getattr(record, f.name) for f in fields(record)}
     return replace(record, **{

@@ -13,7 +13,6 @@ so every method, interval, desk and replay takes them as it takes the measures o
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -67,15 +66,15 @@ class ByContender(Places):
 class OfContender(Loss):
     """A loss of the rows of one system, seen from its side; 0 of all others.  Whose they are is known."""
 
-    number: int = 0
-    inner: Any = field(default=None)   # the `Loss`
+    number: int = field(kw_only=True)
+    inner: Loss = field(kw_only=True)
 
     along_score = False
 
     @property
     def size(self) -> int:
         """The length d of the loss vector, as of the inner loss."""
-        return int(self.inner.size)
+        return self.inner.size
 
     def _sides(self, items: Items) -> tuple[Floats, Floats]:
         """(n, 1) each, whether the system stands first, and whether it stands second."""
@@ -87,7 +86,7 @@ class OfContender(Loss):
         """Losses of n rows, (n, d): the inner loss where the system stands first, the inner loss of the
         mirrored outcome where it stands second, and 0 for rows of other systems."""
         stands_first, stands_second = self._sides(items)
-        loss: Floats = stands_first * self.inner.of(items, phi)
+        loss = stands_first * self.inner.of(items, phi)
         return np.asarray(
             loss + stands_second * self.inner.of(items, _mirrored(phi)) if stands_second.any() else loss
         )
@@ -156,7 +155,8 @@ def of_contender(measure: OutcomeMeasure, number: int) -> OutcomeMeasure:
         return np.asarray(measure.gradient(inside)[..., :d] / np.where(share > 0, share, np.nan)[..., None])
 
     return replace(
-        measure, losses=(OfContender(inner.kind, 0, number, inner),), value=value, gradient=gradient,
+        measure, losses=(OfContender(inner.kind, 0, number=number, inner=inner),), value=value,
+        gradient=gradient,
         system=number, prefers=measure.prefers or measure.system is None, margin=None, smooth=False,
         alone=None,
     )

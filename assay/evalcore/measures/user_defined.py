@@ -15,9 +15,10 @@ function that makes it by where it is (`assay.tasks.spec.user_measures`).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import Loss, OutcomeMeasure, numerical_gradient
@@ -25,8 +26,8 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
-UserLoss: TypeAlias = Callable[[Items, Floats], Any]   # (n,) or (n, d) of items and their outcomes (n,)
-UserValue: TypeAlias = Callable[[Floats], Any]         # a number, or q of them, of R (d,)
+UserLoss: TypeAlias = Callable[[Items, Floats], ArrayLike]   # (n,) or (n, d) of items and their outcomes (n,)
+UserValue: TypeAlias = Callable[[Floats], ArrayLike]         # a number, or q of them, of R (d,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def user_measure(
     value: UserValue = lambda risk: risk,
     size: int = 1,
     bounds: tuple[float, float] = (-inf, inf),
-    gradient: Callable[[Floats], Any] | None = None,
+    gradient: UserValue | None = None,
     parts: Sequence[str | None] = (None,),
     scale: float | None = None,
     system: int | None = None,
@@ -132,7 +133,7 @@ def user_measure(
     )
 
 
-def _each(function: Callable[[Floats], Any], risk: Floats, shape: tuple[int, ...], what: str) -> Floats:
+def _each(function: UserValue, risk: Floats, shape: tuple[int, ...], what: str) -> Floats:
     """The function of each R (d,) of risk (..., d), as arrays (..., *shape)."""
     rows = risk.reshape(-1, risk.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,14 +14,26 @@ same state again, on any machine.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields, replace
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    ClassVar,
+    Generic,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
-from assay.evalcore.design.round import ClosedDraws, EstimateArrays
+from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays
 from assay.evalcore.errors import BadInput, UnknownName, did_you_mean
 from assay.evalcore.pool.partition import FeatureTree
 from assay.evalcore.types import Bools, Floats, Ints, Trust
@@ -29,6 +41,30 @@ from assay.evalcore.types import Bools, Floats, Ints, Trust
 # When a target counts as met, unless a method was measured to need less (docs/measured/at-the-stop.md): the
 # first narrow interval of many is often a lucky one.
 MIN_LABELS, LOOKS_IN_A_ROW = 100, 2
+
+
+class SizedCells(Protocol):
+    """The cells of a pool, of whichever family cut it: how many there are, and how many items each has."""
+
+    @property
+    def size(self) -> Ints:
+        """The number of items in each cell, (C,)."""
+
+    @property
+    def n_cells(self) -> int:
+        """The number C of cells that the pool is cut into."""
+
+    @property
+    def n_items(self) -> int:
+        """The number N of items in the pool."""
+
+
+class PredictedCells(SizedCells, Protocol):
+    """Cells that may say what is predicted of their items, the same of all in a cell."""
+
+    @property
+    def prediction(self) -> Ints | None:
+        """The code of what is predicted of the items of each cell, (C,); None where it may differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,7 +75,7 @@ class LabelledSample(ABC):
     one class against the rest; the number of classes for a tree; and 1 where items are looked at one by one.
     """
 
-    cells: Any           # of the pool as the method cut it
+    cells: SizedCells    # of the pool as the method cut it
     labelled: Ints       # (R, C, K) items labelled so far, by outcome
     excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
 
@@ -127,7 +163,8 @@ class Capabilities:
 
 
 class Method(ABC):
-    """What every method is.  `cells`, `measures`, `state` and `heard` are of the family's own classes."""
+    """What every method says of itself: its name and settings, and what it is able to do. What it does with
+    cells, states and designs of its own classes is `SamplingMethod`."""
 
     __slots__ = ()
 
@@ -190,10 +227,6 @@ class Method(ABC):
         """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
         return False
 
-    def serves_all(self, cells: Any) -> bool:
-        """Whether all measures drive the choice of items in a pool cut so, unless the spec says which."""
-        return self.capabilities.serves_all
-
     @property
     def in_one_array(self) -> bool:
         """Whether repeats can be simulated as one array; not where chance decides how many labels they have,
@@ -213,7 +246,7 @@ class Method(ABC):
         raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
 
     @abstractmethod
-    def with_settings(self, written: str) -> Any:
+    def with_settings(self, written: str) -> "Method":
         """With the settings of a written name: "name:field=value:field=value".
 
         Raises as `settings_of`, and BadInput for settings that would change nothing.
@@ -223,19 +256,47 @@ class Method(ABC):
     def drawn_singly(self, name: str) -> str:
         """The name with items drawn one at a time, of a method that can, which is written `name`."""
 
-    @abstractmethod
-    def start(self, cells: Any, measures: Any, repeats: int) -> Any:
-        """The state before any label, for so many repeats side by side: what `observe` then folds the rounds
-        into. Cells and measures are of the family's own classes."""
 
-    def start_from(self, cells: Any, measures: Any, repeats: int, evidence: Floats) -> Any:
+CellsT = TypeVar("CellsT")           # of the pool as the method cuts it
+MeasuresT = TypeVar("MeasuresT")     # that are asked for
+StateT = TypeVar("StateT", bound=LabelledSample)
+DesignT = TypeVar("DesignT", bound=Design)
+AnswersT = TypeVar("AnswersT")       # of a round, as `observe` takes them
+
+
+class SamplingMethod(Method, Generic[CellsT, MeasuresT, StateT, DesignT, AnswersT]):
+    """What a method does: it draws rounds of items and estimates from their labels.
+
+    The parameters are the family's own classes: the cells of a pool, what is asked of it, what is known
+    between rounds, the probabilities of a round, and its answers.
+    """
+
+    __slots__ = ()
+
+    def serves_all(self, cells: CellsT) -> bool:
+        """Whether all measures drive the choice of items in a pool cut so, unless the spec says which."""
+        return self.capabilities.serves_all
+
+    @abstractmethod
+    def start(self, cells: CellsT, measures: MeasuresT, repeats: int) -> StateT:
+        """The state before any label, for so many repeats side by side: what `observe` then folds the rounds
+        into."""
+
+    def start_from(self, cells: CellsT, measures: MeasuresT, repeats: int, evidence: Floats) -> StateT:
         """The state before any label of this pool; evidence (C, K): pseudo-labels by cell and label.
 
         Raises BadInput where the label model takes none.
         """
-        raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+        raise self.takes_no_earlier_labels
 
-    def first_state(self, cells: Any, measures: Any, repeats: int, evidence: Floats | None = None) -> Any:
+    @property
+    def takes_no_earlier_labels(self) -> BadInput:
+        """The error of a method whose label model does not start from labels of an earlier pool."""
+        return BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+
+    def first_state(
+        self, cells: CellsT, measures: MeasuresT, repeats: int, evidence: Floats | None = None
+    ) -> StateT:
         """The state before any label of this pool: that of `start`, or that of `start_from` with
         pseudo-labels (C, K) of earlier pools. Raises BadInput where there are some and the label model
         takes none."""
@@ -244,55 +305,55 @@ class Method(ABC):
         return self.start_from(cells, measures, repeats, evidence)
 
     @abstractmethod
-    def design_of_held(self, state: Any, labels: int) -> Any:
+    def design_of_held(self, state: StateT, labels: int) -> DesignT:
         """The design (R = 1) of a simple random sample of so many items whose labels matter, which was
         labelled before the first round."""
 
-    def round_size(self, state: Any, size: Ints) -> Ints:
+    def round_size(self, state: StateT, size: Ints) -> Ints:
         """How many (R,) items the next round may have, of the `size` (R,) wanted: at least 1."""
         return size
 
     @abstractmethod
-    def propose(self, state: Any, size: Ints) -> Any:
+    def propose(self, state: StateT, size: Ints) -> DesignT:
         """The design of the next round, of at most `size` (R,) new items."""
 
     @abstractmethod
-    def draw(self, state: Any, design: Any, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: StateT, design: DesignT, size: Ints, rng: np.random.Generator) -> Draws:
         """Draw a round of `size` (R,) new items from its design."""
 
     @abstractmethod
-    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Any, Draws]:
+    def next_round(self, state: StateT, size: Ints, rng: np.random.Generator) -> tuple[DesignT, Draws]:
         """The design and the draws of a round of at most `size` (R,) new items, or of all that is left."""
 
     @abstractmethod
-    def heard(self, state: Any, answered: ClosedDraws) -> Any:
+    def heard(self, state: StateT, answered: ClosedDraws) -> AnswersT:
         """The answers of a live round (R = 1) in the form that `observe` takes.
 
         Raises BadInput for answers that are none, or where what the pool says of the items is missing.
         """
 
     @abstractmethod
-    def observe(self, state: Any, design: Any, answers: Any, excluded: Ints) -> Any:
+    def observe(self, state: StateT, design: DesignT, answers: AnswersT, excluded: Ints) -> StateT:
         """The state with a round's answers; excluded (R, C): undecided items, set aside."""
 
-    def spent(self, before: Any, after: Any, size: Ints) -> Ints:
+    def spent(self, before: StateT, after: StateT, size: Ints) -> Ints:
         """Labels (R,) that a round which was to bring `size` counts for: as wanted, by default."""
         return size
 
-    def with_known(self, state: Any, codes: Mapping[tuple[int, int], float]) -> Any:
+    def with_known(self, state: StateT, codes: Mapping[tuple[int, int], float]) -> StateT:
         """With these codes by (cell, rank) in place of what is counted, in methods that count by cell."""
         return state
 
-    def further_systems(self, state: Any, confidence: float) -> list[list[EstimateArrays]]:
+    def further_systems(self, state: StateT, confidence: float) -> list[list[EstimateArrays]]:
         """For each system that is no part of the measures, the estimate of each measure, as arrays (R,)."""
         return []
 
-    def refit(self, state: Any) -> Any:
+    def refit(self, state: StateT) -> StateT:
         """With the label model fitted to the labels in the state, where that is not done in every round."""
         return state
 
     @abstractmethod
-    def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def numbers(self, state: StateT, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each number that is asked for, in order; exact where no label can change it."""
 
 
@@ -326,8 +387,21 @@ Share: TypeAlias = Annotated[float, "a number between 0 and 1"]
 _MOST = 65_536  # of other numbers: no setting has a use beyond this
 
 
-def settings_of(chosen: Any, written: str) -> dict[str, Any]:
-    """The settings of a method, a dataclass, that are written behind its name.
+class Settings(Protocol):
+    """A method as a dataclass, whose fields are its settings."""
+
+    __dataclass_fields__: "ClassVar[dict[str, Field[object]]]"
+
+    @property
+    def name(self) -> str:
+        """The name by which the method is asked for."""
+
+
+ChosenT = TypeVar("ChosenT", bound=Settings)
+
+
+def with_settings_of(chosen: ChosenT, written: str) -> ChosenT:
+    """The method, a dataclass, with the settings that are written behind its name.
 
     Raises UnknownName for a setting the method does not have, BadInput for a value of the wrong kind.
 
@@ -336,8 +410,8 @@ def settings_of(chosen: Any, written: str) -> dict[str, Any]:
     A method's fields are its settings.  A name with settings is a name like any other: it goes into specs,
     ledgers and tables as it is written, and gives the same method again.
     """
-    kinds = _settings(chosen)
-    values: dict[str, Any] = {}
+    kinds = _settings(type(chosen))
+    values: dict[str, bool | int | float | str] = {}
     for part in written.split(":")[1:]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
@@ -345,32 +419,26 @@ def settings_of(chosen: Any, written: str) -> dict[str, Any]:
             has = did_you_mean(key, kinds).strip() or f"its settings: {', '.join(kinds) or 'none'}"
             raise UnknownName(f"method {written!r}: {chosen.name!r} has no setting {part!r}; {has}")
         values[key] = _parse(kinds[key], text, f"method {written!r}: {key}")
-    return values
+    return replace(chosen, **values)
 
 
-def changed_settings(chosen: Any) -> str:
+def changed_settings(chosen: Settings) -> str:
     """What is to be written behind the name of a method: ":field=value" of every setting that is not the
     default, in alphabetical order."""
     default = {f.name: f.default for f in fields(chosen)}
-    changed = [key for key in _settings(chosen) if getattr(chosen, key) != default[key]]
-    return "".join(f":{key.replace('_', '-')}={_text(getattr(chosen, key))}" for key in changed)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _settings(chosen: Any) -> dict[str, object]:
-    """The settings that can be written in a name, in alphabetical order, and their types."""
-    kind: Any = type(chosen)
-    return dict(_settings_of_type(kind))
+    values = {key: getattr(chosen, key) for key in _settings(type(chosen))}
+    return "".join(
+        f":{key.replace('_', '-')}={str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in values.items() if value != default[key]
+    )
 
 
 @cache
-def _settings_of_type(kind: Any) -> tuple[tuple[str, object], ...]:
+def _settings(kind: type[Settings]) -> Mapping[str, object]:
+    """The settings that can be written in a name, in alphabetical order, and their types."""
     hints = get_type_hints(kind, include_extras=True)
     names = sorted(f.name for f in fields(kind) if f.name != "name")
-    return tuple((name, hints[name]) for name in names if _is_written(hints[name]))
+    return {name: hints[name] for name in names if _is_written(hints[name])}
 
 
 def _is_written(kind: object) -> bool:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
-from assay.evalcore.methods.method import Capabilities, Method, settings_of
+from assay.evalcore.methods.method import Capabilities, Method
 from assay.evalcore.methods.two_classes.choice import (
     BELIEF,
     DESIGN,
@@ -26,9 +26,9 @@ from assay.evalcore.types import Trust
 
 if TYPE_CHECKING:
     from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-    from assay.evalcore.methods.two_classes.base import CountingMethod
+    from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 
-_M = TypeVar("_M", bound=Method)
+_M = TypeVar("_M", "CountingMethod[MethodState]", "OutcomeMethod")
 
 
 class _OnDemand(MutableMapping[str, _M]):
@@ -64,7 +64,8 @@ class _OnDemand(MutableMapping[str, _M]):
         self._found.pop(name, None)
 
 
-METHODS: Mapping[str, "CountingMethod"] = _OnDemand("two_classes", {   # of a positive and a negative class
+# of a positive and a negative class
+METHODS: Mapping[str, "CountingMethod[MethodState]"] = _OnDemand("two_classes", {
     "passive": "passive.Passive",
     "dirichlet-tree": "dirichlet.DirichletTreeMethod",
     "passive-with-replacement": "fixed_proposal.PassiveWithReplacement",
@@ -124,7 +125,7 @@ def method_names() -> list[str]:
     return [AUTO, *METHODS]
 
 
-def method(name: str) -> "CountingMethod":
+def method(name: str) -> "CountingMethod[MethodState]":
     """The method of two classes of this name.
 
     Raises UnknownName with the nearest known name, and for settings that do not exist; BadInput for values of
@@ -196,7 +197,7 @@ def why_of_two_classes(name: str) -> str:
 def _takes(chosen: Method, written: str) -> bool:
     """Whether these settings are a method's own, right or wrong."""
     try:
-        settings_of(chosen, written)
+        chosen.with_settings(written)
     except UnknownName:
         return False
     except BadInput:
@@ -209,8 +210,7 @@ def _find(among: Mapping[str, _M], written: str, base: str, of: str = "") -> _M:
         raise UnknownName(f"unknown method {written!r}{of}; {nearest(base, [AUTO, *among], 'methods')}")
     if ":" not in written:
         return among[base]
-    configured: _M = among[base].with_settings(written)
-    return configured
+    return among[base].with_settings(written)
 
 
 def auto_in_monitors(name: str = AUTO) -> str:

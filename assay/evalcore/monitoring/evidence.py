@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, chances_of
 from assay.evalcore.measures.measure import Margin, OutcomeMeasure
 from assay.evalcore.measures.rates import RATES_BESIDE
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
@@ -29,6 +27,18 @@ from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 _SHARES = ("accuracy", "rate", "subset_accuracy", "win_rate", "within")
+
+
+class LimitNumbers(ABC):
+    """What tells v for K limits: its mean over the window is at or above 0 while a limit is kept."""
+
+    @abstractmethod
+    def expected(self, labelled_round: LabelledRound, share: float) -> betting.Expected:
+        """v of the unlabelled items (K, C) when a round was planned; share: of the items that count."""
+
+    @abstractmethod
+    def observed(self, labelled_round: LabelledRound) -> Floats:
+        """v (K, T) of the items asked in a round; anything where there is no label."""
 
 
 class WatchedNumber(ABC):
@@ -67,7 +77,7 @@ class WatchedNumber(ABC):
 
     @property
     @abstractmethod
-    def measure(self) -> Any:
+    def measure(self) -> Measure | OutcomeMeasure:
         """The measure itself, of the kind that the question has."""
 
     @property
@@ -124,21 +134,29 @@ class WatchedNumber(ABC):
         share a model are then not independent."""
 
     @abstractmethod
-    def against(self, values: Floats, side: Side, at: Floats | None = None) -> Any:
-        """What tells v for limits (K,): its mean is at or above 0 while the limit is kept.
+    def against(self, values: Floats, side: Side, at: Floats | None = None) -> LimitNumbers:
+        """What tells v for limits (K,).
 
         at: R°, where a tangent stands for the measure
         """
 
-    @abstractmethod
-    def expected(self, against: Any, labelled_round: LabelledRound, share: float) -> betting.Expected:
-        """v of the unlabelled items (K, C) when a round was planned; share: of the items that count. K counts
-        limits and C cells; bets are made against it."""
 
-    @abstractmethod
-    def found(self, against: Any, labelled_round: LabelledRound) -> Floats:
-        """v (K, T) of the items asked in a round; anything where there is no label. K counts limits and T the
-        draws of the round."""
+@dataclass(frozen=True, slots=True, eq=False)
+class NumbersByCell(LimitNumbers):
+    """Of two classes: v by limit, cell and label."""
+
+    table: Floats     # (K, C, 2)
+
+    def expected(self, labelled_round: LabelledRound, share: float) -> betting.Expected:
+        return betting.expected(self.table, labelled_round.plan.design.model, share)
+
+    def observed(self, labelled_round: LabelledRound) -> Floats:
+        asked_draws = labelled_round.plan.ask
+        return np.asarray(
+            self.table[
+                :, labelled_round.plan.cell[asked_draws], np.maximum(labelled_round.label[asked_draws], 0)
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,29 +196,17 @@ class WatchedMeasure(WatchedNumber):
         what they stand for."""
         return chances_of(rounds) is None
 
-    def against(self, values: Floats, side: Side, at: Floats | None = None) -> Floats:
-        """The numbers v by cell and label for K limits, (K, C, 2): their mean over the window is at or above
-        0 while a limit is kept."""
+    def against(self, values: Floats, side: Side, at: Floats | None = None) -> NumbersByCell:
         tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
-        return np.stack([table for table in tables if table is not None])
-
-    def expected(self, against: Floats, labelled_round: LabelledRound, share: float) -> betting.Expected:
-        return betting.expected(against, labelled_round.plan.design.model, share)
-
-    def found(self, against: Floats, labelled_round: LabelledRound) -> Floats:
-        asked_draws = labelled_round.plan.ask
-        return np.asarray(
-            against[
-                :, labelled_round.plan.cell[asked_draws], np.maximum(labelled_round.label[asked_draws], 0)
-            ]
-        )
+        return NumbersByCell(np.stack([table for table in tables if table is not None]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Worth:
-    """v by limit: constant (K,), slope (K, D), known_slope (K, D_k), and its least and largest value (K,
-    C)."""
+class Worth(LimitNumbers):
+    """Of any outcome: v by limit, as constant (K,), slope (K, D), known_slope (K, D_k), and its least and
+    largest value (K, C)."""
 
+    question: Question
     constant: Floats
     slope: Floats
     known_slope: Floats
@@ -211,6 +217,24 @@ class Worth:
         """v (K, n) of losses (n, D) and what is known of them (n, D_k). K counts limits and n items; v is
         linear in the losses."""
         return np.asarray(self.constant[:, None] + self.slope @ loss.T + self.known_slope @ known_parts.T)
+
+    def expected(self, labelled_round: LabelledRound, share: float) -> betting.Expected:
+        """Undecided items count with v = 0, and the mean over the others has its sign."""
+        cells = self.question.cells
+        expected_value = self.of(
+            self.question.method.expects(labelled_round.before), cells.told / cells.size[:, None]
+        )
+        mean = np.clip(expected_value, self.lowest, self.highest)
+        square = (self.highest - mean) * (mean - self.lowest) + mean**2
+        return betting.Expected(
+            mean=share * mean, variance=np.maximum(share * square - (share * mean) ** 2, 0.0),
+            best=np.maximum(self.highest, 0.0),
+        )
+
+    def observed(self, labelled_round: LabelledRound) -> Floats:
+        stack = self.question.measures
+        phi = stack.kind.phi(np.where(is_outcome(labelled_round.code), labelled_round.code, 0.0))
+        return self.of(stack.of(labelled_round.items, phi), stack.known(labelled_round.items))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -310,9 +334,8 @@ class WatchedStack(WatchedNumber):
                 end * cells.heavy[:, 1] for end in (np.maximum(highest, 0), np.minimum(lowest, 0))
             )
         return Worth(
-            constant=constant, slope=all_slopes[:, : stack.size], known_slope=all_slopes[:, stack.size :],
-            highest=highest,
-            lowest=np.minimum(lowest, highest),
+            question=self.question, constant=constant, slope=all_slopes[:, : stack.size],
+            known_slope=all_slopes[:, stack.size :], highest=highest, lowest=np.minimum(lowest, highest),
         )
 
     def _tangent(self, at: Floats, limit: float) -> Margin:
@@ -328,29 +351,10 @@ class WatchedStack(WatchedNumber):
         )
         return pull
 
-    def expected(self, against: Worth, labelled_round: LabelledRound, share: float) -> betting.Expected:
-        """Undecided items count with v = 0, and the mean over the others has its sign. K counts limits and C
-        cells."""
-        cells = self.question.cells
-        expected_value = against.of(
-            self.question.method.expects(labelled_round.before), cells.told / cells.size[:, None]
-        )
-        mean = np.clip(expected_value, against.lowest, against.highest)
-        square = (against.highest - mean) * (mean - against.lowest) + mean**2
-        return betting.Expected(
-            mean=share * mean, variance=np.maximum(share * square - (share * mean) ** 2, 0.0),
-            best=np.maximum(against.highest, 0.0),
-        )
-
-    def found(self, against: Worth, labelled_round: LabelledRound) -> Floats:
-        stack = self.question.measures
-        phi = stack.kind.phi(np.where(is_outcome(labelled_round.code), labelled_round.code, 0.0))
-        return against.of(stack.of(labelled_round.items, phi), stack.known(labelled_round.items))
-
 
 def watched_by(question: Question) -> WatchedNumber:
     """The first measure of a question, as a monitor watches it."""
-    if isinstance(question.measures, Stack):
+    if question.stack is not None:
         return WatchedStack(question=question)
     return WatchedMeasure(
         measure=question.measures[0], cells=question.cells, of_class=question.of_class
@@ -459,9 +463,10 @@ class WindowSample:
         estimate, what was expected
         """
         watched, account = self.measured_by, betting.Account.new(len(values))
-        against = watched.against(values, side) if watched.decided_by_mean else None
+        by_mean = watched.against(values, side) if watched.decided_by_mean else None
         for i, labelled_round in enumerate(self.rounds):
-            if not watched.decided_by_mean:
+            against = by_mean
+            if against is None:
                 earlier = self.rounds[:i]
                 at = watched.expected_risk(labelled_round, earlier)
                 if not (np.isfinite(watched.measure.value(at)).all()
@@ -482,7 +487,7 @@ class WindowSample:
             )
             if single:
                 account = _bet(
-                    account, watched.expected(against, labelled_round, self._share(segment)), value,
+                    account, against.expected(labelled_round, self._share(segment)), value,
                     labelled_round,
                 )
             else:
@@ -490,7 +495,8 @@ class WindowSample:
         return account
 
     def _told(
-        self, against: Any, labelled_round: LabelledRound, segment: str | None, gaps: Bools, *, fair: bool
+        self, against: LimitNumbers, labelled_round: LabelledRound, segment: str | None, gaps: Bools, *,
+        fair: bool,
     ) -> Floats:
         """v (K, T) of the items asked in a round; gaps (T,): of these what might have been said counts.
 
@@ -499,7 +505,7 @@ class WindowSample:
         """
         value, asked_draws = self._found(against, labelled_round, segment), labelled_round.plan.ask
         if gaps.any():
-            prediction = self.measured_by.expected(against, labelled_round, 1.0)
+            prediction = against.expected(labelled_round, 1.0)
             assumed = (prediction.best if fair or labelled_round.read is None else prediction.mean)[
                 :, labelled_round.plan.cell[asked_draws][gaps]
             ]
@@ -553,12 +559,12 @@ class WindowSample:
             draws=int(account.told[0]),
         )
 
-    def _found(self, against: Any, labelled_round: LabelledRound, segment: str | None) -> Floats:
+    def _found(self, against: LimitNumbers, labelled_round: LabelledRound, segment: str | None) -> Floats:
         """v (K, T) of the items asked in a round; 0 where undecided, unanswered or outside the segment."""
         counts = (is_outcome(labelled_round.code) & self._inside(labelled_round, segment))[
             labelled_round.plan.ask
         ]
-        return np.where(counts, self.measured_by.found(against, labelled_round), 0.0)
+        return np.where(counts, against.observed(labelled_round), 0.0)
 
     def _share(self, segment: str | None) -> float:
         """The share of the window's items that count."""
@@ -640,7 +646,7 @@ class WindowSample:
                 cell = labelled_round.plan.cell[labelled_round.plan.ask][None]
                 draws = draws.with_labelled(cell, value)
                 continue
-            expected = watched.expected(against, labelled_round, self._share(segment))
+            expected = against.expected(labelled_round, self._share(segment))
             drawn = _drawn(expected, value, labelled_round)
             back = _asked_again(labelled_round)
             draws = draws.with_round(*drawn).with_labelled(drawn[3][:, back], -value[:, back])

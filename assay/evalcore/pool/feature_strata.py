@@ -15,7 +15,7 @@ a sample of it says.  Any cut is valid: estimates are of the whole pool whatever
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -106,6 +106,12 @@ def kd_tree(features: Floats, *, branching: int = 2, depth: int = 8) -> FeatureC
     return _KdTree(scale=scale, branching=branching, levels=levels)
 
 
+class _NearestCentre(Protocol):
+    """A k-means of scikit-learn that was fitted."""
+
+    def predict(self, features: Floats, /) -> Ints: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Clusters:
     """Small clusters, and the leaf of each."""
@@ -113,7 +119,7 @@ class _Clusters:
     scale: _Scale
     centres: Floats    # (M, D)
     leaf: Ints         # (M,)
-    means: Any         # scikit-learn's k-means that made them; None where they are all values there were
+    means: _NearestCentre | None   # that made them; None where they are all values there were
 
     def leaves(self, features: Floats) -> Ints:
         features = self.scale.scaled(_finite(features))

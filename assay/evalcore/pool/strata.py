@@ -4,10 +4,11 @@ and the cells of two classes that the strata are cut into."""
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.two_classes import Measure
@@ -395,10 +396,10 @@ class Cells:
 
     def to_json(self) -> JsonObject:
         """Plain lists and numbers; floats keep every bit through JSON's shortest form."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {f.name: np.asarray(getattr(self, f.name)).tolist() for f in fields(self)}
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> "Cells":
+    def from_json(data: Mapping[str, ArrayLike]) -> "Cells":
         """The cells made of stored JSON values: the inverse of `to_json`. Raises KeyError where a field is
         missing, and BadInput where the arrays describe no partition."""
         integer_fields = {"stratum", "prediction", "size"}
@@ -407,11 +408,7 @@ class Cells:
             for f in fields(Cells)
             if f.name != "n_slots"
         }
-        return Cells(**arrays, n_slots=int(data["n_slots"]))
-
-
-def _plain(value: object) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
+        return Cells(**arrays, n_slots=int(np.asarray(data["n_slots"])))
 
 
 def keys_of(stratum: Ints, predictions: Array) -> Ints:

@@ -147,7 +147,7 @@ class Annotators:
         return counts
 
 
-def prepared_cells(method: CountingMethod, pool: LabelledPool) -> tuple[Cells, Ints]:
+def prepared_cells(method: CountingMethod[MethodState], pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2).
 
     Raises BadInput for an empty pool, and where the method cuts by features and the pool has none.
@@ -157,7 +157,9 @@ def prepared_cells(method: CountingMethod, pool: LabelledPool) -> tuple[Cells, I
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
 
 
-def simulated_annotators(method: CountingMethod, pool: LabelledPool, people: int) -> Annotators | None:
+def simulated_annotators(
+    method: CountingMethod[MethodState], pool: LabelledPool, people: int
+) -> Annotators | None:
     """Who answers about the items of a pool; None where every item has one label.
 
     Raises BadArgument for a number of people that can tie.
@@ -169,7 +171,7 @@ def simulated_annotators(method: CountingMethod, pool: LabelledPool, people: int
     return Annotators(cell=_cut(method, pool)[1], probability=pool.label_probability, people=people)
 
 
-def _cut(method: CountingMethod, pool: LabelledPool) -> tuple[Partition, Ints]:
+def _cut(method: CountingMethod[MethodState], pool: LabelledPool) -> tuple[Partition, Ints]:
     return build_partition(
         method, pool.score, pool.probability, pool.prediction, pool.features, pool.systems
     )
@@ -238,11 +240,12 @@ class CountedPool(Prepared):
     def n_items(self) -> int:
         return self.cells.n_items
 
-    def begin(self, method: CountingMethod, repeats: int) -> Any:
+    def begin(self, method: CountingMethod[MethodState], repeats: int) -> MethodState:
         return method.start(self.cells, self.measures, repeats)
 
     def respondents(
-        self, method: CountingMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
+        self, method: CountingMethod[MethodState], repeats: int, rng: np.random.Generator,
+        answers: np.random.Generator,
     ) -> Respondents:
         """Who answers the draws of one block of repeats: a new answer to each draw where the method asks
         anew, several people where they differ, else the known labels. Raises BadArgument for several
@@ -261,7 +264,9 @@ class CountedPool(Prepared):
             raise BadArgument("people", "is 1 where every draw asks anew: each answer is a draw of its own")
         return self.annotators.mean_rate(self.cells.size)
 
-    def further(self, method: CountingMethod, state: Any, confidence: float) -> list[EstimateArrays]:
+    def further(
+        self, method: CountingMethod[MethodState], state: MethodState, confidence: float
+    ) -> list[EstimateArrays]:
         """The estimates of each measure for further systems, system by system, as arrays over the repeats.
         They share the labels of the first system."""
         return [
@@ -270,7 +275,9 @@ class CountedPool(Prepared):
             for e in estimates_of_system
         ]
 
-    def distance(self, method: CountingMethod, state: MethodState, batch_size: int) -> Floats | None:
+    def distance(
+        self, method: CountingMethod[MethodState], state: MethodState, batch_size: int
+    ) -> Floats | None:
         """For the measures that the method serves; None where people differ."""
         if self.annotators is not None:
             return None

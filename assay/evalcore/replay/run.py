@@ -14,9 +14,21 @@ from assay.evalcore.design.draws import predicted_error, waterfill
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures import two_classes
+from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.racing import race_look
-from assay.evalcore.methods.method import Method
+from assay.evalcore.methods.any_outcome.state import SampleState
+from assay.evalcore.methods.method import (
+    AnswersT,
+    CellsT,
+    DesignT,
+    LabelledSample,
+    MeasuresT,
+    Method,
+    SamplingMethod,
+    StateT,
+)
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
 from assay.evalcore.pool.strata import Cells
@@ -112,9 +124,9 @@ def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
 
 
 def simulate(
-    method: Method,
+    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT],
     pool: LabelledPool | OutcomePool,
-    measures: object,
+    measures: Sequence[Measure] | Stack,
     plan: ReplayPlan,
     *,
     repeats: int,
@@ -139,7 +151,8 @@ def simulate(
 
 
 def run_block(
-    method: Method, ready: Prepared, plan: ReplayPlan, *, repeats: int, block: int = 0
+    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT], ready: Prepared, plan: ReplayPlan,
+    *, repeats: int, block: int = 0
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
 
@@ -173,8 +186,9 @@ def run_block(
 
 
 def simulate_rounds(
-    method: Method, ready: Prepared, looks: Sequence[int], *, repeats: int, batch_size: int, seed: int = 1
-) -> Iterator[tuple[int, Any]]:
+    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT], ready: Prepared,
+    looks: Sequence[int], *, repeats: int, batch_size: int, seed: int = 1
+) -> Iterator[tuple[int, StateT]]:
     """Each look, and the state of all repeats at it: for studies of what is decided there. Rounds between two
     looks have at most `batch_size` new labels each."""
     rng = stream(seed, f"replay/{method.name}", 0, "draws")
@@ -185,21 +199,23 @@ def simulate_rounds(
         yield look, state
 
 
-def _named_best(method: Method, state: Any) -> list[Ints]:
+def _named_best(method: Method, state: LabelledSample) -> list[Ints]:
     """The system (R,) that is named the best at a look; nothing where that is not asked for."""
-    race = getattr(getattr(state, "stack", None), "race", None)
+    if not isinstance(state, SampleState) or not isinstance(method, OutcomeMethod):
+        return []
+    race = state.stack.race
     if race is None:
         return []
     if method.holds_at_every_look:
         state = replace(state, stack=replace(state.stack, race=replace(race, looks=1)))
-    ranking = race_look(method, state)   # type: ignore[arg-type]
+    ranking = race_look(method, state)
     return [ranking.winner]
 
 
 def _label(
-    method: Method, state: Any, missing: Ints, batch_size: int, people: Respondents,
-    rng: np.random.Generator,
-) -> Any:
+    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT], state: StateT, missing: Ints,
+    batch_size: int, people: Respondents, rng: np.random.Generator,
+) -> StateT:
     """The state after `missing` (R,) more labels, or after all there are to ask."""
     while (missing > 0).any():
         # a draw of random size may have gone beyond the budget

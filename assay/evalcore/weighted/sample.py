@@ -12,13 +12,13 @@ v_i says what the design left to chance: 0 for an item that was certain to be as
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import LabelledRound, Question, State
-from assay.evalcore.methods.method import Weighting
+from assay.evalcore.methods.method import PredictedCells, Weighting
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.printed import HIDDEN, key_as
@@ -48,7 +48,7 @@ class WeightedSample:
 
 
 _Weights: TypeAlias = tuple[Floats, Floats, Ints]   # weight, factor and group, (n,) each
-_First: TypeAlias = Mapping[str, Any]   # cell, rank, round, draw and probability of each item, (n,)
+_First: TypeAlias = Mapping[str, Array]   # cell, rank, round, draw and probability of each item, (n,)
 
 
 def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledRound]) -> WeightedSample:
@@ -119,7 +119,9 @@ def weighted_by(weighting: Weighting, cells: Cells, rounds: Sequence[LabelledRou
     )
 
 
-def predictions_unreached(cells: Any, kind: OutcomeKind, reached: Bools, *, as_frozen: bool) -> Floats:
+def predictions_unreached(
+    cells: PredictedCells, kind: OutcomeKind, reached: Bools, *, as_frozen: bool
+) -> Floats:
     """(m,) what may be predicted of the items of cells that are not reached (C,).
 
     Anything, unless as_frozen and the cells say it: by the pool's own predictions.  One code where outcomes
@@ -130,7 +132,7 @@ def predictions_unreached(cells: Any, kind: OutcomeKind, reached: Bools, *, as_f
     return np.arange(max(len(kind.parts), 1), dtype=np.float64)
 
 
-def _first_draws(rounds: Sequence[LabelledRound]) -> dict[str, Any]:
+def _first_draws(rounds: Sequence[LabelledRound]) -> dict[str, Array]:
     """Of every item with a label, the draw that bought it."""
     columns: dict[str, list[Array]] = {
         name: [] for name in ("cell", "rank", "round", "draw", "label", "probability")

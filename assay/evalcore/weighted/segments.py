@@ -30,7 +30,6 @@ from assay.evalcore.evaluation.state import Chances, LabelledRound, Question, Se
 from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.measure import OutcomeMeasure
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, by_prediction
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, is_outcome
@@ -82,7 +81,7 @@ def estimates_by_segment(
     """
     if not segments:
         return ()
-    if not isinstance(question.measures, Stack):
+    if question.stack is None:
         segment_estimates = segment_rows(question, state, rounds, segments)
         return rows_about(question, state, rounds, segments, segment_estimates)
     if asks_several(question):

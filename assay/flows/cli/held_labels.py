@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 import click
 
@@ -43,7 +43,10 @@ class PoolOptions(TypedDict):
     drawn: str | None
 
 
-def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
+CommandT = TypeVar("CommandT", bound=Callable[..., object])
+
+
+def pool_options(command: CommandT) -> CommandT:
     """The same command with the options of `assay estimate` that describe a pool: which columns hold labels,
     judges, predictions, probabilities, clusters and weights, what a label is, and how the labelled rows
     were chosen."""

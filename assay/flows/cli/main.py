@@ -20,10 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import click
 from click.shell_completion import CompletionItem
+from click.types import StringParamType
 
 from assay.evalcore.errors import DISTRIBUTION, AssayError, Unreachable, nearest
 from assay.flows.cli.output import print_json
@@ -211,14 +212,16 @@ class Commands(click.Group):
     """The click group `assay`. It knows its commands by name and imports the module of one only when that
     command is run, so that help and completion cost no import."""
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
         """The context of the command line, as click's own group makes it. Help is printed while this runs,
         so an output that nobody reads any more ends the process quietly, and another broken pipe becomes
         Unreachable."""
         with _while_it_is_read():
-            return super().make_context(*arguments, **options)
+            return super().make_context(info_name, args, parent, **extra)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """What the chosen command returns, as click's own group has it. A pipe whose reader went away ends
         the process quietly; any other broken pipe is raised as Unreachable."""
         with _while_it_is_read():
@@ -283,13 +286,35 @@ def _each_once(command: click.Command, ctx: click.Context, args: list[str]) -> N
 
 
 FILE = Path(__file__).with_name("outlines.json")
-_KINDS: dict[str, click.ParamType[Any]] = {"path": click.Path(), "text": click.STRING}
+
+
+class ParameterOutline(TypedDict):
+    """A parameter in the file of outlines: what completion needs to know of it."""
+
+    option: bool
+    names: list[str]
+    flag: bool
+    kind: Literal["path", "text"]
+    choices: list[str] | None
+    nargs: int
+    multiple: bool
+    help: str | None
+
+
+class CommandOutline(TypedDict):
+    """A command in the file of outlines: its usage line, its help, a pair of names and text for each option,
+    and its parameters."""
+
+    usage: list[str]
+    help: str | None
+    options: list[list[str]]
+    parameters: list[ParameterOutline]
 
 
 class Outline(click.Command):
     """A command that can print its help and complete its options, and can do nothing else."""
 
-    def __init__(self, name: str, outline: dict[str, Any]) -> None:
+    def __init__(self, name: str, outline: CommandOutline) -> None:
         super().__init__(name, help=outline["help"], params=[_parameter(p) for p in outline["parameters"]])
         self._usage, self._options = outline["usage"], outline["options"]
 
@@ -311,7 +336,7 @@ def outline_of(name: str) -> Outline | None:
     return None if outline is None else Outline(name, outline)
 
 
-def as_outline(command: click.Command, ctx: click.Context) -> dict[str, Any]:
+def as_outline(command: click.Command, ctx: click.Context) -> CommandOutline:
     """What the file of outlines holds of one command: the parts of its usage line, its help text, a pair of
     names and text for each option, and the parameters that completion needs."""
     records = [p.get_help_record(ctx) for p in command.get_params(ctx) if isinstance(p, click.Option)]
@@ -334,24 +359,27 @@ def all_outlines(group: click.Group) -> str:
     return json.dumps(outlines, indent=1, ensure_ascii=False) + "\n"
 
 
-def _kept(arg: click.Parameter) -> dict[str, Any]:
+def _kept(arg: click.Parameter) -> ParameterOutline:
     choices = [str(choice) for choice in arg.type.choices] if isinstance(arg.type, click.Choice) else None
+    option = arg if isinstance(arg, click.Option) else None
     return {
-        "option": isinstance(arg, click.Option),
-        "names": [arg.name, *arg.opts, *arg.secondary_opts] if isinstance(arg, click.Option) else [arg.name],
-        "flag": isinstance(arg, click.Option) and arg.is_flag,
+        "option": option is not None,
+        "names": [str(arg.name)] if option is None else [str(arg.name), *option.opts, *option.secondary_opts],
+        "flag": option is not None and option.is_flag,
         "kind": "path" if isinstance(arg.type, click.Path) else "text",
         "choices": choices,
         "nargs": arg.nargs,
         "multiple": arg.multiple,
-        "help": arg.help if isinstance(arg, click.Option) else None,
+        "help": None if option is None else option.help,
     }
 
 
-def _parameter(entry: dict[str, Any]) -> click.Parameter:
-    kind: click.ParamType[Any] = (
-        _KINDS[entry["kind"]] if entry["choices"] is None else click.Choice(entry["choices"])
-    )
+def _parameter(entry: ParameterOutline) -> click.Parameter:
+    kind: click.Path | click.Choice[str] | StringParamType = click.STRING
+    if entry["choices"] is not None:
+        kind = click.Choice(entry["choices"])
+    elif entry["kind"] == "path":
+        kind = click.Path()
     if not entry["option"]:
         return click.Argument(entry["names"], type=kind, nargs=entry["nargs"], required=False)
     if entry["flag"]:

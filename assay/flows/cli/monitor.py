@@ -3,14 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 import click
 
+from assay.evalcore.printed import printed
 from assay.flows.alerts import deliver
 from assay.flows.cli.json_types import ScheduledJson, TickJson
 from assay.flows.cli.look import standing_code
@@ -339,7 +338,7 @@ def told_once(messages: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _tick_json(history: MonitorHistory, done: Tick, delivered: Sequence[Delivery]) -> TickJson:
-    deliveries: Any = [asdict(delivery) for delivery in delivered]
+    deliveries = printed(delivered)
     return {
         **history.to_json(),
         "opened": [o.evaluation for o in done.opened],

@@ -10,8 +10,9 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -42,7 +43,9 @@ class FolderToWrite(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: "str | PathLike[str]", param: click.Parameter | None, ctx: click.Context | None
+    ) -> "str | bytes | PathLike[str]":
         """The path. Exits with code 2 where it looks like a file."""
         path = Path(value)
         if path.suffix.lower() in _OF_FILES and not path.is_dir():

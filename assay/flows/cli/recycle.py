@@ -1,12 +1,16 @@
 """The command that draws recycled samples for the precision of several classifiers."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.evalcore.printed import printed
 from assay.flows.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from assay.evalcore.recycled import RecycledSystem
 
 
 @click.command("recycle")
@@ -66,7 +70,7 @@ def _named(written: str) -> tuple[str, str]:
     return name, column
 
 
-def _write(out: Path, samples: Any) -> None:
+def _write(out: Path, samples: "Sequence[RecycledSystem]") -> None:
     """The items, each once, with the systems whose samples they are in."""
     import csv
 

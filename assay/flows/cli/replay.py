@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.flows.cli.output import SOURCE, json_option, print_json
+
+if TYPE_CHECKING:
+    from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 
 # flags that are not called as the argument is
 _FLAGS = {
@@ -199,7 +202,9 @@ class _Columns:
     contenders: Sequence[str] = ()
 
 
-def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Sequence[str]) -> Any:
+def _labelled(
+    pool: str, outcome: str | None, columns: _Columns, measures: Sequence[str]
+) -> "LabelledPool | OutcomePool":
     """The pool: of any outcome where `outcome` names it, or where two classes have curves, clusters or
     weights."""
     from assay.tasks.replay.labelled_pool import read_labelled_pool

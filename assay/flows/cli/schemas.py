@@ -3,9 +3,10 @@ on one page of the documentation.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic.json_schema import JsonSchemaValue
 
 from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.types import JsonObject
@@ -95,7 +96,7 @@ _ELSEWHERE = ("spec", "monitor-spec")     # a page of their own
 def json_page() -> str:
     """Markdown: a table for every form, and for every part in common; docs/conf.py puts it on the site. Made
     from the schemas that commands print, so it cannot differ from them."""
-    parts: dict[str, Any] = {}
+    parts: JsonSchemaValue = {}
     lines: list[str] = []
     for names, schema in _together():
         parts |= schema.pop("$defs", {})
@@ -114,9 +115,9 @@ def json_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _together() -> Iterator[tuple[list[str], dict[str, Any]]]:
+def _together() -> Iterator[tuple[list[str], JsonSchemaValue]]:
     """The forms, those of the same schema as one."""
-    forms: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    forms: dict[str, tuple[list[str], JsonSchemaValue]] = {}
     for name in FORMS:
         if name not in _ELSEWHERE:
             schema = {key: value for key, value in schema_named(name).items()
@@ -125,14 +126,14 @@ def _together() -> Iterator[tuple[list[str], dict[str, Any]]]:
     yield from forms.values()
 
 
-def _form(form: Mapping[str, object]) -> Iterator[str]:
+def _form(form: JsonSchemaValue) -> Iterator[str]:
     if "$ref" in form:
         yield _link(str(form["$ref"]))
     else:
         yield from _table(form)
 
 
-def _table(part: Mapping[str, Any]) -> Iterator[str]:
+def _table(part: JsonSchemaValue) -> Iterator[str]:
     always = part.get("required", ())
     yield "| key | there | holds | |"
     yield "| --- | --- | --- | --- |"

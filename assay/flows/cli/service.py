@@ -4,13 +4,12 @@ channels work.
 """
 
 import os
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
 from assay.evalcore.errors import needs
+from assay.evalcore.printed import printed
 from assay.flows.cli.json_types import AlertsJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
 from assay.tasks.alerts.outbox import OutboxRow, undelivered
@@ -184,9 +183,8 @@ def alerts(
         rows = outbox_of_all(store, owners)
     failed = undelivered(done)
     if as_json:
-        listed: Any = [row.to_json() for row in rows]
-        deliveries: Any = [asdict(alert) for alert in done]
-        result: AlertsJson = {"alerts": listed, "deliveries": deliveries}
+        listed = printed([row.to_json() for row in rows])
+        result: AlertsJson = {"alerts": listed, "deliveries": printed(done)}
         print_json(result)
         return int(failed)
     for row in rows:

@@ -18,13 +18,14 @@ import hmac
 import json
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, NotRequired, TypeAlias
+from typing import TYPE_CHECKING, Literal, NoReturn, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.types import Json, JsonObject
 from assay.flows.listen.seldom import out_of_order
 from assay.flows.people.caller import by_side, caller_desk
 from assay.flows.record.opened import open_evaluation
@@ -39,6 +40,9 @@ from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
+    from pydantic.json_schema import JsonSchemaValue
+
+    from assay.flows.listen.handling import BodyOf
 
 MOST_KEY = 200       # characters of an Idempotency-Key
 MOST_ANNOTATOR = 200
@@ -105,7 +109,7 @@ def desk_token(secret: bytes, evaluation: str) -> str:
 
 
 def add_desk(
-    app: "FastAPI", store: Store, secret: bytes, body_of: Callable[[Any], Any], hint: Callable[[str], bool]
+    app: "FastAPI", store: Store, secret: bytes, body_of: "BodyOf", hint: Callable[[str], bool]
 ) -> None:
     """Add the addresses of the desk to the receiver's application; body_of: a request's body, None where it
     is too long; hint: has an evaluation advanced soon."""
@@ -202,7 +206,7 @@ def _tell_reply(store: Store, name: str, body: bytes, key: str, hint: Callable[[
     return Response(json.dumps(receipt), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _answers(body: bytes) -> tuple[str, dict[str, Any]]:
+def _answers(body: bytes) -> tuple[str, dict[str, Json]]:
     """Who answers, and what, of the body of a request. Raises BadInput."""
     def refuse(constant: str) -> NoReturn:
         raise ValueError(constant)
@@ -222,7 +226,7 @@ def _answers(body: bytes) -> tuple[str, dict[str, Any]]:
     return annotator, {item: _plain(item, answer) for item, answer in answers.items()}
 
 
-def _plain(item: str, answer: Any) -> Any:
+def _plain(item: str, answer: Json) -> Json:
     """An answer as the desk takes it; JSON's true and false are the texts `true` and `false`."""
     if isinstance(answer, bool):
         return json.dumps(answer)
@@ -266,33 +270,37 @@ def _problem(status: int, message: str) -> "Response":
 
 
 @cache
-def desk_openapi() -> dict[str, Any]:
+def desk_openapi() -> JsonObject:
     """The OpenAPI 3.1 document of the desk, from which clients can be generated: both addresses, and the
     schemas of what they take and give."""
-    parts: dict[str, Any] = {"Problem": {
+    parts: JsonSchemaValue = {"Problem": {
         "type": "object", "required": ["error"],
         "properties": {"error": {"type": "object", "required": ["message"],
                                  "properties": {"message": {"type": "string"}}}},
     }}
 
-    def schema(kind: Any) -> dict[str, Any]:
+    def schema(kind: type) -> JsonObject:
         written = json.dumps(schema_of(kind)).replace("#/$defs/", "#/components/schemas/")
-        plain: dict[str, Any] = json.loads(written)
+        plain: JsonSchemaValue = json.loads(written)
         parts.update(plain.pop("$defs", {}))
         parts[kind.__name__] = plain
         return {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}
 
-    def responses(kind: Any, more: dict[str, Any]) -> dict[str, Any]:
+    def responses(kind: type, more: JsonObject) -> JsonObject:
         problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         refusals = {"401": "a token of this desk is needed", "404": "no such evaluation has begun",
                     "422": "what was sent cannot be taken", "503": "the store cannot be reached; try again"}
         return {"200": {"description": "done", "content": schema(kind)}, **more,
                 **{status: {"description": says, "content": problem} for status, says in refusals.items()}}
 
-    name = {"name": "evaluation", "in": "path", "required": True, "schema": {"type": "string"}}
-    annotator = {"name": "annotator", "in": "query", "schema": {"type": "string"},
-                 "description": "leaves out what this person has answered"}
-    key = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "maxLength": MOST_KEY}}
+    name: JsonObject = {"name": "evaluation", "in": "path", "required": True, "schema": {"type": "string"}}
+    annotator: JsonObject = {
+        "name": "annotator", "in": "query", "schema": {"type": "string"},
+        "description": "leaves out what this person has answered",
+    }
+    key: JsonObject = {
+        "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "maxLength": MOST_KEY},
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "assay desk", "version": "1", "description": "Ask what waits, tell answers."},

@@ -8,9 +8,9 @@ asked who they are; the page is never kept by a browser, and tells no other page
 """
 
 import html
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import parse_qs
 
 from assay.evalcore.errors import AssayError, BadInput
@@ -24,6 +24,9 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.history.words import response_in_words
 
 if TYPE_CHECKING:
+    from fastapi import Request
+
+    BodyOf = Callable[[Request], Awaitable[bytes | None]]   # of a request; None where it is too long
     from fastapi import FastAPI
 
 HEADERS = {
@@ -41,7 +44,7 @@ fieldset{{margin:1rem 0;border:1px solid #bbb}}input,button{{font:inherit;paddin
 
 
 def add_incident_pages(
-    app: "FastAPI", store: Store, secret: bytes, body_of: Callable[[Any], Any],
+    app: "FastAPI", store: Store, secret: bytes, body_of: "BodyOf",
     clock: Callable[[], datetime] = utc_now,
 ) -> None:
     """Add the page to the receiver's application; body_of: a request's body, None where it is too long. A

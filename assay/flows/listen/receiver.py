@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.flows.alerts import deliver
@@ -190,6 +190,8 @@ def is_own_host(host: str) -> bool:
 
 if TYPE_CHECKING:
     import uvicorn
+    from fastapi import FastAPI
+    from starlette.requests import Request
 
 SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
 SHORTEST_SECRET = 16
@@ -231,7 +233,7 @@ def advance_and_tell(store: Store, name: str) -> Standing | None:
 
 def receiver_app(
     wakes: Wakes, secret: bytes, figures: Figures | None = None, store: Store | None = None
-) -> Any:
+) -> "FastAPI":
     """The web application: a FastAPI; store: where incidents are handled and desks ask, None: there are no
     addresses for them. `figures` gives what /metrics answers with; without it that address does not exist."""
     from fastapi import FastAPI, Request, Response
@@ -279,7 +281,7 @@ def receiver_app(
     return app
 
 
-async def _small_body(request: Any) -> bytes | None:
+async def _small_body(request: "Request") -> bytes | None:
     """The body; None if it is too long or does not arrive."""
     from starlette.requests import ClientDisconnect
 
@@ -295,7 +297,7 @@ async def _small_body(request: Any) -> bytes | None:
     return body
 
 
-def _from_this_machine(request: Any) -> bool:
+def _from_this_machine(request: "Request") -> bool:
     """Whether the client is on this machine, and no proxy speaks for another."""
     forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
     return not forwarded and request.client is not None and is_loopback(request.client.host)

@@ -6,11 +6,16 @@ monitor is lives in its ledger; the deployment only says when to look."""
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.tasks.ledger.life import versions
 from assay.tasks.spec.monitor import MonitorSpec
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.responses import DeploymentResponse
+    from prefect.client.schemas.schedules import SCHEDULE_TYPES
 
 FLOW = "assay-monitor"
 WORK_POOL = "assay"
@@ -110,7 +115,7 @@ def monitor_tags(spec: MonitorSpec) -> list[str]:
     return ["assay-monitor", f"monitor:{spec.name}", *([f"team:{team}"] if team else [])]
 
 
-def _there(client: Any, name: str) -> Any:
+def _there(client: "SyncPrefectClient", name: str) -> "DeploymentResponse | None":
     """The deployment of this name; None where there is none."""
     from prefect.exceptions import ObjectNotFound
 
@@ -120,7 +125,9 @@ def _there(client: Any, name: str) -> Any:
         return None
 
 
-def _kept(deployment: Any, schedule: Any) -> tuple[Any, bool]:
+def _kept(
+    deployment: "DeploymentResponse | None", schedule: "SCHEDULE_TYPES"
+) -> "tuple[SCHEDULE_TYPES, bool]":
     """The schedule to have, and whether it is active: the one that is there where it says the same, so that
     its anchor stays; a schedule that somebody paused stays paused, also with another time."""
     before = [] if deployment is None else list(deployment.schedules)
@@ -130,12 +137,12 @@ def _kept(deployment: Any, schedule: Any) -> tuple[Any, bool]:
     return schedule, not before or any(slot.active for slot in before)
 
 
-def _meaning(schedule: Any) -> tuple[Any, ...]:
+def _meaning(schedule: object) -> tuple[object, ...]:
     """What a schedule says, without when it was made."""
     return tuple(getattr(schedule, name, None) for name in ("cron", "interval", "timezone"))
 
 
-def _schedule(spec: MonitorSpec) -> Any:
+def _schedule(spec: MonitorSpec) -> "SCHEDULE_TYPES":
     from datetime import timedelta
 
     from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule

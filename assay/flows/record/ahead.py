@@ -9,7 +9,7 @@ again.  `verify` never reads it.
 import json
 import logging
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.forecast.labels_needed import Outlook, Played, outlook
@@ -64,6 +64,14 @@ def read_outlook(opened: Opened, standing: Standing, played: Played | None = Non
     return ahead
 
 
+class ForecastRequest(TypedDict):
+    """What a forecast depends on beside the closed rounds and the spec: the budget, and how many worlds are
+    played at most."""
+
+    budget: int | None
+    worlds: int | None
+
+
 @retried
 def _with_held(opened: Opened, folded: Fold) -> Fold:
     """The fold as it will be once the labels that were there before have become the first round; nothing is
@@ -82,12 +90,12 @@ def _with_held(opened: Opened, folded: Fold) -> Fold:
     return replace(folded, open_round=planned).close(opened.statistics, labels)
 
 
-def _asked(opened: Opened) -> dict[str, Any]:
+def _asked(opened: Opened) -> ForecastRequest:
     """What a forecast depends on beside the closed rounds and the spec."""
     return {"budget": opened.rule.budget, "worlds": Settings().forecast_worlds}
 
 
-def _find(ledger: Ledger, closed: int, request: dict[str, Any]) -> tuple[Outlook | None] | None:
+def _find(ledger: Ledger, closed: int, request: ForecastRequest) -> tuple[Outlook | None] | None:
     """What is kept of this many closed rounds, which may be that nothing can be said; None without any."""
     for key in ledger.keys(layout.index_of_forecasts(ledger.name)):
         match = layout.forecast.match(key)
@@ -104,7 +112,7 @@ def _find(ledger: Ledger, closed: int, request: dict[str, Any]) -> tuple[Outlook
     return None
 
 
-def _keep(ledger: Ledger, closed: int, request: dict[str, Any], ahead: Outlook | None) -> None:
+def _keep(ledger: Ledger, closed: int, request: ForecastRequest, ahead: Outlook | None) -> None:
     """Keep it in place of what was kept before."""
     rests_on = layout.digest(ledger.get(anchor_key(ledger.name, closed)))
     head = {"versions": reading_versions(), "anchor": rests_on, "asked": request}

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Any
 
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import (
@@ -221,7 +220,7 @@ def keep_checkpoint(
     write_checkpoint(ledger, Checkpoint(round=number, records=records, value=value), runs, entries.keys)
 
 
-def _value(memory: Known) -> tuple[Any, ...]:
+def _value(memory: Known) -> tuple[object, ...]:
     folded = memory.fold
     return (
         folded.state, folded.as_if, folded.labelled, folded.last_asked, folded.reused,
@@ -231,7 +230,7 @@ def _value(memory: Known) -> tuple[Any, ...]:
     )
 
 
-def _base(begun: Fold) -> tuple[Any, ...]:
+def _base(begun: Fold) -> tuple[object, ...]:
     """What the parts of `_value` are written against."""
     return (begun.state, (begun.state,) * begun.ways, *[None] * 8)
 

@@ -16,7 +16,6 @@ from math import inf
 from assay.evalcore.evaluation.best import SystemRanks
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.stopping import Verdict, verdict
-from assay.evalcore.measures.stack import Stack
 from assay.flows.record.opened import Opened
 from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import read_plan
@@ -221,8 +220,8 @@ def _ranks(opened: Opened, look: RoundEstimate | None) -> SystemRanks | None:
     pool = opened.spec.pool
     if look is None or len(pool.system_names) < 2:
         return None
-    stack = opened.question.measures
-    if not isinstance(stack, Stack) or not stack.measures[0].prefers:
+    stack = opened.question.stack
+    if stack is None or not stack.measures[0].prefers:
         return None
     from assay.evalcore.evaluation.ranks import Contest, system_ranks  # nothing loads where one is judged
 

@@ -4,7 +4,6 @@ reads besides (`tasks.report.sections`). Each room of the ledger is walked once.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput, plural
@@ -109,7 +108,7 @@ class ReportReading:
             return None
 
 
-SECTION_READERS: Mapping[ReportFinding[Any], Callable[[ReportReading], Any]] = {
+SECTION_READERS: Mapping[ReportFinding[object], Callable[[ReportReading], object]] = {
     ANNOTATORS: lambda read: _annotators(read.opened, read.standing.rounds, read.standing.revision),
     CEILING: lambda read: [] if read.many_questions else read_ceiling(read.opened, read.sample),
     AUDIT: lambda read: _audit_price(read),
@@ -126,7 +125,7 @@ SECTION_READERS: Mapping[ReportFinding[Any], Callable[[ReportReading], Any]] = {
 
 
 def _from_ledger(
-    opened: Opened, standing: Standing, known: Mapping[ReportFinding[Any], object]
+    opened: Opened, standing: Standing, known: Mapping[ReportFinding[object], object]
 ) -> ReportData:
     """The report as far as the ledger tells, and what is known besides."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round

@@ -16,8 +16,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from urllib.parse import urlencode
 
 from anyio import CapacityLimiter, to_thread
@@ -27,9 +26,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.evalcore.errors import AssayError, BadInput, Unreachable
-from assay.flows.serve.guard import ASKS, SEES, App, Guard, Scope
+from assay.flows.serve.guard import ASKS, SEES, Guard
 from assay.flows.serve.openapi import openapi
 from assay.flows.serve.pages import NoSuchPage, PageAsked, Pages, PageTold
 from assay.flows.serve.stores import Access, ServedStore
@@ -81,7 +81,7 @@ class _Watch(StreamingResponse):
         self._watching, self._who = watching, who
         watching[who] += 1
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -102,7 +102,7 @@ class Service:
         self._drawing: CapacityLimiter | None = None
         self._looks: dict[tuple[str, str], tuple[float, str]] = {}
 
-    def app(self) -> App:
+    def app(self) -> ASGIApp:
         """The ASGI application: all routes of the service, behind a Guard that decides who may look and sets
         the headers of every answer."""
         path = "{store}/{name}"
@@ -114,7 +114,7 @@ class Service:
             Route("/healthz", self._health), Route("/openapi.json", self._openapi),
             Route("/static/{file}", self._static),
         ]
-        handlers: Any = {HTTPException: self._no_route, Exception: self._unforeseen}
+        handlers = {HTTPException: self._no_route, Exception: self._unforeseen}
         inner = Starlette(routes=routes, exception_handlers=handlers)
         inner.router.redirect_slashes = False
         return Guard(inner, self._access, _refusal)
@@ -292,7 +292,7 @@ def _named(request: Request) -> tuple[str, str]:
     return request.path_params["store"], request.path_params["name"]
 
 
-def _query(request: Request, names: Any, list_names: Any = ()) -> dict[str, str]:
+def _query(request: Request, names: Collection[str], list_names: Collection[str] = ()) -> dict[str, str]:
     """The query, which has nothing but these, each once unless it may come several times."""
     args: dict[str, str] = {}
     for key, value in request.query_params.multi_items():
@@ -340,5 +340,5 @@ def _problem(scope: Scope, status: int, message: str) -> Response:
     return Response(problem_html(status, message), status, headers, "text/html; charset=utf-8")
 
 
-def _refusal(scope: Scope, status: int, message: str) -> App:
+def _refusal(scope: Scope, status: int, message: str) -> ASGIApp:
     return _problem(scope, status, message)

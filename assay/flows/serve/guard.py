@@ -10,16 +10,13 @@
 import base64
 import binascii
 import logging
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.flows.listen.receiver import is_own_host
 from assay.flows.serve.stores import Access
-
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Any, Send], Awaitable[None]]
 
 SEES = "assay.sees"        # in the scope of a request: the aliases that it may see
 ASKS = "assay.asks"        # and who asks: a digest of the token and of the proxy's user
@@ -44,11 +41,11 @@ class Guard:
     """An ASGI application that stands before another one: it refuses methods, hosts and people that may not
     pass, tells the inner application what its caller sees, and sets the headers of every answer."""
 
-    def __init__(self, app: App, access: Access, refuse: Callable[[Scope, int, str], App]) -> None:
+    def __init__(self, app: ASGIApp, access: Access, refuse: Callable[[Scope, int, str], ASGIApp]) -> None:
         """refuse: makes the answer that says why, with this status."""
         self._app, self._access, self._refuse = app, access, refuse
 
-    async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             return
@@ -111,7 +108,7 @@ def _headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _with_headers(send: Send) -> Send:
-    async def told(message: MutableMapping[str, Any]) -> None:
+    async def told(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
             have = {name.lower() for name, _ in headers}

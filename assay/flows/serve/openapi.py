@@ -1,9 +1,12 @@
 """The description of the service for programs: OpenAPI 3.1, of the schemas that commands print by."""
 
 import json
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
+from pydantic.json_schema import JsonSchemaValue
+
+from assay.evalcore.types import JsonObject
 from assay.tasks.json_schema import numbered_schema, schema_of
 from assay.tasks.report.comparison import ComparedJson
 from assay.tasks.report.files import ReportJson
@@ -13,26 +16,30 @@ from assay.tasks.report.service.labels import LabelsBoughtJson
 from assay.tasks.report.several import SeveralJson
 from assay.tasks.report.standing import StandingJson
 
-_STORE, _NAME, _WINDOW = (
-    {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    for name in ("store", "name", "window")
-)
-_PAGE = {"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 1, "default": 1}}
+
+def _in_path(name: str) -> JsonObject:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+_STORE, _NAME, _WINDOW = map(_in_path, ("store", "name", "window"))
+_PAGE: JsonObject = {"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 1, "default": 1}}
 
 
 @cache
-def openapi() -> dict[str, Any]:
+def openapi() -> JsonObject:
     """The OpenAPI 3.1 document of the service as plain values: its addresses with their parameters, and the
     schemas of its JSON, which are those that the commands print by."""
-    parts: dict[str, Any] = {}
-    lists = [
+    parts: dict[str, JsonSchemaValue] = {}
+    lists: list[JsonObject] = [
         _choice("show", list(SHOWS), "all"), _choice("kind", [kind for kind in KINDS if kind], None),
         _choice("sort", list(SORTS), "attention"),
-        *({"name": name, "in": "query", "schema": {"type": "string"}} for name in ("q", "team", "store")),
+        *map(_text_in_query, ("q", "team", "store")),
         _PAGE,
     ]
-    of = {"name": "of", "in": "query", "required": True, "description": "STORE/NAME, once or more often",
-          "schema": {"type": "array", "items": {"type": "string"}}, "style": "form", "explode": True}
+    of: JsonObject = {
+        "name": "of", "in": "query", "required": True, "description": "STORE/NAME, once or more often",
+        "schema": {"type": "array", "items": {"type": "string"}}, "style": "form", "explode": True,
+    }
     paths = {
         "/": _get("Everything, a line each", HomeJson, parts, lists),
         "/evaluations/{store}/{name}": _get(
@@ -67,25 +74,33 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _choice(name: str, values: list[str], default: str | None) -> dict[str, Any]:
+def _text_in_query(name: str) -> JsonObject:
+    return {"name": name, "in": "query", "schema": {"type": "string"}}
+
+
+def _choice(name: str, values: list[str], default: str | None) -> JsonObject:
     usual = {} if default is None else {"default": default}
     return {"name": name, "in": "query", "schema": {"type": "string", "enum": values, **usual}}
 
 
-def _get(says: str, kind: Any, parts: dict[str, Any], parameters: list[Any]) -> dict[str, Any]:
+def _get(
+    says: str, kind: object, parts: dict[str, JsonSchemaValue], parameters: Sequence[JsonObject]
+) -> JsonObject:
     written = json.dumps(numbered_schema(schema_of(kind)))
     schema = json.loads(written.replace("#/$defs/", "#/components/schemas/"))
     parts.update(schema.pop("$defs", {}))
     schema.pop("$schema", None)
-    content = {"application/json": {"schema": schema}, "text/html": {"schema": {"type": "string"}}}
+    content: JsonObject = {
+        "application/json": {"schema": schema}, "text/html": {"schema": {"type": "string"}},
+    }
     return _operation(says, content, parameters)
 
 
-def _text(says: str, kind: str, parameters: list[Any]) -> dict[str, Any]:
+def _text(says: str, kind: str, parameters: Sequence[JsonObject]) -> JsonObject:
     return _operation(says, {kind: {"schema": {"type": "string"}}}, parameters)
 
 
-def _operation(says: str, content: dict[str, Any], parameters: list[Any]) -> dict[str, Any]:
+def _operation(says: str, content: JsonObject, parameters: Sequence[JsonObject]) -> JsonObject:
     refused = {"400": "it cannot be asked so", "401": "a token is needed", "404": "there is no such page"}
     return {"get": {
         "summary": says, "parameters": parameters,

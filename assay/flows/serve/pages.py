@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import AssayError, BadInput
@@ -404,8 +403,7 @@ def _checked(name: str) -> str:
         raise NoSuchPage(f"nothing is called {name[:100]!r}") from None
 
 
-def _yaml(spec: Any) -> bytes:
-
+def _yaml(spec: object) -> bytes:
     return written_yaml(spec, width=90).encode()
 
 

@@ -5,9 +5,9 @@ does not send its headers, or does not take its answer, is cut off.
 """
 
 import threading
+from asyncio import TimerHandle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import uvicorn
 
@@ -27,7 +27,7 @@ class TakingProtocol(PunctualProtocol):
     """HTTP/1.1 for clients that may also be slow to take an answer."""
 
     most_open = MOST_CONNECTIONS
-    _full: Any = None       # ends the wait for a client that takes nothing
+    _full: TimerHandle | None = None       # ends the wait for a client that takes nothing
 
     def pause_writing(self) -> None:
         """Stop writing, because more waits for the client than the buffer should hold, and cut the

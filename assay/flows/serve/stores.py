@@ -95,16 +95,18 @@ _TEXTS = ("labels", "question", "guidelines", "measures", "measure", "name", "co
 def spec_without_paths(spec: Any, key: str = "") -> Any:
     """A spec in which files are named by the last part of their path or address; web pages as they are. So a
     page shows no folder of the machine, and no bucket."""
-    if isinstance(spec, Mapping):
-        return {
-            name: value if name in _TEXTS and key != "desk" else spec_without_paths(value, name)
-            for name, value in spec.items()
-        }
-    if isinstance(spec, list | tuple):
-        return [spec_without_paths(part, key) for part in spec]
-    if isinstance(spec, str) and _PLACE.match(spec):
-        return "…/" + spec.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
-    return spec
+    match spec:
+        case Mapping():
+            return {
+                name: value if name in _TEXTS and key != "desk" else spec_without_paths(value, name)
+                for name, value in spec.items()
+            }
+        case list() | tuple():
+            return [spec_without_paths(part, key) for part in spec]
+        case str() if _PLACE.match(spec):
+            return "…/" + spec.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        case _:
+            return spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the checks of a ledger share: the key being looked at, what was found, and the JSON of it."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -103,7 +103,7 @@ class Checking:
 _LATER = ("about", "also", "pooled")
 
 
-def as_first_written(stored: object, computed: object) -> Any:
+def as_first_written(stored: object, computed: object) -> object:
     """What was computed, without the later keys that the estimates under the key do not have. An older
     version could not have written them, so their absence is no difference."""
     if not isinstance(stored, dict) or not isinstance(computed, dict):

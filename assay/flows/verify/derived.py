@@ -66,11 +66,13 @@ _TOLD = ("state", "ending", "verdict", "rounds", "labels", "undecided", "known",
 
 def _as_far_as(stored: Any, computed: Any) -> Any:
     """What was computed, without the fields that an earlier version did not have in its records."""
-    if isinstance(stored, dict) and isinstance(computed, dict):
-        return {name: _as_far_as(stored[name], value) for name, value in computed.items() if name in stored}
-    if isinstance(stored, list) and isinstance(computed, list) and len(stored) == len(computed):
-        return list(map(_as_far_as, stored, computed))
-    return computed
+    match stored, computed:
+        case (dict() as old, dict() as new):
+            return {name: _as_far_as(old[name], value) for name, value in new.items() if name in old}
+        case (list() as old, list() as new) if len(old) == len(new):
+            return list(map(_as_far_as, old, new))
+        case _:
+            return computed
 
 
 def _checkpoint_differences(opened: Opened, folded: Fold) -> Iterator[Difference]:

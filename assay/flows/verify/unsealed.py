@@ -7,9 +7,11 @@ round.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar, TypeVarTuple
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import plural
@@ -35,9 +37,43 @@ if TYPE_CHECKING:
 
 _IDENTITY = re.compile("[0-9a-f]{32}")
 
-Odd = Callable[[Integrity, tuple[Any, ...], Any], Iterator[str]]
-"""What is odd about a record that can be read: its ledger, the values of its key, and itself."""
-Kind = tuple[KeyPattern[*tuple[Any, ...]], "type[DataclassInstance]", Odd]
+Values = TypeVarTuple("Values")
+Record = TypeVar("Record", bound="DataclassInstance")
+
+
+class UnsealedKind(ABC):
+    """One kind of records that no seal covers: which keys are of it, and what may be wrong with one."""
+
+    @abstractmethod
+    def check(self, integrity: Integrity, key: str) -> None:
+        """Add what is wrong with the record under a key to the findings, where the key is of this kind.
+        Raises StoreUnreachable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed(UnsealedKind, Generic[*Values, Record]):
+    """Records of one type under keys of one pattern, and what is odd about one that can be read: by the
+    ledger, the values of its key, and itself."""
+
+    pattern: KeyPattern[*Values]
+    kind: type[Record]
+    odd: Callable[[Integrity, tuple[*Values], Record], Iterator[str]]
+
+    def check(self, integrity: Integrity, key: str) -> None:
+        values = self.pattern.match(key)
+        if values is None:
+            return
+        try:
+            blob = integrity.ledger.get(key)
+            record = codec.decode(self.kind, blob, key)
+            if codec.encode(record) != blob:
+                integrity.add(key, "is not written the way such records are: it was edited or cut off")
+            for sentence in self.odd(integrity, values, record):
+                integrity.add(key, sentence)
+        except StoreUnreachable:
+            raise
+        except UNREADABLE as error:
+            integrity.add(key, f"cannot be read: {type(error).__name__}: {error}")
 
 
 def check_unsealed(integrity: Integrity) -> None:
@@ -65,40 +101,27 @@ def check_alerts_called_for(opened: Opened, looks: Sequence[RoundEstimate], inte
             integrity.add(key, "no verdict of the evaluation calls for this alert")
 
 
-def _check(integrity: Integrity, kinds: tuple[Kind, ...]) -> None:
+def _check(integrity: Integrity, kinds: tuple[UnsealedKind, ...]) -> None:
     for key in sorted(integrity.keys):
-        for pattern, kind, odd in kinds:
-            values = pattern.match(key)
-            if values is None:
-                continue
-            try:
-                blob = integrity.ledger.get(key)
-                record = codec.decode(kind, blob, key)
-                if codec.encode(record) != blob:
-                    integrity.add(key, "is not written the way such records are: it was edited or cut off")
-                for sentence in odd(integrity, values, record):
-                    integrity.add(key, sentence)
-            except StoreUnreachable:
-                raise
-            except UNREADABLE as error:
-                integrity.add(key, f"cannot be read: {type(error).__name__}: {error}")
+        for kind in kinds:
+            kind.check(integrity, key)
 
 
-def _nothing(_integrity: Integrity, _values: tuple[Any, ...], _record: object) -> Iterator[str]:
+def _nothing(_integrity: Integrity, _values: tuple[object, ...], _record: object) -> Iterator[str]:
     return iter(())
 
 
-def _odd_time(integrity: Integrity, values: tuple[Any, ...], _record: Closed) -> Iterator[str]:
+def _odd_time(integrity: Integrity, values: tuple[str, int], _record: Closed) -> Iterator[str]:
     if layout.labels(integrity.ledger.name, values[1]) not in integrity.keys:
         yield "says when a round closed that is open"
 
 
-def _odd_identity(_integrity: Integrity, _values: tuple[Any, ...], record: Identity) -> Iterator[str]:
+def _odd_identity(_integrity: Integrity, _values: tuple[str], record: Identity) -> Iterator[str]:
     if not _IDENTITY.fullmatch(record.identity):
         yield "is not an identity"
 
 
-def _odd_post(integrity: Integrity, values: tuple[Any, ...], record: Attempt) -> Iterator[str]:
+def _odd_post(integrity: Integrity, values: tuple[str, int, int], record: Attempt) -> Iterator[str]:
     name, number, attempt = values
     if record.attempt != attempt:
         yield f"says it is attempt {record.attempt}"
@@ -106,36 +129,38 @@ def _odd_post(integrity: Integrity, values: tuple[Any, ...], record: Attempt) ->
         yield f"there is no attempt {attempt - 1} before it"
 
 
-def _odd_arrival(integrity: Integrity, values: tuple[Any, ...], _record: Arrived) -> Iterator[str]:
+def _odd_arrival(integrity: Integrity, values: tuple[str, int, int], _record: Arrived) -> Iterator[str]:
     if layout.post(*values) not in integrity.keys:
         yield "there is no attempt that could have arrived"
 
 
-def _odd_alert(_integrity: Integrity, values: tuple[Any, ...], record: Alert) -> Iterator[str]:
+def _odd_alert(_integrity: Integrity, values: tuple[str, str], record: Alert) -> Iterator[str]:
     if record.key != values[1]:
         yield f"says it is the alert {record.key}"
 
 
-def _of_no_alert(integrity: Integrity, values: tuple[Any, ...], _record: object) -> Iterator[str]:
+def _of_no_alert(
+    integrity: Integrity, values: tuple[str, str, *tuple[object, ...]], _record: object
+) -> Iterator[str]:
     if layout.alert(integrity.ledger.name, values[1]) not in integrity.keys:
         yield "there is no such alert"
 
 
-def _odd_mute(integrity: Integrity, values: tuple[Any, ...], record: Muted) -> Iterator[str]:
+def _odd_mute(integrity: Integrity, values: tuple[str, str], record: Muted) -> Iterator[str]:
     yield from _of_no_alert(integrity, values, record)
     if layout.mute(integrity.ledger.name, record.mute) not in integrity.keys:
         yield f"there is no mute {record.mute} during which it could have been raised"
 
 
-_RECORDS: tuple[Kind, ...] = (
-    (layout.begun, Begun, _nothing), (layout.times, Closed, _odd_time),
-    (layout.identity, Identity, _odd_identity), (layout.pool_sources, FilesRead, _nothing),
-    (layout.post, Attempt, _odd_post), (layout.arrived, Arrived, _odd_arrival),
+_RECORDS: tuple[UnsealedKind, ...] = (
+    Unsealed(layout.begun, Begun, _nothing), Unsealed(layout.times, Closed, _odd_time),
+    Unsealed(layout.identity, Identity, _odd_identity), Unsealed(layout.pool_sources, FilesRead, _nothing),
+    Unsealed(layout.post, Attempt, _odd_post), Unsealed(layout.arrived, Arrived, _odd_arrival),
 )
-_ALERTS: tuple[Kind, ...] = (
-    (layout.alert, Alert, _odd_alert), (layout.alert_try, TryClaim, _of_no_alert),
-    (layout.alert_failed, Settled, _of_no_alert), (layout.alert_sent, Settled, _of_no_alert),
-    (layout.alert_muted, Muted, _odd_mute),
+_ALERTS: tuple[UnsealedKind, ...] = (
+    Unsealed(layout.alert, Alert, _odd_alert), Unsealed(layout.alert_try, TryClaim, _of_no_alert),
+    Unsealed(layout.alert_failed, Settled, _of_no_alert), Unsealed(layout.alert_sent, Settled, _of_no_alert),
+    Unsealed(layout.alert_muted, Muted, _odd_mute),
 )
 
 

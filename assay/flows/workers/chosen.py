@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from contextvars import Context, copy_context
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.clusters import Dask, Ray
@@ -20,6 +20,9 @@ from assay.flows.workers.mapped import Kind, OnWorkers, Promised, Started, TaskR
 from assay.tasks.operating_system import keep_freed_memory
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import SERIAL, SETTING, Runner, read_runner
+
+if TYPE_CHECKING:
+    from prefect.futures import PrefectFuture
 
 
 class Threads(Kind):
@@ -43,7 +46,7 @@ class Threads(Kind):
     def task_runner(self) -> Iterator[TaskRunner]:
         from prefect.task_runners import ThreadPoolTaskRunner
 
-        runner: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(self._number)
+        runner: ThreadPoolTaskRunner[object] = ThreadPoolTaskRunner(self._number)
         with runner:
             yield TaskRunner(runner, (), _done)
 
@@ -128,7 +131,7 @@ class Prefect(Workers):
         context = _of_the_flow_run()
         with self._kind.task_runner() as started:
 
-            def submit(function: Callable[..., Any], work: object, piece: object) -> Promised:
+            def submit(function: Callable[..., object], work: object, piece: object) -> Promised[object]:
                 name = _name(work)
                 run = task(
                     name=name, task_run_name=f"{name}-{getattr(piece, 'number', '')}".strip("-"), retries=0,
@@ -145,7 +148,7 @@ class _Piece:
 
     __slots__ = ("function", "given")   # no dataclass: Prefect looks into those
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
         self.function, self.given = function, arguments
 
     def __repr__(self) -> str:
@@ -155,17 +158,17 @@ class _Piece:
 class _Future:
     """A future of Prefect, as the others are."""
 
-    def __init__(self, future: Any, runner: TaskRunner) -> None:
+    def __init__(self, future: "PrefectFuture[object]", runner: TaskRunner) -> None:
         self._future, self._runner = future, runner
 
-    def result(self) -> Any:
+    def result(self) -> object:
         return self._future.result()
 
     def done(self) -> bool:
         return self._runner.done(self._future)
 
 
-def _do(piece: _Piece) -> Any:
+def _do(piece: _Piece) -> object:
     return piece.function(*piece.given)
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from socket import create_connection
+from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
 from assay.evalcore.errors import Unreachable, needs
-from assay.flows.workers.mapped import Kind, Started, TaskRunner
+from assay.flows.workers.mapped import Kind, Promised, Started, TaskRunner
 from assay.tasks.settings import SETTING, Runner
 
 DASK_NEED = f"{SETTING}: clusters of Dask"
@@ -45,7 +46,7 @@ class Dask(Kind):
         with self._cluster() as (client, lost):
             futures: WeakSet[Any] = WeakSet()    # a result that was fetched is not to be made again
 
-            def submit(function: object, *arguments: object) -> Any:
+            def submit(function: object, *arguments: object) -> Promised[object]:
                 future = client.submit(function, *arguments, pure=False)
                 futures.add(future)
                 return _Awaited(future, client)
@@ -103,7 +104,7 @@ class _Awaited:
     def done(self) -> bool:
         return bool(self.future.done())
 
-    def result(self) -> Any:
+    def result(self) -> object:
         """Raises Unreachable where there is nobody to do the work."""
         alone = 0.0    # since when there has been no worker
         while True:
@@ -143,10 +144,11 @@ class Ray(Kind):
         with self._cluster() as (ray, lost):
             refs: list[Any] = []
 
-            def submit(function: object, *arguments: object) -> Any:
+            def submit(function: object, *arguments: object) -> Promised[object]:
                 # a worker that dies is replaced three times; pieces are safe to repeat
                 refs.append(ray.remote(max_retries=3)(function).remote(*arguments))
-                return refs[-1].future()
+                future: Promised[object] = refs[-1].future()
+                return future
 
             try:
                 yield Started(submit, lost)
@@ -162,7 +164,7 @@ class Ray(Kind):
             yield TaskRunner(runner, lost, lambda future: future.wrapped_future.future().done())
 
     @contextmanager
-    def _cluster(self) -> Iterator[tuple[Any, tuple[type[BaseException], ...]]]:
+    def _cluster(self) -> Iterator[tuple[ModuleType, tuple[type[BaseException], ...]]]:
         """The library, connected to the cluster, and what says that a worker died."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # work that asks for no graphics card is left alone, as later versions of Ray do
@@ -178,7 +180,7 @@ class Ray(Kind):
             if ours:
                 ray.shutdown()
 
-    def _start(self, ray: Any) -> None:
+    def _start(self, ray: ModuleType) -> None:
         # by default its workers yield to everybody else; here they do the work that is waited for
         os.environ.setdefault("RAY_worker_niceness", "0")
         try:
@@ -190,7 +192,7 @@ class Ray(Kind):
                 "again when it is less busy, or use processes:N"
             ) from None
 
-    def _connect(self, ray: Any) -> None:
+    def _connect(self, ray: ModuleType) -> None:
         if self._address is None:
             self._start(ray)
             return

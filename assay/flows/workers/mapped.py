@@ -16,12 +16,14 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from assay.evalcore.errors import AssayError, MissingExtra, Unreachable
 from assay.tasks.settings import SETTING, Runner
 
+Result_co = TypeVar("Result_co", covariant=True)
 
-class Promised(Protocol):
+
+class Promised(Protocol[Result_co]):
     """The result of one piece of work that is on its way from a worker: a future, as every worker library
     has its own."""
 
-    def result(self) -> Any:
+    def result(self) -> Result_co:
         """Waits for it. Raises what the work raised, or that it was lost."""
         ...
 
@@ -35,7 +37,7 @@ class Started:
     """Workers that have started: a function that submits work to them and returns its future, and the
     exceptions which say that a worker died, so that the work is to be done again."""
 
-    submit: Callable[..., Promised]             # a function and its arguments
+    submit: Callable[..., Promised[Any]]             # a function and its arguments
     lost: tuple[type[BaseException], ...]       # what says that a worker died: the work is to be done again
 
 
@@ -127,7 +129,7 @@ class OnWorkers:
         while place < len(over):
             missing = [i for i in range(place, len(over)) if i not in done]
             started = self._ready()
-            promised: dict[int, Promised] = {}
+            promised: dict[int, Promised[_Done[B]]] = {}
             try:
                 for i in missing:
                     promised[i] = started.submit(attempted, work, over[i])
@@ -172,7 +174,7 @@ def attempted(work: Callable[[A], B], piece: A) -> _Done[B]:
 
 
 def _finished(
-    promised: dict[int, Promised], lost: tuple[type[BaseException], ...]
+    promised: dict[int, Promised[_Done[B]]], lost: tuple[type[BaseException], ...]
 ) -> dict[int, _Done[B]]:
     """The results that had come before the workers died."""
     results = {}

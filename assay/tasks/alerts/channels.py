@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from assay.evalcore.errors import missing_extra
@@ -30,6 +30,11 @@ from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
 from assay.tasks.alerts.presentable import plain_body, plain_subject
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
+
+if TYPE_CHECKING:
+    from apprise import NotifyBase
+    from apprise.plugins.opsgenie import NotifyOpsgenie
+    from apprise.plugins.pagerduty import NotifyPagerDuty
 
 TIMEOUT = 15.0         # seconds for a pager, or a webhook, to answer
 _LONGEST_PAUSE = 86_400.0   # seconds that a channel may ask for
@@ -69,13 +74,13 @@ def pager_for(server: object) -> Callable[[Any, Alert, str], str] | None:
     return _PAGERS.get(type(server).__name__)
 
 
-def _pagerduty(server: Any, alert: Alert, owner: str) -> str:
+def _pagerduty(server: "NotifyPagerDuty", alert: Alert, owner: str) -> str:
     from apprise.plugins.pagerduty import PAGERDUTY_API_LOOKUP
 
     return post(PAGERDUTY_API_LOOKUP[server.region_name], pagerduty_event(server, alert, owner))
 
 
-def pagerduty_event(server: Any, alert: Alert, owner: str) -> JsonObject:
+def pagerduty_event(server: "NotifyPagerDuty", alert: Alert, owner: str) -> JsonObject:
     """An event of PagerDuty's Events API v2. `server`: what Apprise read from the address."""
     payload: JsonObject = {
         "summary": alert.subject[:_LONGEST_SUMMARY],
@@ -101,7 +106,7 @@ def pagerduty_event(server: Any, alert: Alert, owner: str) -> JsonObject:
     return event
 
 
-def _opsgenie(server: Any, alert: Alert, owner: str) -> str:
+def _opsgenie(server: "NotifyOpsgenie", alert: Alert, owner: str) -> str:
     from apprise.plugins.opsgenie import OPSGENIE_API_LOOKUP
 
     address = OPSGENIE_API_LOOKUP[server.region_name]
@@ -114,7 +119,7 @@ def _opsgenie(server: Any, alert: Alert, owner: str) -> str:
     return post(address, opsgenie_alert(server, alert, owner), headers)
 
 
-def opsgenie_alert(server: Any, alert: Alert, owner: str) -> JsonObject:
+def opsgenie_alert(server: "NotifyOpsgenie", alert: Alert, owner: str) -> JsonObject:
     """What opens an alert at Opsgenie. `server`: what Apprise read from the address."""
     subject = alert.subject
     links = "".join(f"\n{link}" for link in alert.links)
@@ -347,7 +352,7 @@ class BlockChannel:
         return f"the block {self.block} is not a notification block"
 
 
-def _through(server: Any, alert: Alert, owner: str) -> str:
+def _through(server: "NotifyBase", alert: Alert, owner: str) -> str:
     """Tell a service that Apprise knows; why it was not told, or nothing."""
     import apprise
 
@@ -362,7 +367,7 @@ def _through(server: Any, alert: Alert, owner: str) -> str:
     return "" if success else f"{server.service_name} did not take the message"
 
 
-def _plain_text(server: Any) -> None:
+def _plain_text(server: "NotifyBase") -> None:
     """Send text as text: HTML made of it loses the line breaks where a reader shows it as text again."""
     import apprise
 

@@ -15,7 +15,7 @@ line of its own to a message.  Where it is sent, whichever the channel (`plain_s
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from assay.tasks.report.wording import shown_text
 
@@ -40,12 +40,12 @@ def single_lined(value: Value) -> Value:
     return cast(Value, _single_lined(value, {}))
 
 
-def _single_lined(value: object, done: dict[int, Any]) -> Any:
+def _single_lined(value: object, done: dict[int, object]) -> object:
     if isinstance(value, str):
         return one_line(value, LONGEST_VALUE)
     if id(value) in done:      # parts that are the same object stay so
         return done[id(value)]
-    result: Any
+    result: object
     if is_dataclass(value) and not isinstance(value, type):
         changed = {
             field.name: new for field in fields(value)

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -44,6 +44,7 @@ from assay.tasks.ledger.record import Ledger, find_bytes, get_record
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import ArrayLike
 
 
 _DESIGN, _BESIDES = "assay.design", "assay.besides"
@@ -180,7 +181,7 @@ def write_design(ledger: Ledger, planned: PlannedRound) -> None:
     ledger.put(layout.design(ledger.name, planned.number), _encode_design(planned.plan.design))
 
 
-def read_design(ledger: Ledger, number: int) -> Any:
+def read_design(ledger: Ledger, number: int) -> Design:
     """The design that a round's plan was drawn from, of the type that the round's method gave it. Raises
     KeyMissing where it was never written, and DamagedRecord."""
     key = layout.design(ledger.name, number)
@@ -217,11 +218,11 @@ def _schema(beside: tuple[str, ...]) -> "pa.Schema":
     ])
 
 
-def _encode_design(design: Any) -> bytes:
+def _encode_design(design: Design) -> bytes:
     return record.to_parquet({name: np.asarray(values) for name, values in design.to_columns().items()})
 
 
-def _decode_design(blob: bytes, key: str) -> Any:
+def _decode_design(blob: bytes, key: str) -> Design:
     columns, _ = record.from_parquet(blob, key)
     try:
         design = Design.from_columns(columns)
@@ -282,12 +283,12 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
     )
 
 
-def _rows(values: Floats | None, draws: Sequence[int]) -> list[Any]:
+def _rows(values: Floats | None, draws: Sequence[int]) -> list[object]:
     """What the pool says of each draw, None where it has no such column."""
     return [None] * len(draws) if values is None else values.tolist()
 
 
-def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
+def _whole(rows: "Sequence[ArrayLike | None]", what: str, key: str) -> Floats | None:
     """(T,) or (T, K) of rows that all have as many entries; None where no row has any."""
     values = [row for row in rows if row is not None]
     if not values:

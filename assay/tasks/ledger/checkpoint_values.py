@@ -14,21 +14,25 @@ were tampered with can give wrong numbers, which `verify` finds, and cannot run 
 import importlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from zipfile import BadZipFile
 
 import numpy as np
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.state import LATEST, RUN, History
+from assay.evalcore.types import Array, JsonObject
 from assay.tasks.ledger import layout, record
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _MODULES = ("assay.evalcore.", "assay.tasks.ledger.asked_round", "assay.tasks.ledger.closed_round")
 _PLAIN = (bool, int, float, str, type(None))
-_SAME: dict[str, Any] = {"same": True}
+_SAME: JsonObject = {"same": True}
 UNREADABLE = (
     *record.NONSENSE, ImportError, BadZipFile,
 )
@@ -43,9 +47,9 @@ class KeptRun:
 
     def __init__(self, digest: str, fetch: Callable[[str], bytes]) -> None:
         self.digest, self._fetch = digest, fetch
-        self._entries: tuple[Any, ...] | None = None
+        self._entries: tuple[object, ...] | None = None
 
-    def __call__(self) -> tuple[Any, ...]:
+    def __call__(self) -> tuple[object, ...]:
         if self._entries is None:
             self._entries = read_value(self._fetch(self.digest), self._fetch)
         return self._entries
@@ -74,7 +78,7 @@ def read_value(blob: bytes, fetch: Callable[[str], bytes], base: object = None) 
     return _Reader(flat, fetch).value(json.loads(flat["json"].tobytes())["value"], base)
 
 
-def _arrays(blob: bytes) -> dict[str, Any]:
+def _arrays(blob: bytes) -> dict[str, Array]:
     """The arrays of a file by name. Raises one of UNREADABLE, also where they are packed into a few bytes and
     larger than any record."""
     with np.load(BytesIO(blob), allow_pickle=False) as archive:
@@ -101,7 +105,7 @@ class _Writer:
         np.savez_compressed(sink, json=np.frombuffer(json.dumps(document).encode(), np.uint8), **flat)
         return sink.getvalue()
 
-    def _said(self, value: Any, base: Any = None) -> Any:
+    def _said(self, value: object, base: object = None) -> object:
         """The value as JSON; its arrays are put with the others."""
         if type(value) in _PLAIN:
             return value
@@ -109,9 +113,11 @@ class _Writer:
             return _SAME
         if isinstance(value, np.ndarray | np.generic):
             return self._array(value)
-        if isinstance(value, History) or self._is_history(value):
-            return self._history(value)
-        if type(value) in (tuple, list):
+        if isinstance(value, History):
+            return self._history(value.runs, value.rest)
+        if self._is_history(value):
+            return self._history((), value)
+        if type(value) is tuple or type(value) is list:
             places = zip(value, _items(base, len(value)), strict=True)
             return {type(value).__name__: [self._said(part, old) for part, old in places]}
         if isinstance(value, Mapping):
@@ -128,30 +134,30 @@ class _Writer:
             }
         raise NotKept(f"a value of {type(value).__module__}.{type(value).__qualname__} cannot be kept")
 
-    def _is_history(self, value: Any) -> bool:
-        one_a_round = type(value) is tuple and len(value) == self._rounds >= RUN + LATEST
-        return one_a_round and all(map(is_dataclass, value))
+    def _is_history(self, value: object) -> TypeGuard[tuple[object, ...]]:
+        return type(value) is tuple and len(value) == self._rounds >= RUN + LATEST \
+            and all(map(is_dataclass, value))
 
-    def _history(self, value: Any) -> Any:
-        runs: list[Any] = list(value.runs) if isinstance(value, History) else []
-        remainder = value.rest if isinstance(value, History) else value
+    def _history(
+        self, runs: Sequence[Callable[[], Sequence[object]]], remainder: tuple[object, ...]
+    ) -> dict[str, object]:
+        digests = [
+            run.digest if isinstance(run, KeptRun) else self._run(tuple(run())) for run in runs
+        ]
         while len(remainder) >= RUN + LATEST:
-            runs.append(remainder[:RUN])
+            digests.append(self._run(remainder[:RUN]))
             remainder = remainder[RUN:]
-        digests = [self._run(run) for run in runs]
         self._named += digests
         return {"history": digests, "rest": [self._said(part) for part in remainder]}
 
-    def _run(self, run: Any) -> str:
-        """The digest of a run; its bytes go into `runs` unless they were read from a file."""
-        if isinstance(run, KeptRun):
-            return run.digest
-        blob = _Writer(0).packed(tuple(run))
+    def _run(self, run: tuple[object, ...]) -> str:
+        """The digest of a run, whose bytes go into `runs`."""
+        blob = _Writer(0).packed(run)
         digest = layout.digest(blob)[:32]
         self.runs[digest] = blob
         return digest
 
-    def _array(self, value: Any) -> dict[str, Any]:
+    def _array(self, value: "Array | np.generic") -> JsonObject:
         """Where the array is to be found. Its axes keep their order in memory: sums depend on it."""
         array = np.asarray(value)
         if array.dtype.hasobject:
@@ -162,17 +168,18 @@ class _Writer:
             held = self._flat.setdefault(what[0], bytearray())
             self._there[what] = len(held) // max(array.itemsize, 1)
             held += what[1]
-        place = {"array": what[0], "at": self._there[what], "shape": [array.shape[axis] for axis in axes]}
-        return place | {"axes": axes} | ({"scalar": True} if isinstance(value, np.generic) else {})
+        shape = [array.shape[axis] for axis in axes]
+        place: JsonObject = {"array": what[0], "at": self._there[what], "shape": shape, "axes": axes}
+        return place | ({"scalar": True} if isinstance(value, np.generic) else {})
 
 
 class _Reader:
     """One file that is read."""
 
-    def __init__(self, flat: Mapping[str, Any], fetch: Callable[[str], bytes]) -> None:
+    def __init__(self, flat: Mapping[str, Array], fetch: Callable[[str], bytes]) -> None:
         self._flat, self._fetch = flat, fetch
 
-    def value(self, node: object, base: object = None) -> Any:
+    def value(self, node: object, base: object = None) -> object:
         """The value that a node of the JSON says."""
         if not isinstance(node, dict):
             return node
@@ -196,7 +203,7 @@ class _Reader:
         values = {name: self.value(part, getattr(base, name, None)) for name, part in node["fields"].items()}
         return _dataclass(node["of"])(**values)
 
-    def _array(self, place: Mapping[str, Any]) -> Any:
+    def _array(self, place: Mapping[str, Any]) -> object:
         """The array at a place, a copy of its own."""
         count = int(np.prod(place["shape"], dtype=np.int64))
         held = self._flat[place["array"]][place["at"] : place["at"] + count]
@@ -204,16 +211,18 @@ class _Reader:
         return array[()] if "scalar" in place else array
 
 
-def _items(base: Any, length: int) -> Any:
+def _items(base: object, length: int) -> Sequence[object]:
     """What stands at the same places of the base."""
-    return base if type(base) in (tuple, list) and len(base) == length else [None] * length
+    if (type(base) is tuple or type(base) is list) and len(base) == length:
+        return base
+    return [None] * length
 
 
-def _dataclass(path: str) -> Any:
+def _dataclass(path: str) -> "type[DataclassInstance]":
     module, _, name = path.partition(":")
     if not module.startswith(_MODULES):
         raise ValueError(f"{module} is not a module of kept values")
-    kind: Any = sys.modules.get(module) or importlib.import_module(module)
+    kind: object = sys.modules.get(module) or importlib.import_module(module)
     for part in name.split("."):
         kind = getattr(kind, part)
     if not (isinstance(kind, type) and is_dataclass(kind)):

@@ -18,7 +18,7 @@ And the revisions: labels that changed after their rounds were closed, `revision
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from assay.evalcore.evaluation.estimate import withheld
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import LabelledRound, Segments
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints, Json
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger import record as codec
@@ -134,7 +134,7 @@ def fields_of_decided() -> "list[pa.Field]":
     ]
 
 
-def columns_of_decided(decided: Sequence[Decided]) -> dict[str, list[Any]]:
+def columns_of_decided(decided: Sequence[Decided]) -> dict[str, list[Json]]:
     """Column -> its values, one for each item: the fields of `Decided` as the columns that
     `fields_of_decided` describes. Codes of labels are numbers, digests and reasons are texts."""
     return {field.name: [getattr(row, field.name) for row in decided] for field in fields(Decided)}

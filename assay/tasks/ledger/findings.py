@@ -10,7 +10,7 @@ a thousandth of the last digit that a report prints.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import isclose
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,23 +44,25 @@ def same_number(a: float, b: float) -> bool:
 
 def value_differences(stored: object, computed: object, path: str = "") -> Iterator[str]:
     """Every place where two JSON values differ; numbers to the tolerance, everything else exactly."""
-    if isinstance(stored, Mapping) and isinstance(computed, Mapping):
-        for name in sorted({*stored, *computed}, key=str):
-            place = f"{path}.{name}" if path else str(name)
-            if name not in stored:
-                yield f"{place} is missing"
-            elif name not in computed:
-                yield f"{place} should not be there"
-            else:
-                yield from value_differences(stored[name], computed[name], place)
-    elif isinstance(stored, list) and isinstance(computed, list):
-        if len(stored) != len(computed):
-            yield f"{path} has {plural(len(stored), 'entry', 'entries')}, recomputed {len(computed)}"
-            return
-        for i, (a, b) in enumerate(zip(stored, computed, strict=True)):
-            yield from value_differences(a, b, f"{path}[{i}]")
-    elif not _same(stored, computed):
-        yield f"{path} is {stored!r}, recomputed {computed!r}"
+    match stored, computed:
+        case (Mapping() as old, Mapping() as new):
+            for name in sorted({*old, *new}, key=str):
+                place = f"{path}.{name}" if path else str(name)
+                if name not in old:
+                    yield f"{place} is missing"
+                elif name not in new:
+                    yield f"{place} should not be there"
+                else:
+                    yield from value_differences(old[name], new[name], place)
+        case (list() as old_entries, list() as new_entries):
+            if len(old_entries) != len(new_entries):
+                entries = plural(len(old_entries), "entry", "entries")
+                yield f"{path} has {entries}, recomputed {len(new_entries)}"
+                return
+            for i, (a, b) in enumerate(zip(old_entries, new_entries, strict=True)):
+                yield from value_differences(a, b, f"{path}[{i}]")
+        case _ if not _same(stored, computed):
+            yield f"{path} is {stored!r}, recomputed {computed!r}"
 
 
 def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, ArrayLike]) -> Iterator[str]:
@@ -83,7 +85,7 @@ def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, A
             )
 
 
-def state_differences(stored: Any, computed: Any, path: str) -> Iterator[str]:
+def state_differences(stored: object, computed: object, path: str) -> Iterator[str]:
     """Every place where two values that the statistics carry from round to round differ, made of dataclasses,
     mappings, sequences and arrays: numbers to the tolerance, everything else exactly."""
     if isinstance(stored, np.ndarray | float) and isinstance(computed, np.ndarray | float):
@@ -103,7 +105,7 @@ def state_differences(stored: Any, computed: Any, path: str) -> Iterator[str]:
         yield from value_differences(stored, computed, path)
 
 
-def _in_a_row(value: Any) -> bool:
+def _in_a_row(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
@@ -119,10 +121,14 @@ def in_one_sentence(sentences: Sequence[str]) -> str:
     return "; ".join(sentences[:_LISTED]) + (f"; and {remainder} more" if remainder > 0 else "")
 
 
-def _same(stored: Any, computed: Any) -> bool:
-    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (stored, computed))
-    if numbers and (isinstance(stored, float) or isinstance(computed, float)):
-        return same_number(stored, computed)
+def _same(stored: object, computed: object) -> bool:
+    """Whether two numbers are the same to the tolerance, where one of them is a float; of all other values,
+    whether they are of one type and equal."""
+    match stored, computed:
+        case (bool(), _) | (_, bool()):
+            pass
+        case (float() as a, (int() | float()) as b) | (int() as a, float() as b):
+            return same_number(a, b)
     return type(stored) is type(computed) and bool(stored == computed)
 
 

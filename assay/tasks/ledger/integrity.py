@@ -345,9 +345,9 @@ def _seals_there(integrity: Integrity) -> Iterator[tuple[str, list[str] | None]]
     for number in sorted(numbers, reverse=True):
         yield layout.monitor_verdict_seal(name, number), _with_verdict(integrity, number)
     for chain in CHAINS:
-        sealed = [values for key in integrity.keys if (values := chain.seal.match(key)) is not None]
-        for values in sorted(sealed, reverse=True):
-            yield chain.seal(*values), chain.sealed(tuple(values))
+        sealed = [spelled for key in integrity.keys if (spelled := chain.seal.values_in(key)) is not None]
+        for spelled in sorted(sealed, reverse=True):
+            yield chain.seal.spelled(spelled), chain.sealed(spelled)
 
 
 def _with_verdict(integrity: Integrity, number: int) -> list[str] | None:

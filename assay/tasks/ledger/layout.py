@@ -12,7 +12,7 @@ own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -39,7 +39,39 @@ _TEXT = {
 }
 
 
-class KeyPattern(Generic[*Values]):
+class KeyForm:
+    """A template that spells keys and reads them, whatever the types of the values in them.
+
+    `KeyPattern` says what a template may hold, and is the same template for values whose types are known.
+    """
+
+    def __init__(self, template: str) -> None:
+        self.template = template
+        parts = list(Formatter().parse(template))
+        self.fields = tuple(name for _, name, _, _ in parts if name)
+        self._regex = re.compile("".join(_parts_of_expression(parts)))
+        self._numbers = {name for _, name, spec, _ in parts if name and _is_number(spec)}
+
+    def __repr__(self) -> str:
+        return f"KeyPattern({self.template!r})"
+
+    def spelled(self, values: Sequence[object]) -> str:
+        """The key of these values, which are the template's fields in order."""
+        return self.template.format(**dict(zip(self.fields, values, strict=True)))
+
+    def values_in(self, key: str) -> tuple[int | str, ...] | None:
+        """The values that spell a key; None for a key of another kind."""
+        match = self._regex.fullmatch(key)
+        if match is None:
+            return None
+        values = tuple(
+            int(text) if name in self._numbers else text
+            for name, text in zip(self.fields, match.groups(), strict=True)
+        )
+        return values if self.spelled(values) == key else None
+
+
+class KeyPattern(KeyForm, Generic[*Values]):
     """One kind of key, or a prefix of keys (its template ends in a slash).
 
     How a kind of key is written: one template, which both spells a key and reads one.
@@ -53,31 +85,15 @@ class KeyPattern(Generic[*Values]):
     Reading is the exact inverse of spelling: a key matches only if its values spell it again.
     """
 
-    def __init__(self, template: str) -> None:
-        self.template = template
-        parts = list(Formatter().parse(template))
-        self.fields = tuple(name for _, name, _, _ in parts if name)
-        self._regex = re.compile("".join(_parts_of_expression(parts)))
-        self._numbers = {name for _, name, spec, _ in parts if name and _is_number(spec)}
-
-    def __repr__(self) -> str:
-        return f"KeyPattern({self.template!r})"
-
     def __call__(self, *values: *Values) -> str:
         """The key of these values, which are the template's fields in order."""
-        entries: tuple[Any, ...] = values
-        return self.template.format(**dict(zip(self.fields, entries, strict=True)))
+        return self.spelled(values)
 
     def match(self, key: str) -> tuple[*Values] | None:
         """The values that spell a key; None for a key of another kind."""
-        match = self._regex.fullmatch(key)
-        if match is None:
-            return None
-        values: Any = tuple(
-            int(text) if name in self._numbers else text
-            for name, text in zip(self.fields, match.groups(), strict=True)
-        )
-        return values if self(*values) == key else None
+        values: Any = self.values_in(key)
+        result: tuple[*Values] | None = values
+        return result
 
 
 def _parts_of_expression(parts: list[tuple[str, str | None, str | None, str | None]]) -> Iterator[str]:
@@ -242,7 +258,7 @@ FINISHED_PREFIX = "index/finished/"
 ALERTS_PREFIX = "index/alerts/"
 MONITORS_PREFIX = "monitors/"
 
-KINDS: tuple[KeyPattern[*tuple[Any, ...]], ...] = tuple(
+KINDS: tuple[KeyForm, ...] = tuple(
     kind for kind in globals().values() if isinstance(kind, KeyPattern) and not kind.template.endswith("/")
 )
 
@@ -252,7 +268,7 @@ class Key:
     """What a key of the ledger is: the pattern that it follows, which is its kind, and the values in it,
     such as the name of an evaluation and the number of a round."""
 
-    kind: KeyPattern[*tuple[Any, ...]]   # one of the patterns above
+    kind: KeyForm    # one of the patterns above
     values: tuple[int | str, ...]
 
     @property
@@ -282,7 +298,7 @@ class Key:
 def parse_key(key: str) -> Key | None:
     """What a key is; None for one that no pattern spells."""
     for kind in KINDS:
-        values = kind.match(key)
+        values = kind.values_in(key)
         if values is not None:
             return Key(kind, values)
     return None

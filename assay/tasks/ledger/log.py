@@ -22,11 +22,11 @@ two entries.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.layout import KeyPattern
+from assay.tasks.ledger.layout import KeyForm
 from assay.tasks.ledger.record import Ledger, damaged, find_bytes
 from assay.tasks.ledger.stores.store import Remembering
 
@@ -37,13 +37,13 @@ Record = TypeVar("Record", bound="DataclassInstance")
 
 MARK = {"log": "1"}   # among the versions of a spec.json: this ledger has a log from its beginning
 # what is covered by the first entry, where it is there: a ledger of version 1.0.0 has its seals already
-_AT_FIRST: tuple[KeyPattern[*tuple[Any, ...]], ...] = (
+_AT_FIRST: tuple[KeyForm, ...] = (
     layout.spec, layout.identity, layout.pool_sources, layout.manifest, layout.seal, layout.final_seal,
     layout.later_seal, layout.revision_seal, layout.monitor_version_seal, layout.monitor_opening_seal,
     layout.window_state_seal, layout.mute_seal, layout.monitor_verdict_seal,
 )
 # what has an entry of its own
-LOGGED: tuple[KeyPattern[*tuple[Any, ...]], ...] = (
+LOGGED: tuple[KeyForm, ...] = (
     layout.manifest, layout.seal, layout.final_seal, layout.later_seal, layout.revision_seal,
     layout.extension, layout.monitor_version, layout.monitor_opening, layout.window_state, layout.mute,
     layout.monitor_verdict, layout.response, layout.alert,
@@ -93,7 +93,8 @@ def begin_log(ledger: Ledger) -> None:
         return
     keys = set(ledger.keys(f"{ledger.name}/"))
     # of a store whose listing lags: what was put a moment ago is asked for by name
-    keys |= {key for kind in _AT_FIRST if len(kind.fields) == 1 and ledger.exists(key := kind(ledger.name))}
+    by_name = [kind.spelled([ledger.name]) for kind in _AT_FIRST if len(kind.fields) == 1]
+    keys |= {key for key in by_name if ledger.exists(key)}
     lost = sorted(key for key in keys if is_logged(key))
     if lost and begins_with_log(ledger):
         if ledger.exists(first_key):
@@ -101,7 +102,7 @@ def begin_log(ledger: Ledger) -> None:
         raise damaged(first_key, f"the log of this ledger is gone, and {lost[0]} was in it")
     covers = {
         short_key(key, ledger.name): layout.digest(ledger.get(key))
-        for key in sorted(keys) if any(kind.match(key) for kind in _AT_FIRST)
+        for key in sorted(keys) if any(kind.values_in(key) for kind in _AT_FIRST)
     }
     ledger.put(first_key, record.encode(LogEntry(number=1, before="", covers=covers)))
 
@@ -210,7 +211,7 @@ def _directly(ledger: Ledger) -> Ledger:
 
 def is_logged(key: str) -> bool:
     """Whether a key is of a kind that has an entry of its own."""
-    return any(kind.match(key) for kind in LOGGED)
+    return any(kind.values_in(key) for kind in LOGGED)
 
 
 def newest_digest(ledger: Ledger) -> str | None:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.earlier_windows import RecentMean
@@ -269,6 +269,7 @@ class VerdictGlance:
     bought: int     # labels
 
 
+_VERDICTS: Mapping[bytes, Verdict] = {word.encode(): word for word in get_args(Verdict)}
 # the keys of a record are sorted: a place ends with its verdict, and a verdict with its window
 _GLANCE = re.compile(
     rb'"verdict":"(ok|breach|inconclusive)"\},"pool":.*"rests_on":\{"bought":(\d+),.*'
@@ -287,7 +288,7 @@ def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
     if b'"segment":"question=' in of_segments:
         verdict = record.decode(WindowVerdict, blob, key)
         return VerdictGlance(verdict.window, verdict.verdict, verdict.rests_on.bought)
-    called: Any = "breach" if b'"verdict":"breach"' in of_segments else match[1].decode()
+    called: Verdict = "breach" if b'"verdict":"breach"' in of_segments else _VERDICTS[match[1]]
     return VerdictGlance(match[3].decode(), called, int(match[2]))
 
 
@@ -331,7 +332,7 @@ class Amendment:
     number: int                  # from 2
     first: str                   # the first window that it applies to
     reference: str               # the window that its windows are compared with
-    spec: Mapping[str, Any]      # in full
+    spec: Mapping[str, object]   # in full
     changed: tuple[str, ...]     # the keys that differ from the version before, such as limit.min
     anew: tuple[str, ...]        # the limits whose evidence begins anew with it
     new_model: bool              # whether reference, evidence and label model all begin anew

@@ -24,7 +24,7 @@ import pydantic_core
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.layout import KeyPattern
+from assay.tasks.ledger.layout import KeyForm
 from assay.tasks.ledger.stores.store import KeyMissing, Store, StoreError
 
 
@@ -289,7 +289,7 @@ def _what_is_wrong(error: ValidationError) -> str:
     return f"{place}: {message}{suffix}" if place else f"{message}{suffix}"
 
 
-def _inside(value: object) -> Any:
+def _inside(value: object) -> object:
     """A value that JSON does not know: a time as text, a record as its fields."""
     if isinstance(value, datetime):
         return value.isoformat()
@@ -327,7 +327,7 @@ def find_record(ledger: Ledger, key: str, kind: type[Record]) -> Record | None:
 
 
 def read_records(
-    ledger: Ledger, prefix: str, pattern: KeyPattern[*tuple[Any, ...]], kind: type[Record],
+    ledger: Ledger, prefix: str, pattern: KeyForm, kind: type[Record],
     keys: Iterable[str] | None = None,
 ) -> list[Record]:
     """The records under the keys of this pattern below a prefix, in the order of the keys.
@@ -337,7 +337,7 @@ def read_records(
     Raises DamagedRecord.
     """
     listed = list(ledger.keys(prefix)) if keys is None else sorted(keys)
-    return [get_record(ledger, key, kind) for key in filter(pattern.match, listed)]
+    return [get_record(ledger, key, kind) for key in filter(pattern.values_in, listed)]
 
 
 def find_bytes(ledger: Ledger, key: str) -> bytes | None:

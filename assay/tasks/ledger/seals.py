@@ -23,13 +23,12 @@ times.json and posts/. The log has identity.json and pool/sources.json.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.asked_round import write_pack
 from assay.tasks.ledger.closed_round import Revision, named_answers
-from assay.tasks.ledger.layout import KeyPattern
+from assay.tasks.ledger.layout import KeyForm
 from assay.tasks.ledger.life import Extension, extensions_before, read_extensions
 from assay.tasks.ledger.log import ensure_logged, full_key, put_logged, refuse_changed, short_key
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, newest_seal
@@ -167,16 +166,17 @@ class Chain:
       The first seal of each kind, in a window or of the monitor, is chained to spec.json.
     """
 
-    record: KeyPattern[*tuple[Any, ...]]   # its last value is the number
-    seal: KeyPattern[*tuple[Any, ...]]     # of the same values
+    record: KeyForm    # its last value is the number
+    seal: KeyForm      # of the same values
     first: int = 1
 
-    def sealed(self, values: tuple[Any, ...]) -> list[str]:
+    def sealed(self, values: tuple[int | str, ...]) -> list[str]:
         """The two keys that the seal of a record covers: the seal of the record before (for the first one
         the spec), and the record itself. `values` are those of the record's key, its number last."""
         *of, number = values
-        before = layout.spec(of[0]) if number == self.first else self.seal(*of, number - 1)
-        return [before, self.record(*values)]
+        is_first = number == self.first
+        before = layout.spec.spelled(of[:1]) if is_first else self.seal.spelled([*of, int(number) - 1])
+        return [before, self.record.spelled(values)]
 
 
 OPENINGS = Chain(record=layout.monitor_opening, seal=layout.monitor_opening_seal)
@@ -196,8 +196,9 @@ def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, keys: Collection
     ]
     its = [opening.number for opening in openings if opening.evaluation == verdict.rests_on.evaluation]
     ordinal = its[verdict.rests_on.follow_ups] if len(its) > verdict.rests_on.follow_ups else 1
-    version = [] if verdict.version < VERSIONS.first else [VERSIONS.seal(name, verdict.version)]
+    version = [] if verdict.version < VERSIONS.first else [VERSIONS.seal.spelled([name, verdict.version])]
     return [
-        before, layout.monitor_verdict(name, number), OPENINGS.seal(name, verdict.window, ordinal), *version,
+        before, layout.monitor_verdict(name, number),
+        OPENINGS.seal.spelled([name, verdict.window, ordinal]), *version,
         newest_seal(verdict.rests_on),
     ]

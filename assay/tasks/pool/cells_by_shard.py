@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.pool.feature_strata import SAMPLE, FeatureCut
 from assay.evalcore.pool.partition import (
     Partition,
@@ -151,7 +151,7 @@ class _CountShard:
         return _Counted(sums=sums, segments=segments, known=known_table, piece=piece)
 
 
-def cut_by_score(method: CountingMethod, pool: PoolToCut) -> tuple[Partition, CellRows]:
+def cut_by_score(method: CountingMethod[MethodState], pool: PoolToCut) -> tuple[Partition, CellRows]:
     """The pool cut for a method, at edges between its scores."""
     pool = pool.with_known()
     with _score_runs(pool) as runs:
@@ -168,7 +168,7 @@ def cut_by_systems(pool: PoolToCut, systems: Sequence[str]) -> tuple[Partition, 
 
 
 def cut_by_features(
-    method: CountingMethod, pool: PoolToCut, features: Sequence[str]
+    method: CountingMethod[MethodState], pool: PoolToCut, features: Sequence[str]
 ) -> tuple[Partition, CellRows]:
     """The pool cut for a method by its features; features: the columns of a part that hold them.
 

@@ -6,13 +6,14 @@ The text has each method's error and coverage by budget, then all methods' label
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from assay.evalcore.errors import AssayError, BadArgument, plural
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
 from assay.tasks.replay.simulated import MethodResult, OracleResult, ReplayResult, name_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
@@ -116,7 +117,7 @@ _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 # Okabe & Ito: told apart by the colour-blind; the markers tell apart what is printed in black
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
-_RC: Any = {
+_RC: dict[str, object] = {
     "svg.hashsalt": "assay",
     "svg.fonttype": "none",
     "font.family": "DejaVu Sans",      # ships with matplotlib: the layout is the same on every machine
@@ -167,13 +168,13 @@ def write_convergence_plot(result: ReplayResult, path: str | Path) -> Path:
 
 def convergence_figure(result: ReplayResult) -> "Figure":
     """Error and coverage against labels, a column of axes for each measure."""
-    from matplotlib import rc_context
+    from matplotlib import RcParams, rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as NewFigure
 
     measures = list(result.truth)
     names = list(dict.fromkeys(entry.method for entry in result.methods))
-    with rc_context(_RC):
+    with rc_context(RcParams(_RC)):
         figure = NewFigure(figsize=(5.2 * len(measures) + 1.4, 6.4), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(2, len(measures), sharex=True, squeeze=False, height_ratios=(3, 2))
@@ -189,17 +190,26 @@ def convergence_figure(result: ReplayResult) -> "Figure":
 
 
 def _draw(result: ReplayResult, format: str) -> bytes:
-    from matplotlib import rc_context
+    from matplotlib import RcParams, rc_context
 
     figure = convergence_figure(result)
-    with rc_context(_RC):
+    with rc_context(RcParams(_RC)):
         sink = io.BytesIO()
         metadata = {"Date": None, "Creator": None} if format == "svg" else {"Software": None}
         figure.savefig(sink, format=format, dpi=150, metadata=metadata)
     return sink.getvalue()
 
 
-def _style(index: int) -> dict[str, str | float]:
+class LineStyle(TypedDict):
+    """How the line of a method is drawn."""
+
+    color: str
+    marker: str
+    markersize: float
+    linewidth: float
+
+
+def _style(index: int) -> LineStyle:
     return {
         "color": _COLOURS[index % len(_COLOURS)],
         "marker": _MARKERS[index % len(_MARKERS)],
@@ -208,7 +218,7 @@ def _style(index: int) -> dict[str, str | float]:
     }
 
 
-def _error_line(ax: Any, entry: MethodResult, index: int) -> None:
+def _error_line(ax: "Axes", entry: MethodResult, index: int) -> None:
     points = [(s.labels_mean, s.mse, s.mse_se) for s in entry.budgets]
     drawn = [(x, y, e) for x, y, e in points if y > 0] or [(points[0][0], float("nan"), 0.0)]
     x, y, error = zip(*drawn, strict=True)
@@ -217,7 +227,7 @@ def _error_line(ax: Any, entry: MethodResult, index: int) -> None:
     ax.errorbar(x, y, yerr=[down, error], label=entry.method, capsize=2, elinewidth=0.8, **_style(index))
 
 
-def _coverage_line(ax: Any, entry: MethodResult, index: int) -> None:
+def _coverage_line(ax: "Axes", entry: MethodResult, index: int) -> None:
     ax.plot([s.labels_mean for s in entry.budgets], [s.coverage for s in entry.budgets], **_style(index))
 
 
@@ -225,7 +235,7 @@ def _plain(value: float, _position: int) -> str:
     return f"{value:g}" if 1e-4 <= value < 1e6 else f"{value:.0e}".replace("e-0", "e-")
 
 
-def _dress(above: Any, below: Any, result: ReplayResult, measure: str) -> None:
+def _dress(above: "Axes", below: "Axes", result: ReplayResult, measure: str) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     above.set_title(

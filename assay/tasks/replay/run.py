@@ -74,7 +74,7 @@ class _Runner:
     def run(self, block: Block) -> BlockRun:
         """Simulate one method for the repeats of a block."""
         request, simulation = self._simulation.request, self._simulation
-        method = simulation.find_method(block.method)
+        method: Any = simulation.find_method(block.method)
         if block.method not in self._ready:
             self._ready[block.method] = prepared(method, self._pool, simulation.measures, request.people)
         plan = ReplayPlan(

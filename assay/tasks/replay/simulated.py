@@ -32,7 +32,7 @@ from assay.evalcore.methods.registry import (
     of_two_classes_alone,
     refuse_weights,
 )
-from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.methods.two_classes.choice import Aim, choose
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
@@ -236,7 +236,7 @@ class Simulation(ABC):
     true values, its methods by name, and the oracles. One subclass is of two classes, one of any outcome."""
 
     request: ReplayRequest
-    measures: Any          # as the methods take them
+    measures: Sequence[Measure] | Stack    # as the methods take them
     n_items: int
 
     @property
@@ -293,7 +293,7 @@ class _OfTwoClasses(Simulation):
                 results.append(Simulated(measure=m.name, system=system, truth=truth))
         return results
 
-    def find_method(self, name: str) -> CountingMethod:
+    def find_method(self, name: str) -> CountingMethod[MethodState]:
         request = self.request
         chosen = method(self._meaning(name))
         return chosen.audited(request.audit / request.budgets[-1]) if request.audit else chosen
@@ -317,7 +317,8 @@ class _OfTwoClasses(Simulation):
 
 
 def _refuse_idle(
-    pool: LabelledPool, request: ReplayRequest, chosen: Sequence[CountingMethod], measures: Sequence[Measure]
+    pool: LabelledPool, request: ReplayRequest, chosen: Sequence[CountingMethod[MethodState]],
+    measures: Sequence[Measure],
 ) -> None:
     """Raises BadArgument for what is asked and would change nothing."""
     if request.people > 1 and pool.label_probability is None:
@@ -347,7 +348,7 @@ def _listed(request: ReplayRequest) -> str:
     return " and ".join(map(repr, request.methods))
 
 
-def _check_audit(request: ReplayRequest, chosen: Sequence[CountingMethod]) -> None:
+def _check_audit(request: ReplayRequest, chosen: Sequence[CountingMethod[MethodState]]) -> None:
     if not request.audit:
         return
     if not request.budgets or not 0 < request.audit <= request.budgets[-1]:
@@ -376,6 +377,8 @@ def has_proposal(method: Method) -> bool:
 
 class _OfAnyOutcome(Simulation):
     """Of several systems, every measure is taken of each, and the difference of each from the first."""
+
+    measures: Stack
 
     def __init__(self, pool: OutcomePool, request: ReplayRequest) -> None:
         if request.audit:

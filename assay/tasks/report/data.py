@@ -79,17 +79,17 @@ class JudgeChecks:
     notes: tuple[str, ...] = ()                  # what cannot be said, and why
 
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class ReportFinding(Generic[T]):
+class ReportFinding(Generic[T_co]):
     """Something that sections of a report read besides the standing (`tasks.report.sections`), and that a
     flow of the same name finds in the ledger (`flows.report.gather`)."""
 
     name: str
 
-    def of(self, data: "ReportData") -> T | None:
+    def of(self, data: "ReportData") -> T_co | None:
         """Its value in the data of a report; None where there is none."""
         return data.findings.get(self.name)
 
@@ -107,7 +107,7 @@ PAIRS = ReportFinding[Sequence[tuple[float, float]]]("pairs")   # prediction and
 STRENGTHS = ReportFinding[Mapping[str, float]]("strengths")   # system -> log strength, of comparisons
 TRUE_VALUES = ReportFinding[Mapping[str, float]]("truth")   # measure -> exact value, known to the demo
 RANDOM_SAMPLING = ReportFinding[Sequence[RandomSampling]]("random_sampling")   # what it would have given
-IN_JSON: tuple[ReportFinding[Any], ...] = (
+IN_JSON: tuple[ReportFinding[object], ...] = (
     ANNOTATORS, CEILING, AUDIT, JUDGE_FIGURES, JUDGE_CHECKS, ERRORS, SCORE_AXIS, RELIABILITY,
 )
 
@@ -129,7 +129,7 @@ class ReportData(Standing):
     """
 
     pool: PoolSummary
-    spec: Mapping[str, Any]                      # as begun, defaults filled in; holds no secrets
+    spec: Mapping[str, object]                   # as begun, defaults filled in; holds no secrets
     seed: int
     versions: Mapping[str, str]                  # of assay, Python and whatever else decided the numbers
     history: Sequence[RoundEstimate] = ()        # what was known when each round closed

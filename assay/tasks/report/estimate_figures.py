@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.types import Floats
 from assay.tasks.report import wording
 from assay.tasks.report.data import TRUE_VALUES, ReportData, rounds_and_reissue
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, TRUTH, Picture, is_narrow, picture, shortened_name
@@ -274,7 +275,7 @@ def _within(bounds: tuple[float, float], low: float, high: float) -> tuple[float
     return max(low, bounds[0]), min(high, bounds[1])
 
 
-def _placing(center: Sequence[float], shape: Sequence[Sequence[float]]) -> Any:
+def _placing(center: Sequence[float], shape: Sequence[Sequence[float]]) -> Floats:
     """The 3 x 3 matrix that takes the unit circle to the ellipse."""
     a = np.sqrt(shape[0][0])
     b = shape[0][1] / a

@@ -12,11 +12,11 @@ in a spreadsheet. Shown text, raw answers and the desk's names of people are not
 
 import io
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.evalcore.printed import with_format_number
+from assay.evalcore.types import JsonMapping
 from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger import record
 
@@ -94,7 +94,7 @@ class EvidencePack:
     shown to whom, and labels that revisions changed."""
 
     evaluation: str
-    facts: Mapping[str, Any]     # JSON values
+    facts: JsonMapping     # JSON values
     draws: Sequence[DrawRow]
     exposures: Sequence[ExposureRow]
     revised: Sequence[RevisedRow] = ()
@@ -177,6 +177,6 @@ def _cell(value: float | str | None) -> float | str | None:
     return to_cell(value) if isinstance(value, str) else value
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Text that came from outside has gone through `to_cell`; numbers stay numbers, None is empty."""
     return write_csv(columns, rows).encode()

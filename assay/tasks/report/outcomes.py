@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from assay.tasks.report.rendering import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -127,13 +128,11 @@ def _draw_points(pairs: Sequence[tuple[float, float]], figure: "Figure") -> None
     f, y = np.array(pairs).T
     ends = [float(min(f.min(), y.min())), float(max(f.max(), y.max()))]
     fit_ax.plot(ends, ends, color=SOFT, linewidth=1, dashes=(4, 3))
-    dots: Any = {"linestyle": "none", "marker": "o", "markersize": 3.2, "color": LINE, "alpha": 0.7,
-                 "markeredgewidth": 0}
-    fit_ax.plot(f, y, **dots)
+    _plot_dots(fit_ax, f, y)
     fit_ax.set_xlabel("prediction")
     fit_ax.set_ylabel("label")
     gap_ax.axhline(0, color=SOFT, linewidth=1, dashes=(4, 3))
-    gap_ax.plot(f, f - y, **dots)
+    _plot_dots(gap_ax, f, f - y)
     worst = int(np.abs(f - y).argmax())
     gap_ax.plot(f[worst], (f - y)[worst], linestyle="none", marker="o", markersize=7, markerfacecolor="none",
                markeredgecolor=LIMIT)
@@ -141,6 +140,11 @@ def _draw_points(pairs: Sequence[tuple[float, float]], figure: "Figure") -> None
     gap_ax.set_ylabel("prediction minus label")
     for ax in (fit_ax, gap_ax):
         ax.grid(axis="y")
+
+
+def _plot_dots(ax: "Axes", x: Floats, y: Floats) -> None:
+    """A small dot at each point (n,), with no line between them."""
+    ax.plot(x, y, linestyle="none", marker="o", markersize=3.2, color=LINE, alpha=0.7, markeredgewidth=0)
 
 
 def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:

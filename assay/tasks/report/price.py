@@ -3,9 +3,7 @@ of how many it takes.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -15,6 +13,7 @@ from assay.evalcore.evaluation.stopping import least_budget, rule_in_words
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.forecast.play import Forecast, Goal
+from assay.evalcore.printed import printed
 from assay.evalcore.recalibration.reporting import (
     AGREE,
     BROKEN_SCORE,
@@ -120,7 +119,7 @@ def two_figures(n: int) -> int:
 
 def price_lines(rows: Sequence[MeasureEstimate], positive: str, rests_on: str) -> list[str]:
     """For a terminal: what random sampling would have needed, then what the first estimate leaves open; the
-    arguments are those of `open_lines`."""
+    arguments are those of `open_lines`. Each line is a whole sentence; none before the price is known."""
     priced_rows = [row for row in rows if row.segment is None and row.price_tag]
     if not priced_rows:
         return []
@@ -211,7 +210,7 @@ def outlook_json(ahead: Outlook) -> OutlookJson:
     return {
         "target": None if ahead.target is None else forecast_json(ahead.target),
         "verdict": None if ahead.verdict is None else forecast_json(ahead.verdict),
-        "audit": None if ahead.audit is None else audit_json(ahead.audit),
+        "audit": None if ahead.audit is None else printed(ahead.audit),
     }
 
 
@@ -266,12 +265,6 @@ def forecast_in_words(forecast: Forecast, budget: int | None = None, before: int
     early = targets and forecast.labels_now < fewest
     floor = f"; no target is met with fewer than {fewest}" if early else ""
     return f"{what} takes about {plural(forecast.labels, 'label')}{increase}, with 80% chance {sure}{floor}"
-
-
-def audit_json(price: AuditPrice) -> Any:
-    """Plain values; "settled_by" is null where only all the items bring the wide interval down. Field ->
-    number, ends of intervals as lists, as `assay status --json` prints them."""
-    return asdict(price)
 
 
 def audit_in_words(price: AuditPrice) -> str:

@@ -44,7 +44,7 @@ INK, SOFT, GRID = "#1f2933", "#52606d", "#e4e7eb"
 LINE, BAND = "#1d4e79", "#c6d8e8"
 LIMIT, TRUTH = "#9b2c2c", "#2f6b3a"
 PHONE = 3.8          # inches
-_STYLE: Any = {
+_STYLE: dict[str, object] = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "svg.hashsalt": "assay",
@@ -87,17 +87,17 @@ class Picture:
 
 
 def picture(
-    draw: Callable[[Any], None], size: tuple[float, float], text: str,
-    style: Mapping[str, Any] | None = None, narrow: float | None = None,
+    draw: Callable[["Figure"], None], size: tuple[float, float], text: str,
+    style: Mapping[str, object] | None = None, narrow: float | None = None,
 ) -> Picture:
     """The figure that `draw` puts on a matplotlib Figure of this size in inches.
 
     narrow   the height of the drawing for phones; as high as `size` says unless given
     """
     of_phone = (min(size[0], PHONE), size[1] if narrow is None else narrow)
-    from matplotlib import rc_context
+    from matplotlib import RcParams, rc_context
 
-    with rc_context(_STYLE | dict(style or {})):
+    with rc_context(RcParams(_STYLE | dict(style or {}))):
         wide = _drawn(draw, size)
         return Picture(source=wide, narrow=wide if of_phone == size else _drawn(draw, of_phone), told=text)
 
@@ -112,7 +112,7 @@ def shortened_name(name: str, length: int) -> str:
     return name if len(name) <= length else name[: length - 1] + "…"
 
 
-def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
+def _drawn(draw: Callable[["Figure"], None], size: tuple[float, float]) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 

@@ -5,7 +5,7 @@ A section is made of the data by the file that draws it. One that has nothing to
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
@@ -61,8 +61,8 @@ class Section:
     """One section of the page. Its template finds what it says under its name."""
 
     name: str
-    says: Callable[[ReportData], Any]      # nothing, or what is empty: it is not shown
-    reads: tuple[ReportFinding[Any], ...] = ()   # besides the standing: what a flow finds in the ledger
+    says: Callable[[ReportData], object]   # nothing, or what is empty: it is not shown
+    reads: tuple[ReportFinding[object], ...] = ()   # besides the standing: what a flow finds in the ledger
     apart: bool = True                     # an empty line stands before it in the source of the page
 
     @property
@@ -157,9 +157,9 @@ def _rounds(data: ReportData) -> list[tuple[RoundEstimate, EstimateLine | None]]
     ]
 
 
-def _read(finding: ReportFinding[T], says: Callable[[T], Any]) -> Callable[[ReportData], Any]:
+def _read(finding: ReportFinding[T], says: Callable[[T], object]) -> Callable[[ReportData], object]:
     """What a section says that is made of one finding alone."""
-    def said(data: ReportData) -> Any:
+    def said(data: ReportData) -> object:
         value = finding.of(data)
         return None if value is None else says(value)
 

@@ -8,7 +8,6 @@ import re
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from math import ceil, log10
-from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.errors import plural as plural  # the templates use it too
@@ -248,7 +247,7 @@ def moment(text: str) -> str:
         return text
 
 
-def shown_text(value: object) -> Any:
+def shown_text(value: object) -> object:
     """For `finalize` of a page's templates: marks that turn around the text after them are spelled out. Such
     marks of right-to-left text could make a value look like another."""
     return value.translate(_TURNS) if type(value) is str else value

@@ -14,7 +14,7 @@ here:
 
 import re
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, Strict, field_validator, model_validator
@@ -195,7 +195,7 @@ class Alerts(GrownPart):
 
     @field_validator("tell", mode="before")
     @classmethod
-    def _known_kinds(cls, value: object) -> Any:
+    def _known_kinds(cls, value: object) -> object:
         for kind in value if isinstance(value, list | tuple) else ():
             if kind not in KINDS:
                 raise wrong(f"lists {kind!r}; it may hold {', '.join(KINDS)}")

@@ -90,7 +90,7 @@ def _touches(changed: tuple[str, ...], key: str) -> bool:
     return any(name == key or name.startswith(f"{key}.") for name in changed)
 
 
-def _leaves(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Every value that is no mapping, with its path; lists count as one value."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.best_of import pairs_of
@@ -10,6 +10,10 @@ from assay.evalcore.measures.contenders import of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, side_by_side
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.questions import SeveralQuestions
+from assay.tasks.spec.pool import Contenders
+
+if TYPE_CHECKING:
+    from assay.tasks.spec.evaluation import Spec
 
 # methods whose cells keep the rows of each system apart; and those whose draws race, the first ones
 RACING = ("auto", "recalibrated", "guesses")
@@ -18,7 +22,7 @@ BY_CONTENDER = (*RACING, "passive", "stratified", "stratified-neyman")
 Problem = tuple[str, str]
 
 
-def contradictions_of_best(spec: Any) -> Iterator[Problem]:
+def contradictions_of_best(spec: "Spec") -> Iterator[Problem]:
     """(key, what is wrong with it) for each; nothing where neither is asked for."""
     pool, target = spec.pool, spec.target
     if pool.contenders is None and target.best_of is None:
@@ -34,13 +38,13 @@ def contradictions_of_best(spec: Any) -> Iterator[Problem]:
     if spec.warm_start is not None:
         yield "warm_start", f"teaches a model of one system, and `{key}` is of several; leave it out"
     if pool.contenders is not None:
-        yield from _of_contenders(spec, kind)
+        yield from _of_contenders(spec, pool.contenders, kind)
     if target.best_of is not None:
         yield from _of_best(spec, kind)
 
 
-def _of_contenders(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
-    pool, rows = spec.pool, spec.pool.contenders
+def _of_contenders(spec: "Spec", rows: Contenders, kind: OutcomeKind) -> Iterator[Problem]:
+    pool = spec.pool
     if pool.systems is not None or pool.thresholds is not None:
         yield "pool.contenders", "says that a row is of one system, and `systems` that it is of all; keep one"
     two = spec.labels.two_answers is not None
@@ -70,7 +74,7 @@ def _of_contenders(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
                          f"{', '.join(BY_CONTENDER[:-1])} or {BY_CONTENDER[-1]}")
 
 
-def _of_best(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
+def _of_best(spec: "Spec", kind: OutcomeKind) -> Iterator[Problem]:
     names, rows = spec.pool.system_names, spec.pool.contenders
     if len(names) < 2:
         yield "target.best_of", "needs several systems: name them under pool.systems, or pool.contenders"

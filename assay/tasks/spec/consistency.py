@@ -102,7 +102,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     problems += [("drive", f"names {name!r}, which is not listed under `measure`; "
                            f"{did_you_mean(name, listed)}it lists {', '.join(listed)}")
                  for name in drive or () if name not in (*listed, SEGMENTS)
-                 and not isinstance(labels, QuestionList)]
+                 and not labels.asked]
     problems += _of_segments_that_drive(spec)
     if spec.budget.price is not None and spec.price_per_label is not None:
         problems.append(("price_per_label", "is said by `budget.price.label` too; leave one of them out"))
@@ -126,7 +126,7 @@ DRIVEN_BY_SEGMENTS = ("recalibrated", "guesses")
 
 def _of_segments_that_drive(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of `drive: segments` that nothing can be drawn by."""
-    if not segments_drive(spec.drive) or isinstance(spec.labels, QuestionList):
+    if not segments_drive(spec.drive) or spec.labels.asked:
         return
     if not spec.pool.segments:
         yield "drive", "says segments, and the pool has none; name their columns under `pool.segments`"
@@ -216,8 +216,7 @@ def idle(
             f"are looked at by methods that cut the pool by them, and {method_name!r} does not; name a cut, "
             "as in stratified:partition=kd-tree, or leave them out"
         )
-    questions = labels.questions if isinstance(labels, QuestionList) else ()
-    for kind in (labels.outcome, *(question.outcome.kind for question in questions)):
+    for kind in (labels.outcome, *(question.outcome.kind for question in labels.asked.values())):
         for end in () if kind is None or kind.name == "questions" else kind.value_range:
             if LARGEST < abs(end) < inf:
                 yield "labels", (
@@ -268,7 +267,7 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     if spec.outcomes is not None:
         yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
                            "one of them")
-    questions = isinstance(spec.labels, QuestionList)
+    questions = bool(spec.labels.asked)
     if held.key_of_chances is not None and questions:
         yield f"labels_so_far.{held.key_of_chances}", (
             "is of one question, as each may have answers of other items; give a random sample (drawn: "

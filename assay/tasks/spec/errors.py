@@ -4,7 +4,7 @@ Each line names the place as `$.path.to.key`, what was wrong and what to write i
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -20,7 +20,7 @@ _TAGGED = (
     {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
     | {(key, form) for key in ("half_width", "variance") for form in (OF_FIRST, BY_MEASURE)}
 )
-_MODELS: dict[Any, type[BaseModel]] = {**DESK_KINDS, **LABEL_FORMS}
+_MODELS: dict[str, type[BaseModel]] = {**DESK_KINDS, **LABEL_FORMS}
 _EXPECTED = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -105,7 +105,7 @@ def _show(value: object) -> str:
 
 
 def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:
-    model: Any = root
+    model: type[BaseModel] | None = root
     field: FieldInfo | None = None
     for step in loc:
         if isinstance(step, int):
@@ -113,14 +113,14 @@ def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:
         if step in _MODELS:
             model = _MODELS[step]
             continue
-        field = getattr(model, "model_fields", {}).get(step)
+        field = model.model_fields.get(step) if model else None
         if field is None:
             return ""
         model = _model_of(field.annotation)
     return (field.description or "") if field else ""
 
 
-def _model_of(annotation: object) -> Any:
+def _model_of(annotation: object) -> type[BaseModel] | None:
     """The Part inside `Part | None` or `tuple[Part, ...]`; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation

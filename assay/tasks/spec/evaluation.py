@@ -27,6 +27,7 @@ from assay.evalcore.errors import BadInput, Remediable
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.stopping import own_target
+from assay.evalcore.json_values import mapping_of
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
@@ -78,7 +79,7 @@ from assay.tasks.spec.goals import (
 from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
-from assay.tasks.spec.labels.questions import QuestionList, listed_questions
+from assay.tasks.spec.labels.questions import listed_questions
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.template import spec_template
 
@@ -138,7 +139,7 @@ def _guessed_beside(pool: Mapping[str, object]) -> bool:
     )
 
 
-def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
+def with_limit(data: Mapping[str, object]) -> dict[str, object]:
     """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same.
     Raises ValueError where both are written."""
     spec = dict(data)
@@ -149,7 +150,7 @@ def with_limit(data: Mapping[str, object]) -> dict[str, Any]:
     return spec | {"limit": spec.pop("threshold")}
 
 
-def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
+def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, object]:
     """A spec as it is written, `interval: guaranteed` as the setting of the method that it is. Other specs
     come back as they are."""
     spec, name = dict(data), data.get("method")
@@ -161,7 +162,7 @@ def with_guarantee_in_method(data: Mapping[str, object]) -> dict[str, Any]:
 _SETTING = ":guaranteed=true"
 
 
-def with_method_of_chances(data: Mapping[str, Any]) -> dict[str, Any]:
+def with_method_of_chances(data: Mapping[str, object]) -> dict[str, object]:
     """A spec as it is written, `auto` as the method that goes on from labels with chances of their own. Other
     specs come back as they are."""
     spec = dict(data)
@@ -262,33 +263,33 @@ class Spec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _task_of_labels(cls, data: object) -> Any:
+    def _task_of_labels(cls, data: object) -> object:
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict):
             return data
         data = listed_questions(with_method_of_chances(with_guarantee_in_method(with_limit(data))))
-        if not isinstance(data.get("pool"), dict):
+        pool, labels = data.get("pool"), data.get("labels")
+        if not isinstance(pool, dict):
             return data
-        labels = data.get("labels")
-        beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight", "strata"))
+        beside = any(pool.get(key) is not None for key in ("cluster", "weight", "strata"))
         beside = beside or data.get("method") == WITH_CHANCES or segments_drive(data.get("drive"))
         curves = asks_for_scores(data.get("measure"))
-        alone = (_guessed_beside(data["pool"]) or data["pool"].get("rank") is not None) and not curves
-        if (compares(data["pool"]) or alone) and isinstance(labels, dict):
+        alone = (_guessed_beside(pool) or pool.get("rank") is not None) and not curves
+        if (compares(pool) or alone) and isinstance(labels, dict):
             data = data | {"labels": two_classes_as(labels, "two classes compared")}
         elif isinstance(labels, dict) and (beside or curves):
             data = data | {"labels": two_classes_as(labels, "two classes with a score")}
         counted = class_against_the_rest(data | {"method": cls._meant_method(data.get("method", AUTO))})
         if counted is not None:
-            singled = {**data["labels"], "counted": counted}
+            singled = {**mapping_of(data.get("labels")), "counted": counted}
             data = data | {"labels": WrittenLabels(singled, "one class of several")}
-        if "task" in data["pool"]:
+        if "task" in pool:
             return data
         task = task_of(data.get("labels"))
-        return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}
+        return data if task == TwoClasses.task else data | {"pool": pool | {"task": task}}
 
     @classmethod
-    def _meant_method(cls, written: object) -> Any:
+    def _meant_method(cls, written: object) -> object:
         """The method of a spec as it is written; a monitor reads `auto` as its own."""
         return written
 
@@ -326,7 +327,7 @@ class Spec(Part):
     def choice_of(self, predicted: tuple[int, ...]) -> Choice:
         """The method by name, and why; predicted: items predicted negative, and positive, once counted."""
         if not self.labels.by_cell:
-            has_questions = isinstance(self.labels, QuestionList)
+            has_questions = bool(self.labels.asked)
             chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
             aim = None if has_questions or self.method != AUTO else self._aim_of_rows(predicted)
             if aim is not None:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import TRACE, least_budget
+from assay.evalcore.json_values import entries_of, value_at
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
@@ -43,7 +44,7 @@ _ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
 )
 
 
-def _numbers(value: object) -> Any:
+def _numbers(value: object) -> object:
     return [value] if isinstance(value, int | float) else value
 
 
@@ -159,9 +160,8 @@ class MeasureChoice(Part):
         )
 
 
-def _as_list(value: object) -> Any:
-    listed = value if isinstance(value, list | tuple) else [value]
-    return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
+def _as_list(value: object) -> object:
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in entries_of(value)]
 
 
 def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
@@ -204,17 +204,16 @@ Drive = Annotated[
 SEGMENTS = "segments"    # among what drives: the segments of the pool, so that the worst is known soonest
 
 
-def segments_drive(drive: Any) -> bool:
+def segments_drive(drive: object) -> bool:
     """Whether the choice of items serves the segments; drive: as it is written, or None. Labels are then
     spread so that the worst known segment gets the next ones."""
-    return drive == SEGMENTS or (isinstance(drive, list | tuple) and SEGMENTS in drive)
+    return SEGMENTS in entries_of(drive)
 
 
 def asks_for_scores(measure: object) -> bool:
     """Whether one of the measures, as they are written, is made of scores or probabilities of the items.
     Curves and areas under them are."""
-    listed = measure if isinstance(measure, list | tuple) else [measure]
-    names = [entry.get("name") if isinstance(entry, dict) else entry for entry in listed]
+    names = [value_at(entry, "name") or entry for entry in entries_of(measure)]
     return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
@@ -396,7 +395,7 @@ class Budget(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _labels_of_money(cls, data: Any) -> Any:
+    def _labels_of_money(cls, data: object) -> object:
         """With `labels`: as many as the money pays for after the judge, unless fewer are asked for."""
         if not isinstance(data, Mapping) or "labels" in data:
             return data

@@ -16,7 +16,6 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Column, Columns, Part, wrong
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.pool import Pool
 
 _LENGTH = re.compile(r"length\((?P<column>.+)\)")
@@ -95,7 +94,7 @@ def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
     if spec.of_monitor:
         yield "judges", ("are looked at in one evaluation; a monitor says by itself whether its judges "
                          "changed (assay history): leave it out")
-    elif isinstance(spec.labels, QuestionList):
+    elif spec.labels.asked:
         yield "judges", ("are looked at where one question is asked; with several leave it out, or ask that "
                          "question alone")
     elif not has_judges(pool):

@@ -82,7 +82,7 @@ def compares(pool: object) -> bool:
     )
 
 
-def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
+def written_out(pool: Mapping[str, object]) -> Mapping[str, object]:
     """A `pool` whose thresholds are systems and whose baseline is named: the first, unless said.
 
     What is written in another way than it should be is left as it is.
@@ -93,8 +93,9 @@ def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
         [key] = beside
         written = {threshold_name(t): {key: pool[key], "threshold": t} for t in thresholds}
         other_keys = {name: value for name, value in pool.items() if name not in ("thresholds", key)}
-        if isinstance(other_keys.get("baseline"), int | float):
-            other_keys["baseline"] = threshold_name(other_keys["baseline"])
+        baseline = other_keys.get("baseline")
+        if isinstance(baseline, int | float):
+            other_keys["baseline"] = threshold_name(baseline)
         pool = other_keys | {"systems": written}
     systems = pool.get("systems")
     if compares(pool) and isinstance(systems, dict) and systems and pool.get("baseline") is None:
@@ -253,12 +254,12 @@ class Pool(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _written_out(cls, data: object) -> Any:
+    def _written_out(cls, data: object) -> object:
         return written_out(data) if isinstance(data, dict) else data
 
     @field_validator("task", mode="before")
     @classmethod
-    def _later_tasks(cls, value: object) -> Any:
+    def _later_tasks(cls, value: object) -> object:
         if value == "numeric":
             raise wrong("'numeric' is written 'number'; leave it out: it follows from `labels`")
         return value

@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from assay.evalcore.outcomes.questions import MOST_QUESTIONS
-from assay.evalcore.types import JsonObject
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -18,14 +16,16 @@ _WORDS = {
     "object": "mapping", "null": "nothing",
 }
 
+_Schemas = Mapping[str, JsonSchemaValue]   # name of a part -> its JSON Schema
 
-def spec_schema(*, monitor: bool = False) -> JsonObject:
+
+def spec_schema(*, monitor: bool = False) -> JsonSchemaValue:
     """The JSON Schema of an evaluation's spec, or of a monitor's."""
     made = (MonitorSpec if monitor else Spec).model_json_schema(by_alias=True, schema_generator=_AnyForm)
     return made if monitor else _with_listed_questions(made)
 
 
-def _with_listed_questions(schema: dict[str, Any]) -> dict[str, Any]:
+def _with_listed_questions(schema: JsonSchemaValue) -> JsonSchemaValue:
     """`labels` may be a list of questions, what may be answered beside the name of each, and measures too."""
     defined, root = schema["$defs"], schema["properties"]
     entry = defined["QuestionEntry"]
@@ -63,7 +63,7 @@ def reference_page() -> str:
     """Markdown for the site (docs/conf.py): a table of keys for the spec itself, and for every part of it.
     Made from the spec's own checks, so it cannot differ from them."""
     schema = spec_schema(monitor=True)
-    defined: Mapping[str, Any] = schema["$defs"]  # type: ignore[assignment]
+    defined: _Schemas = schema["$defs"]
     lines = ["## The spec", "", *_table(schema, defined)]
     for name, title in _places(schema, defined).items():
         part = defined[name]
@@ -72,7 +72,7 @@ def reference_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _places(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, str]:
+def _places(schema: JsonSchemaValue, defined: _Schemas) -> dict[str, str]:
     """Part -> the keys it is found under, in the order of the page."""
     places: dict[str, str] = {}
     waiting = [("", schema)]
@@ -86,7 +86,7 @@ def _places(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, 
     return places
 
 
-def _which(name: str, defined: Mapping[str, Any]) -> str:
+def _which(name: str, defined: _Schemas) -> str:
     """What tells this form of a key from its other forms."""
     properties = defined[name].get("properties", {})
     kind = properties.get("kind", {}).get("const")
@@ -109,7 +109,7 @@ def _named(value: object) -> Iterator[str]:
             yield from _named(inner)
 
 
-def _table(part: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[str]:
+def _table(part: JsonSchemaValue, defined: _Schemas) -> Iterator[str]:
     required = part.get("required", ())
     yield "| key | holds | default | |"
     yield "| --- | --- | --- | --- |"
@@ -124,7 +124,7 @@ def _default(value: Mapping[str, object]) -> str:
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
 
 
-def _named_part(defined: Mapping[str, Any]) -> Callable[[str], str]:
+def _named_part(defined: _Schemas) -> Callable[[str], str]:
     """What is said of a part: its values where they are listed, else that it is a mapping."""
     def said(reference: str) -> str:
         listed = defined[reference.rpartition("/")[2]].get("enum")
@@ -133,7 +133,7 @@ def _named_part(defined: Mapping[str, Any]) -> Callable[[str], str]:
     return said
 
 
-def holds(value: Mapping[str, Any], part: Callable[[str], str]) -> str:
+def holds(value: JsonSchemaValue, part: Callable[[str], str]) -> str:
     """What a key may hold, in words; `part`: what is said of a part, from the reference to it. `value` is a
     schema of JSON, as pydantic writes it."""
     if "$ref" in value:

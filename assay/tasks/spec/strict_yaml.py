@@ -64,7 +64,7 @@ class _CoreLoader(yaml.SafeLoader):
         self._text = 0                              # characters of text so far, counted likewise
         self._size_of: dict[yaml.Node, tuple[int, int]] = {}   # values and text of each finished node
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a node, within the limits."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
         alias = isinstance(event, yaml.AliasEvent)

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily, OutcomeMeasure
@@ -63,7 +62,7 @@ def register_recorded_measures(recorded: object) -> None:
             register_user_measure(name)
 
 
-def _maker(name: str, made: Callable[..., Any]) -> Callable[[AskedMeasure], OutcomeMeasure]:
+def _maker(name: str, made: Callable[..., object]) -> Callable[[AskedMeasure], OutcomeMeasure]:
     def make(request: AskedMeasure) -> OutcomeMeasure:
         try:
             measure = made(request.kind)

@@ -5,7 +5,6 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -144,7 +143,7 @@ def _name(spec: Spec) -> str:
     return column if isinstance(column, str) else "probability"
 
 
-Columns = Mapping[str, Sequence[Any]]   # of one length; a column holds text, or numbers, and None
+Columns = Mapping[str, Sequence[object]]   # of one length; a column holds text, or numbers, and None
 
 
 def as_csv(columns: Columns) -> bytes:

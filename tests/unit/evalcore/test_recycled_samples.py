@@ -8,11 +8,9 @@ from assay.evalcore.recycled import (
     Overlaps,
     RateEstimate,
     RecycledPlan,
-    overlaps_of,
     plan_recycled,
     precisions,
     recalls,
-    sample_size,
     simple_rate,
 )
 
@@ -27,19 +25,6 @@ def made_plan(overlaps, option, sample, ask):
     return RecycledPlan(
         overlaps=overlaps, option=option, sample=np.array(sample), ask=np.array(ask, np.int64)
     )
-
-
-def test_atoms_are_the_items_with_the_same_predictions():
-    overlaps, atom = overlaps_of(np.array([[1, 0], [0, 0], [1, 1], [1, 0]]))
-    assert overlaps.member.tolist() == [[False, False], [True, False], [True, True]]
-    assert overlaps.size.tolist() == [1, 2, 1]
-    assert atom.tolist() == [1, 0, 2, 1]
-    assert overlaps.positives.tolist() == [3, 1]
-
-
-def test_predictions_other_than_0_and_1_are_refused():
-    with pytest.raises(BadInput, match="0 and 1"):
-        overlaps_of(np.array([[2, 0]]))
 
 
 def test_every_system_gets_its_whole_sample_from_its_own_positives():
@@ -123,10 +108,3 @@ def test_recall_without_a_known_positive_is_not_known():
     for estimate in recalls(overlaps, [nothing, nothing], simple_rate(0, 20, 110)):
         assert estimate.value is None
         assert (estimate.lower, estimate.upper) == (0.0, 1.0)
-
-
-def test_the_sample_size_is_the_textbook_s():
-    # 1.96² · ¼ / 0.05² = 384.1; in a pool of 1,000: 384.1 / (1 + 383.1/1000) = 277.7
-    assert sample_size(10**9) == 385
-    assert sample_size(1000) == 278
-    assert sample_size(5) == 5

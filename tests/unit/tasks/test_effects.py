@@ -4,7 +4,6 @@ import pytest
 
 from assay.tasks import effects
 from assay.tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
-from assay.tasks.effects import begun_and_not_ended
 from assay.tasks.ledger.stores.store import StoreUnreachable
 
 
@@ -75,12 +74,6 @@ def test_every_retry_is_a_line_of_the_log_and_the_end_is_not(caplog):
     said = [record.getMessage() for record in caplog.records if record.name == "assay.effects"]
     assert [line.partition(";")[0] for line in said] == [f"write-it: away {n}" for n in range(3)]
     assert all(line.endswith("s") and "trying again in" in line for line in said)
-
-
-def test_the_log_names_the_effects_a_process_died_in():
-    lines = ["+ 7 freeze-pool", "+ 7 prepare-desk", "- 7 prepare-desk", "+ 7 claim"]
-    assert begun_and_not_ended(lines) == ["freeze-pool", "claim"]
-    assert begun_and_not_ended([*lines, "- 7 claim", "- 7 freeze-pool"]) == []
 
 
 @pytest.mark.parametrize("where", ["missing/folder/log", "."])

@@ -25,14 +25,14 @@ from assay.evalcore.methods.any_outcome.state import (
     loss_table,
     no_rows_yet,
 )
-from assay.evalcore.methods.method import Capabilities, Method, changed_settings, settings_of
+from assay.evalcore.methods.method import Capabilities, SamplingMethod, changed_settings, with_settings_of
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeMethod(Method):
+class OutcomeMethod(SamplingMethod[OutcomeCells, Stack, SampleState, Design, RoundOutcomes]):
     """One row of the registry.  The fields of a subclass are the method's settings.
 
     one_at_a_time   items are drawn one after the other, each with a chance that is known given those before
@@ -65,7 +65,7 @@ class OutcomeMethod(Method):
         return self
 
     def with_settings(self, written: str) -> "OutcomeMethod":
-        return replace(self, **settings_of(self, written)).as_set()
+        return with_settings_of(self, written).as_set()
 
     def drawn_singly(self, name: str) -> str:
         return replace(self, one_at_a_time=True).written
@@ -160,7 +160,7 @@ class OutcomeMethod(Method):
 
         Raises BadInput where the label model takes none, and for cells of another method.
         """
-        raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+        raise self.takes_no_earlier_labels
 
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator

@@ -11,7 +11,7 @@ Few strata: the more there are, the more ways a value can be shared among them, 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Guarantee:
     interval_note: ClassVar[str] = GUARANTEE_NOTE
     coverage_slack: ClassVar[float] = 0.0
 
-    def as_set(self) -> Any:
+    def as_set(self) -> Self:
         """The method itself, since this class is already its guaranteed form."""
         return self
 

@@ -22,7 +22,7 @@ every label that matters is known the estimate is exact.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, cast
+from typing import ClassVar, NoReturn, cast
 
 import numpy as np
 
@@ -150,9 +150,9 @@ class PrintedTree(LabelsStay, TreeOfClasses):
 
     def start_from(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
-    ) -> ClassTreeState:
+    ) -> NoReturn:
         """Nothing: raises BadInput, because the method as printed starts without any earlier labels."""
-        return OutcomeMethod.start_from(self, cells, measures, repeats, np.zeros((0, 0)))   # type: ignore[no-any-return]
+        raise self.takes_no_earlier_labels
 
     def even(self, state: ClassTreeState) -> float:
         """The share δ of the proposal that is spread evenly (section 3.3.1): the setting `reuse`, 0 as

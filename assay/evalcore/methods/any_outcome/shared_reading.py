@@ -19,7 +19,7 @@ share of the round's items that answered the question.  An item that was read is
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     ItemProfile,
     MeasuredItems,
     MeasuredPool,
+    SumsOfItems,
     cells_of_sums,
     profile,
 )
@@ -130,11 +131,11 @@ def _of(stack: Stack) -> StackOfQuestions:
 
 
 @dataclass(frozen=True, slots=True)
-class _On:
+class _On(Generic[B]):
     number: int
-    work: Callable[[Stack, Items], Any]
+    work: Callable[[Stack, Items], B]
 
-    def __call__(self, stack: Stack, items: Items) -> Any:
+    def __call__(self, stack: Stack, items: Items) -> B:
         stack_of_questions = _of(stack)
         return self.work(
             stack_of_questions.each[self.number], stack_of_questions.questions.view(self.number, items)
@@ -174,7 +175,7 @@ class _AddUpEach:
     assign: Assign
     n_cells: int
 
-    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, tuple[Any, ...]]:
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, tuple[SumsOfItems, ...]]:
         stack_of_questions = _of(stack)
         cell, relevant = self.assign(stack, items)
         return cell, tuple(
@@ -211,6 +212,7 @@ class StateOfQuestion(SampleState):
 class StateOfQuestions(LabelledSample):
     """The items that were read, and what is known of each question."""
 
+    cells: CellsOfQuestions
     stack: StackOfQuestions
     questions: tuple[StateOfQuestion, ...]
 
@@ -221,8 +223,7 @@ class StateOfQuestions(LabelledSample):
 
     @property
     def relevant(self) -> Bools:
-        relevant: Bools = self.cells.relevant
-        return relevant
+        return self.cells.relevant
 
     @property
     def clustered(self) -> bool:
@@ -308,7 +309,7 @@ class SharedReading(Sampled):
             Expecting(guess_weights=profiled.guess_weights, slopes=profiled.slopes, likely=profiled.likely)
             for profiled in profiles
         )
-        totals: list[Any] = []
+        totals: list[SumsOfItems] = []
         for sums in pool.placed(_AddUpEach(expecting, assign, n_cells), n_cells):
             totals = [a.plus(b) for a, b in zip(totals, sums, strict=True)] if totals else list(sums)
         none = pool.none

@@ -7,7 +7,7 @@ added.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -317,7 +317,21 @@ class SampleState(LabelledSample):
         )
 
 
-def no_rows_yet(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> dict[str, Any]:
+class NoRows(TypedDict):
+    """The fields of `SampleState` that have no default, by their names."""
+
+    stack: Stack
+    cells: OutcomeCells
+    table: None
+    item: Ints
+    cell: Ints
+    labelled: Ints
+    excluded: Ints
+    excluded_guess: Floats
+    excluded_known: Floats
+
+
+def no_rows_yet(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> NoRows:
     """The fields of `SampleState` before any label; outcomes: K, how many are told apart. A method's own
     state begins with them."""
     shape, b = (repeats, cells.n_cells), len(cells.first)

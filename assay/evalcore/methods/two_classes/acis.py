@@ -242,7 +242,7 @@ _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 
 
 @dataclass(frozen=True, slots=True)
-class Acis(CountingMethod):
+class Acis(CountingMethod[AcisState]):
     """The method `acis` (Poms et al. 2021): iterations of calibrating the scores by the labels and sampling
     by importance under that calibration, averaged over the iterations. The paper prints no interval; a
     normal one is reported.

@@ -113,7 +113,7 @@ _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
 
 
 @dataclass(frozen=True, slots=True)
-class AcisPooled(CountingMethod):
+class AcisPooled(CountingMethod[PooledState]):
     """The method `acis-pooled`, a variant of `acis` (Poms et al. 2021): calibration and sampling in turns,
     with the labels of all turns reused by their pooled inclusion probabilities. Its parts can be switched
     off for ablations.

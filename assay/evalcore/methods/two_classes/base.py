@@ -6,7 +6,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Generic, Self, TypedDict, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.intervals import depths, exact_share, furthest, hidden_items
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import LabelledSample, Method, settings_of
+from assay.evalcore.methods.method import LabelledSample, SamplingMethod, with_settings_of
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.recalibration.sequential import Evidence
@@ -36,6 +36,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 class MethodState(LabelledSample):
     """What every method that counts knows: labels by cell, y = 0 or 1."""
 
+    cells: Cells
     measures: tuple[Measure, ...]  # the first drives the sampling, or those that say so, or all
     gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so
 
@@ -73,7 +74,16 @@ class MethodState(LabelledSample):
         )
 
 
-def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:
+class NoLabels(TypedDict):
+    """The fields of `MethodState` that have no default, by their names."""
+
+    cells: Cells
+    measures: tuple[Measure, ...]
+    labelled: Ints
+    excluded: Ints
+
+
+def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> NoLabels:
     """The fields of `MethodState` before any label, for a method's own state to begin with. R repeats are
     begun alike, with C cells each."""
     shape = (repeats, cells.n_cells)
@@ -85,14 +95,19 @@ def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> di
     }
 
 
+CountedT = TypeVar("CountedT", bound=MethodState)
+
+
 @dataclass(frozen=True, slots=True)
-class CountingMethod(Method):
+class CountingMethod(
+    SamplingMethod[Cells, Sequence[Measure], CountedT, CountedDesign, RoundLabels], Generic[CountedT]
+):
     """One row of the registry.  The fields of a subclass, except the name, are the method's settings."""
 
     name: str                                             # in specs, ledgers and tables, settings included
 
     def with_settings(self, written: str) -> Self:
-        return replace(self, name=written, **settings_of(self, written))
+        return replace(with_settings_of(self, written), name=written)
 
     def drawn_singly(self, name: str) -> str:
         settable = any(f.name == "one_at_a_time" for f in fields(self))
@@ -105,15 +120,12 @@ class CountingMethod(Method):
         positives: the number of predicted positives.
         """
 
-    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> Any:
-        return MethodState(**no_labels_yet(cells, measures, repeats))
-
     @abstractmethod
-    def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def estimate(self, state: CountedT, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
         simulation. Undefined measures have NaN and a reason."""
 
-    def design_of_held(self, state: MethodState, labels: int) -> CountedDesign:
+    def design_of_held(self, state: CountedT, labels: int) -> CountedDesign:
         eligible, nothing = state.wanted, np.zeros(state.left.shape)
         chance = min(labels / max(int(eligible.sum()), 1), 1.0)
         return replace(fixed_size_design(
@@ -122,7 +134,7 @@ class CountingMethod(Method):
         ), held=True)
 
     def next_round(
-        self, state: MethodState, size: Ints, rng: np.random.Generator
+        self, state: CountedT, size: Ints, rng: np.random.Generator
     ) -> tuple[CountedDesign, Draws]:
         """The design of the next round and its draws: the last one asks everything that is left. Where the
         method asks items anew a round has exactly `size` draws, and is never the last."""
@@ -151,12 +163,12 @@ class CountingMethod(Method):
         plan of the round says; prediction (C,)."""
         return with_cautious_share(design, prediction)
 
-    def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
+    def heard(self, state: CountedT, answered: ClosedDraws) -> RoundLabels:
         """The answers of a live round counted by cell and label, 0 or 1. Raises BadInput for a code that is
         neither 0 nor 1, undecided nor unanswered."""
         return round_labels(state.cells.n_cells, answered)
 
-    def with_known(self, state: MethodState, codes: Mapping[tuple[int, int], float]) -> MethodState:
+    def with_known(self, state: CountedT, codes: Mapping[tuple[int, int], float]) -> CountedT:
         """The state in which these items (cell, rank) are labelled, or set aside where they have no label.
         Nobody is asked about them again."""
         labelled, excluded = np.zeros_like(state.labelled), np.zeros_like(state.excluded)
@@ -167,12 +179,14 @@ class CountingMethod(Method):
                 excluded[0, cell] += 1
         return replace(state, labelled=labelled, excluded=excluded)
 
-    def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def numbers(self, state: CountedT, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each measure, in their order, as arrays over the repeats: exact and without width
         where no label can change it, and cut to the measure's range."""
         return with_exact_values(state, self.estimate(state, confidence, rng))
 
-    def bare_estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def bare_estimate(
+        self, state: CountedT, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
         """Value, interval and variance of the first measure alone, for simulations that look at no more. A
         list with one entry, as arrays (R,)."""
         return self.estimate(state, confidence, rng)[:1]
@@ -184,14 +198,14 @@ class CountingMethod(Method):
         otherwise, those where a label can change one of them."""
         return relevant_cells(measures, cells)
 
-    def region(self, state: Any, confidence: float) -> Region:
+    def region(self, state: CountedT, confidence: float) -> Region:
         """The joint confidence region of all measures in the first repeat.
 
         Raises BadInput for a method that has none, and NoRegion while the draws do not determine one.
         """
         raise BadInput(f"method {self.name!r} has no joint region of several measures")
 
-    def evidence(self, state: Any) -> Evidence:
+    def evidence(self, state: CountedT) -> Evidence:
         """What the label model was fitted to, with its fit, in the first repeat.
 
         Raises BadInput for a method whose label model is another one.

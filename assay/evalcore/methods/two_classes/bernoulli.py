@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import RANDOM_SIZE, Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
+    CountedT,
     CountingMethod,
     MethodState,
     fixed_size_design,
@@ -66,7 +67,7 @@ _OF_OTHERS = "Those figures are of systematic draws. "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BernoulliDesign(CountingMethod):
+class BernoulliDesign(CountingMethod[CountedT]):
     """What the one-shot and the online method share: settings, cells, and draws."""
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
@@ -95,18 +96,18 @@ class BernoulliDesign(CountingMethod):
         as narrow as can be."""
         return fine_edges(scores)
 
-    def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: CountedT, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Exactly `size` items, or `size` on average, at the design's probabilities."""
         if self.draws == "systematic":
             return without_replacement(systematic(design.left, design.unlabelled, rng))
         return without_replacement(coins(design.left, self.heads(state, size), rng))
 
     @abstractmethod
-    def heads(self, state: Any, size: Ints) -> Floats:
+    def heads(self, state: CountedT, size: Ints) -> Floats:
         """b (R, C) of one unlabelled item of each cell, for a batch of `size` (R,) on average. R counts
         repeats and C cells; each item is a coin of its own."""
 
-    def chances(self, state: MethodState, size: Ints) -> Floats:
+    def chances(self, state: CountedT, size: Ints) -> Floats:
         """π (R, C) of one unlabelled item to be in the batch."""
         heads = self.heads(state, size)
         return heads if self.draws == "systematic" else inclusion(state.left, heads)
@@ -131,7 +132,7 @@ class BernoulliDesign(CountingMethod):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bernoulli(BernoulliDesign):
+class Bernoulli(BernoulliDesign[BernoulliState]):
     """The published design, one-shot in the paper, here in batches that add up to the same design."""
 
     name: str = "bernoulli"
@@ -254,7 +255,7 @@ class OnlineState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BernoulliOnline(BernoulliDesign):
+class BernoulliOnline(BernoulliDesign[OnlineState]):
     """The method `bernoulli-online` (Yilmaz et al. 2021): every round is a Bernoulli design over the
     unlabelled items, with influences from the estimates so far, and the rounds are combined without bias."""
 

@@ -6,9 +6,10 @@ settings and how it learns are those of any number of classes (`methods.dirichle
 (`evalcore.pool.partition`) and Proposition 2 (`evalcore.design.proposal`).
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -94,8 +95,11 @@ class TreeState(MethodState):
     round: int           # rounds observed
 
 
+GrownT = TypeVar("GrownT", bound=TreeState)
+
+
 @dataclass(frozen=True, slots=True)
-class AdaptiveTree(TreeSettings, CountingMethod):
+class AdaptiveTree(TreeSettings, CountingMethod[GrownT]):
     """A method of this kind, with the authors' settings.  Subclasses give start, propose and observe."""
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
@@ -132,14 +136,21 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         """
         return self.secondary_mixing if len(measures) > 1 and not self.printed else 0.0
 
-    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> GrownT:
         """The prior: the supplied probabilities, worth one item or draw a stratum."""
         return self.start_from(cells, measures, repeats, None)
 
+    @abstractmethod
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
-    ) -> TreeState:
+    ) -> GrownT:
         """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
+
+    def before_any_draw(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> TreeState:
+        """What every state of such a method has before the first draw: the prior, with pseudo-labels (C, 2)
+        of an earlier pool on top, and sums of no draws."""
         return TreeState(
             **no_labels_yet(cells, measures, repeats),
             belief=self.prior(strata_as_leaves(cells), evidence).of_repeats(repeats),
@@ -148,12 +159,12 @@ class AdaptiveTree(TreeSettings, CountingMethod):
             round=0,
         )
 
-    def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: GrownT, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The draws of a round with replacement, until `size` (R,) new items have come up; draws of labelled
         items are kept too."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def weighed(self, state: TreeState, design: CountedDesign, labels: RoundLabels) -> WeightSums:
+    def weighed(self, state: GrownT, design: CountedDesign, labels: RoundLabels) -> WeightSums:
         """The sums with a round's draws, each of which counts what the combination rule says. The sums of
         weights, and of their squares, by cell and label."""
         draws = draws_of(design, labels)
@@ -166,7 +177,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         return state.sums.add(state.cells, design, labels, np.asarray(weight / draws_or_one))
 
     def estimate(
-        self, state: TreeState, confidence: float, rng: np.random.Generator
+        self, state: GrownT, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The importance-weighted estimate of each measure from all draws, with a normal interval, or with
         `printed` Student's; as arrays over the repeats."""
@@ -180,7 +191,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
             for measure in state.measures
         ]
 
-    def _by_last_proposal(self, state: TreeState) -> Floats | None:
+    def _by_last_proposal(self, state: GrownT) -> Floats | None:
         """What the variance as printed needs; None for that of the draws made."""
         if self.variance_formula == "corrected":
             return None
@@ -192,7 +203,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         those where a label can change a measure."""
         return relevant_cells(measures, cells) | (self.reuse > 0)
 
-    def region(self, state: TreeState, confidence: float) -> Region:
+    def region(self, state: GrownT, confidence: float) -> Region:
         """The joint confidence region of all measures, first repeat.  Raises NoRegion if self-normalised."""
         if self.self_normalised:
             raise NoRegion(NORMALISED)
@@ -203,7 +214,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletTreeMethod(LabelsStay, AdaptiveTree):
+class DirichletTreeMethod(LabelsStay, AdaptiveTree[TreeState]):
     """The method `dirichlet-tree` of two classes (Marchant & Rubinstein 2021) for labels that never change:
     adaptive importance sampling with replacement, by a Dirichlet-tree label model that learns by EM."""
 
@@ -229,6 +240,11 @@ class DirichletTreeMethod(LabelsStay, AdaptiveTree):
             "anyone was asked, and the estimate weights every draw by it, so that preferring some items does "
             "not bias the result."
         )
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> TreeState:
+        return self.before_any_draw(cells, measures, repeats, evidence)
 
     def propose(self, state: TreeState, size: Ints) -> CountedDesign:
         """Proposition 2 for the measures that drive, mixed with an even share where others do not. Marchant &
@@ -322,7 +338,7 @@ class StochasticState(TreeState):
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
+class DirichletTreeStochastic(LabelsVary, AdaptiveTree[StochasticState]):
     """The method `dirichlet-tree-stochastic` of two classes (Marchant & Rubinstein 2021, appendix H) for
     labels that may come out otherwise on another day: a draw tells of its leaf, and the model needs no
     EM."""
@@ -334,7 +350,9 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
         + " Below a thousand labels on a rare class, do not rely on it."
     )
 
-    def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(
+        self, state: StochasticState, design: CountedDesign, size: Ints, rng: np.random.Generator
+    ) -> Draws:
         """With replacement, until `size` new items have come up; `size` draws where each asks anew. Counts of
         draws by cell, of new items and of labelled ones."""
         if self.requery == "true":
@@ -347,7 +365,7 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
     ) -> StochasticState:
-        begun = AdaptiveTree.start_from(self, cells, measures, repeats, evidence)
+        begun = self.before_any_draw(cells, measures, repeats, evidence)
         return StochasticState(
             **{field.name: getattr(begun, field.name) for field in fields(begun)},
             counts=np.zeros_like(begun.belief.joint),
@@ -385,12 +403,14 @@ class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
         # no item is labelled, so an item that was asked has the chance of any other
         return replace(design, unlabelled=q, labelled=np.repeat(q[..., None], 2, axis=-1))
 
-    def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
+    def heard(self, state: StochasticState, answered: ClosedDraws) -> RoundLabels:
         """Answers to items asked anew label none of them. Raises BadInput."""
         labels = round_labels(state.cells.n_cells, answered)
         return replace(labels, new=np.zeros_like(labels.new), answers=None) if self.asks_anew else labels
 
-    def with_known(self, state: MethodState, codes: Mapping[tuple[int, int], float]) -> MethodState:
+    def with_known(
+        self, state: StochasticState, codes: Mapping[tuple[int, int], float]
+    ) -> StochasticState:
         """Of items asked anew nothing is known but which were set aside."""
         after = AdaptiveTree.with_known(self, state, codes)
         return replace(after, labelled=np.zeros_like(after.labelled)) if self.asks_anew else after
@@ -435,6 +455,6 @@ def _mean_answers(votes: Floats, items: Ints) -> Floats:
     return np.where(has_answers, votes / np.where(has_answers, items[..., None], 1), label_itself)
 
 
-def _shared_out(drawn: Ints, mean: Floats) -> Any:
+def _shared_out(drawn: Ints | Floats, mean: Floats) -> Floats:
     """Draws (R, C, 2) by answer, from draws (R, C, 2) by label: each brings the mean answers of its items."""
     return np.asarray((drawn[..., None] * mean).sum(axis=2))

@@ -48,7 +48,7 @@ class ImportanceState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StaticImportance(CountingMethod):
+class StaticImportance(CountingMethod[ImportanceState]):
     """A method with a fixed proposal.  Subclasses say how the interval is made."""
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)

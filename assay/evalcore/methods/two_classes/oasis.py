@@ -52,7 +52,7 @@ class OasisState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Oasis(CountingMethod):
+class Oasis(CountingMethod[OasisState]):
     """The method `oasis` (Marchant & Rubinstein 2017): adaptive importance sampling over strata, each with a
     beta-Bernoulli model of its positive rate. The defaults are the authors' settings."""
 

@@ -43,7 +43,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Passive(CountingMethod):
+class Passive(CountingMethod[MethodState]):
     """The method `passive` of two classes: a simple random sample without replacement, the baseline that
     every method is measured against. Shares have the exact interval, other measures a normal one; with
     `guaranteed` intervals hold for any pool, at every look."""

@@ -36,7 +36,7 @@ class PlugInState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class PlugIn(CountingMethod):
+class PlugIn(CountingMethod[PlugInState]):
     """A method of this kind.  Subclasses give `rates`, and may choose the items otherwise."""
 
     sources: ClassVar[tuple[str, ...]] = ("poms2021",)

@@ -7,7 +7,7 @@ estimate that holds under any belief), `interval` and `reporting` (what is said)
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -83,7 +83,29 @@ class RecalibratedState(MethodState):
         return of_predictions(self.measures, self.model.shape.predicted)
 
 
-def evidence_of(state: Any) -> list[tuple[slice, Evidence]]:
+class ScoredSample(Protocol):
+    """What is known in a method whose label model gives a rate along a score: the model with its fit, counts
+    by cell, and the sums of its rounds."""
+
+    @property
+    def model(self) -> LabelModel: ...
+    @property
+    def fit(self) -> Fit: ...
+    @property
+    def by_cell(self) -> Ints: ...
+    @property
+    def labelled(self) -> Ints: ...
+    @property
+    def left(self) -> Ints: ...
+    @property
+    def wanted(self) -> Ints: ...
+    @property
+    def sums(self) -> RegionSums: ...
+    @property
+    def rounds(self) -> int: ...
+
+
+def evidence_of(state: ScoredSample) -> list[tuple[slice, Evidence]]:
     """Everything that is known, the label model with its fit, counts by cell and the rounds' sums, in parts
     of a few repeats each: pairs of the slice of repeats and their evidence."""
     return Evidence(
@@ -92,14 +114,15 @@ def evidence_of(state: Any) -> list[tuple[slice, Evidence]]:
     ).parts()
 
 
-def refitted(state: Any) -> Fit:
+def refitted(state: ScoredSample) -> Fit:
     """The label model fitted to the labels of a state, from where it last stood. One Newton search from
     there, so that a fit costs a few steps."""
     return Fit.join([fit(e.model, e.n, e.k, e.fit.coefficients) for _, e in evidence_of(state)])
 
 
 def next_batch(
-    state: Any, quantities: Callable[[slice], Sequence[Quantity]], size: Ints, draws: int, spread: float
+    state: ScoredSample, quantities: Callable[[slice], Sequence[Quantity]], size: Ints, draws: int,
+    spread: float,
 ) -> BatchPlan:
     """Search and Neyman, planned in virtual steps; quantities: what is asked, in some of the repeats. The
     plan holds an inclusion probability for each item of a cell."""
@@ -113,7 +136,7 @@ def next_batch(
 
 
 @dataclass(frozen=True, slots=True)
-class Recalibrated(CountingMethod):
+class Recalibrated(CountingMethod[RecalibratedState]):
     """The method `recalibrated` of two classes: search and Neyman allocation by a recalibrated score."""
 
     sources: ClassVar[tuple[str, ...]] = ("farquhar2021", "shekhar2023")
@@ -138,7 +161,8 @@ class Recalibrated(CountingMethod):
 
     @property
     def interval(self) -> str:
-        """The kind of interval: one for a look at the end, or one for a look after every round."""
+        """The kind of interval: one for a look at the end, or one for a look after every round. JSON and
+        reports name it so."""
         return CONFIDENCE_SEQUENCE if self.anytime else POSTERIOR_AND_DESIGN
 
     @property

@@ -60,7 +60,7 @@ class RecycledState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class Recycled(CountingMethod):
+class Recycled(CountingMethod[RecycledState]):
     """The method `recycle` ("Estimating precisions for multiple binary classifiers under limited samples",
     2020): simple random samples of the groups of several systems, in which an item that several groups
     want is asked once."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabe
 from assay.evalcore.estimators.score_interval import SampleAlongScore, score_interval
 from assay.evalcore.measures.by_group import Estimand, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.method import Capabilities, SizedCells
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
@@ -55,7 +55,37 @@ class ScoreTestState(MethodState):
         return counted_sample(self, level)
 
 
-def counted_sample(state: Any, level: int) -> SampleAlongScore:
+class SampleInStrata(Protocol):
+    """What is known in a method that plans and estimates by strata of cells: labels by cell, the strata, what
+    the placing model looks at, and the measures as functions of the positives."""
+
+    @property
+    def cells(self) -> SizedCells: ...
+    @property
+    def labelled(self) -> Ints: ...
+    @property
+    def excluded(self) -> Ints: ...
+    @property
+    def by_cell(self) -> Ints: ...
+    @property
+    def left(self) -> Ints: ...
+    @property
+    def wanted(self) -> Ints: ...
+    @property
+    def bought(self) -> Ints: ...
+    @property
+    def strata(self) -> NestedStrata: ...
+    @property
+    def features(self) -> Floats: ...
+    @property
+    def taught(self) -> Floats: ...
+    @property
+    def quantities(self) -> tuple[Quantity, ...]: ...
+
+    def sample(self, level: int) -> SampleAlongScore: ...
+
+
+def counted_sample(state: SampleInStrata, level: int) -> SampleAlongScore:
     """The labels of a state with `strata`, `features` and `taught`, at a level of its strata. The score test
     takes it as it is; a coarser level has fewer strata."""
     labels = state.by_cell + state.taught.sum(axis=1)
@@ -68,7 +98,7 @@ def counted_sample(state: Any, level: int) -> SampleAlongScore:
 
 
 def planned_inclusion(
-    state: Any, quantities: Sequence[Quantity], size: Ints, weight: Floats | float = 1.0
+    state: SampleInStrata, quantities: Sequence[Quantity], size: Ints, weight: Floats | float = 1.0
 ) -> tuple[Floats, Floats]:
     """The chance (R, C) of each unlabelled item to be in the next round of `size` (R,), and expected rates.
 
@@ -88,13 +118,13 @@ def planned_inclusion(
     target = target_labels(share, counts.items, labels)
     behind = np.maximum(target - counts.labelled, 0.0)
     free = state.wanted
-    room = state.strata.sums(free * weight, level)
+    room = state.strata.sums(np.asarray(free * weight, np.float64), level)
     density = np.divide(behind, room, out=np.zeros_like(behind), where=room > 0) + 1e-9 * (room > 0)
     matters = np.where(free > 0, density[:, state.strata.stratum[level]] * weight, 0.0)
     return waterfill(matters, free, size), sample.rate
 
 
-def single_draw_inclusion(state: Any, pull: Floats, rate: Floats, size: Ints) -> Floats:
+def single_draw_inclusion(state: SampleInStrata, pull: Floats, rate: Floats, size: Ints) -> Floats:
     """The chance (R, C) of each unlabelled item to be in a round whose items are drawn one after the other.
 
     Half of the labels are spread in proportion to the pull of a label on what is asked, as if nothing were
@@ -128,7 +158,7 @@ def _share_of(planned: SampleAlongScore, number: Estimand) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedScoreTest(CountingMethod):
+class StratifiedScoreTest(CountingMethod[ScoreTestState]):
     """Nested strata along the score, labels by what they do to the ends, and a stratified score test."""
 
     sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
@@ -213,13 +243,13 @@ class StratifiedScoreTest(CountingMethod):
         ]
 
 
-def pull_of_a_positive(state: Any, rate: Floats) -> Floats:
+def pull_of_a_positive(state: SampleInStrata, rate: Floats) -> Floats:
     """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates. R
     counts repeats and C cells; labels go where it is large."""
     quantity = next(candidate for candidate in state.quantities if candidate.drives)
     sums = quantity.groups.sums
     items = sums(np.asarray(state.cells.size - state.excluded, np.float64))
-    positives = sums(state.labelled[..., 1] + state.left * rate)
+    positives = sums(np.asarray(state.labelled[..., 1] + state.left * rate, np.float64))
     slope = quantity.slopes(positives, items)[:, 0]
     return np.asarray(slope[:, quantity.groups.of_cell] * state.cells.n_items)
 

@@ -58,7 +58,7 @@ PLANNED_AHEAD = 25   # labels, of the interval that is expected: before the firs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stratified(CountingMethod):
+class Stratified(CountingMethod[MethodState]):
     """The methods `stratified`, `stratified-neyman` and `stratified-online` of two classes: cells of stratum
     and prediction are sampled separately, with a proportional, a Neyman, or a Neyman allocation that is
     renewed from the labels (Cochran 1977, chapters 5 and 5A)."""

@@ -11,16 +11,20 @@ Addresses are printed and written down, so one that carries credentials is refus
 
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import unquote
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.s3 import S3Store
-from assay.tasks.ledger.stores.store import Store, is_key
+from assay.tasks.ledger.stores.store import ReadOnly, Remembering, Store, is_key
 from assay.tasks.operating_system import path_in_file_address
 from assay.tasks.secrets import refuse_secrets
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 ACCEPTED = "s3://bucket/prefix, file:///absolute/folder, file://./relative/folder, or the path of a folder"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//)?")
@@ -96,21 +100,21 @@ class Travelling:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> "tuple[Callable[[str], Travelling], tuple[str]]":
         return _arrived, (address(self.store),)
 
 
 def address(store: Store) -> str:
     """Where other processes find the store. Raises BadInput for one that lives in the memory of this one. A
     folder is given by its full path."""
-    held: Any = store
+    held = store
     while not isinstance(held, LocalStore | S3Store):
-        held = getattr(held, "inner", None)
-        if held is None:
+        if not isinstance(held, ReadOnly | Remembering):
             raise BadInput(
                 f"store: other processes cannot reach {store.url!r}, which is in the memory of this one; "
                 "give a folder that all of them see, or s3://bucket/prefix"
             )
+        held = held.inner
     return str(held.root) if isinstance(held, LocalStore) else held.url
 
 
@@ -193,7 +197,7 @@ class RangeReader(io.RawIOBase):
         """The bytes from the present position to the end of the value."""
         return self.read()
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: "Buffer") -> int:
         """Fill the buffer as far as the value goes; gives the number of bytes."""
         view = memoryview(buffer).cast("B")
         blob = self.read(len(view))

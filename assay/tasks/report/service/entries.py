@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil, floor, isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
@@ -22,6 +22,9 @@ from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.report.history.words import STATES
 from assay.tasks.report.lines import IntervalBar, plain_bar
 from assay.tasks.report.standing import Standing, StandingJson
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
 
 EntryKind = Literal["evaluation", "monitor"]
 STOPPED = {
@@ -357,7 +360,7 @@ def _limit(limits: tuple[float | None, float | None]) -> dict[str, float]:
     return {name: x for name, x in zip(("min", "max"), limits, strict=True) if x is not None}
 
 
-SORTS: Mapping[str, tuple[str, Callable[[HomeEntry], Any]]] = {
+SORTS: Mapping[str, tuple[str, Callable[[HomeEntry], "SupportsRichComparison"]]] = {
     "attention": ("what needs people first", lambda entry: entry.attention),
     "changed": ("last change", lambda entry: -(entry.changed.timestamp() if entry.changed else 0.0)),
     "name": ("name", lambda entry: entry.name.lower()),

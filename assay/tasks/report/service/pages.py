@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
 from urllib.parse import urlencode
 
 from assay.evalcore.printed import json_file
@@ -134,7 +133,7 @@ class EvaluationAbout:
 
     store: str
     standing: Standing
-    spec: Mapping[str, Any]
+    spec: Mapping[str, object]
     people: Sequence[tuple[str, int]]         # items that each person has answered in the open round
     desk: str
     desk_link: tuple[str, str] | None         # and what is behind it

@@ -2,8 +2,8 @@
 answers is better.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Annotated, ClassVar
 from unicodedata import category
 
 from pydantic import AfterValidator, Field, Strict, model_validator
@@ -11,6 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from assay.evalcore.annotators.agreement import Level
 from assay.evalcore.annotators.answers import ClassAnswers, ClassOrRest
+from assay.evalcore.json_values import entries_of, value_at
 from assay.evalcore.measures.registry import names as measures_of_two
 from assay.evalcore.methods.registry import is_auto, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -48,7 +49,7 @@ ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text
 def several(minimum: int, maximum: int) -> AfterValidator:
     """Refuses a list that is too short or too long, or has something twice."""
 
-    def check(names: tuple[Any, ...]) -> tuple[Any, ...]:
+    def check(names: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
         if not minimum <= len(names) <= maximum:
             count = f"{minimum:,}" if minimum == maximum else f"between {minimum} and {maximum:,}"
             raise wrong(f"lists {len(names):,}; give {count}")
@@ -381,8 +382,8 @@ def class_against_the_rest(spec: Mapping[str, object]) -> str | None:
     if not (isinstance(labels, dict) and isinstance(pool, dict) and isinstance(method, str)):
         return None
     names, measures = labels.get("classes"), spec.get("measure")
-    listed = measures if isinstance(measures, list | tuple) else [measures]
-    classes = {measure.get("class") if isinstance(measure, dict) else None for measure in listed}
+    listed = entries_of(measures)
+    classes = {value_at(measure, "class") for measure in listed}
     if "task" in pool:      # a ledger says what an earlier version made of `auto`, or of these settings
         by_counts = pool["task"] == OneOfSeveral.task and (is_auto(method) or ":" in method)
     else:
@@ -400,5 +401,5 @@ def class_against_the_rest(spec: Mapping[str, object]) -> str | None:
 def _counts_suffice(pool: Mapping[str, object], measures: Sequence[object]) -> bool:
     """Whether counts by cell answer the question of a pool, as it is written, with nothing in it unused."""
     plain = pool.get("prediction") is not None and all(pool.get(key) is None for key in _OF_ROWS)
-    names = [choice.get("name") for choice in measures if isinstance(choice, dict)]
-    return plain and len(names) == len(measures) and set(names) <= set(measures_of_two())
+    names = {value_at(choice, "name") for choice in measures}
+    return plain and names <= set(measures_of_two())

@@ -12,7 +12,7 @@ A file is one form or one family of forms; what differs is declared there and no
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Discriminator, Tag
 
@@ -40,7 +40,7 @@ LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
 """The forms by the tags that errors are located with."""
 
 
-class WrittenLabels(dict[str, Any]):
+class WrittenLabels(dict[str, object]):
     """The labels of a spec as they are written, and the form that the rest of the spec gives them."""
 
     def __init__(self, data: Mapping[str, object], form: str) -> None:
@@ -48,7 +48,7 @@ class WrittenLabels(dict[str, Any]):
         self.form = form
 
 
-def two_classes_as(data: Mapping[str, object], form: str) -> Mapping[str, Any]:
+def two_classes_as(data: Mapping[str, object], form: str) -> Mapping[str, object]:
     """Labels of two classes in a form whose statistics are those of any classes; others as they are. Compared
     systems and clusters need that form."""
     return WrittenLabels(data, form) if _form(data) == "two classes" else data
@@ -63,7 +63,7 @@ def _form(data: object) -> str:
     return _form_of_keys(data) if isinstance(data, dict) else "two classes"
 
 
-def _form_of_keys(data: Mapping[Any, object]) -> str:
+def _form_of_keys(data: Mapping[str, object]) -> str:
     for tag, form in LABEL_FORMS.items():
         if any(key in form.model_fields for key in data):
             return tag

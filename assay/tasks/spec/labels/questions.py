@@ -9,12 +9,13 @@ Every question has labels of one form, the columns that the pool has for it, and
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_validator
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
+from assay.evalcore.json_values import entries_of, value_at
 from assay.evalcore.outcomes.questions import MOST_QUESTIONS, OneQuestion, SeveralQuestions, packing
 from assay.tasks.schema import Column, Columns, Finite, Part, wrong
 from assay.tasks.spec.goals import Drop, Limit
@@ -83,7 +84,7 @@ class QuestionEntry(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _answer_beside(cls, data: object) -> Any:
+    def _answer_beside(cls, data: object) -> object:
         if not isinstance(data, dict) or "answer" in data:
             return data
         if "prefer" in data:
@@ -137,7 +138,7 @@ class QuestionEntry(Part):
         return (self.judge,) if isinstance(self.judge, str) else self.judge
 
     @property
-    def of_pool(self) -> dict[str, Any]:
+    def of_pool(self) -> dict[str, object]:
         """Key of `pool` -> what it would hold if this were the only question, None where nothing is given:
         prediction, score, probability, threshold and judge."""
         return {
@@ -219,13 +220,14 @@ class QuestionList(LabelsForm):
         return {entry.name: entry for entry in self.questions}
 
 
-def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
+def listed_questions(data: Mapping[str, object]) -> dict[str, object]:
     """A spec whose `labels` are a list: the list under `questions`, and the measures of its entries under
     `measure`, each with its question.  Others as they are."""
     spec = dict(data)
-    if isinstance(spec.get("labels"), list | tuple):
-        spec["labels"] = {"questions": list(spec["labels"])}
     labels = spec.get("labels")
+    if isinstance(labels, list | tuple):
+        labels = {"questions": list(labels)}
+        spec["labels"] = labels
     if not isinstance(labels, dict):
         return spec
     entries = labels.get("questions")
@@ -236,22 +238,29 @@ def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
     for entry in entries:
         if isinstance(entry, dict) and "measure" in entry:
             measures += [
-                {"name": measure, "question": entry.get("name")} if isinstance(measure, str)
-                else {**measure, "question": entry.get("name")} if isinstance(measure, dict) else measure
-                for measure in _as_list(entry["measure"])
+                _of_question(measure, entry.get("name")) for measure in _as_list(entry["measure"])
             ]
             entry = {key: value for key, value in entry.items() if key != "measure"}
         questions.append(entry)
     order = [entry.get("name") for entry in questions if isinstance(entry, dict)]
 
     def place(measure: object) -> int:
-        name = measure.get("question") if isinstance(measure, dict) else None
+        name = value_at(measure, "question")
         return order.index(name) if name in order else len(order)
 
     return spec | {"labels": {**labels, "questions": questions}, "measure": sorted(measures, key=place)}
 
 
-def _as_list(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _of_question(measure: object, question: object) -> object:
+    """A measure of one question, by its name or as a mapping; anything else as it is."""
+    match measure:
+        case str():
+            return {"name": measure, "question": question}
+        case dict():
+            return {**measure, "question": question}
+        case _:
+            return measure
+
+
+def _as_list(value: object) -> list[object]:
+    return [] if value is None else entries_of(value)

@@ -1,6 +1,6 @@
 """Labels that are sets of tags."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
@@ -12,7 +12,7 @@ from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.classes import ClassName, look_different, several
 
 
-def _each_has_a_name(names: object) -> Any:
+def _each_has_a_name(names: object) -> object:
     if isinstance(names, list | tuple) and "" in names:
         raise wrong("names a tag '', and a tag needs a name; leave it out: that an item has no tag can "
                     f"always be answered, and is written {NONE}")
