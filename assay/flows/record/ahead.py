@@ -24,8 +24,6 @@ from assay.tasks.ledger.closed_round import reused_row
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger, find_bytes
 from assay.tasks.ledger.stores.store import StoreError
-from assay.tasks.pool.frozen import columns_of_items
-from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
 
@@ -79,6 +77,9 @@ def _with_held(opened: Opened, folded: Fold) -> Fold:
     held = opened.begun.held
     if held is None or folded.state.round:
         return folded
+    from assay.tasks.pool.frozen import columns_of_items   # what reads pools, which most looks do not need
+    from assay.tasks.pool.shown import PoolIndex
+
     draws = opened.next_draws(folded.state, folded.asked)
     rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(draws.cell, draws.rank)
     planned = PlannedRound(
