@@ -319,8 +319,8 @@ class Replay:
 
 def result_of(standing: Standing, backend: str, store: Store) -> Result:
     """A standing in the form that callers of the library see: the same estimates, with notes on the best
-    system, on trust, on the open price, on what people changed and on what was spent. Frames come from the library
-    `backend`."""
+    system, on trust, on the open price, on what people changed and on what was spent. Frames come from the
+    library `backend`."""
     rows = standing.estimates
     spent = wording.cost_in_words(standing.labels - standing.known_before, standing.ownership)
     return Result(
