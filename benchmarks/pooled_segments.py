@@ -349,10 +349,10 @@ def page(runs: int, live_runs: int) -> Iterator[str]:
     yield from _table(tried)
     yield f"\n## Where segments do not differ, by lot (seed {LOT_SEED})\n"
     yield (
-        "Where segments do not differ the pool's value is sufficient and admissible: an estimator that is "
-        "nowhere worse there **is** the pool's value (Rao and Blackwell), and gains nothing elsewhere. So no "
-        "pooling meets the bar; only its price can be chosen. Here the prior gives no difference a chance of "
-        "0.3, 0.6 or 0.9: the error there comes near the pool's, and intervals fail where segments differ. "
+        "Where segments have one rate the pool's value is sufficient and admissible for it: what is nowhere "
+        "worse there **is** the pool's value (Rao and Blackwell), and gains nothing elsewhere, but for items "
+        "whose labels are known. Only the price can be chosen: here the prior gives no difference a chance "
+        "of 0.3, 0.6 or 0.9. The error there comes to the pool's, and intervals fail where segments differ. "
         f"{runs} pools a row, 10 to 30 segments.\n"
     )
     yield from _table_by_lot(runs)

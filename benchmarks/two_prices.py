@@ -159,10 +159,9 @@ def page(runs: int) -> Iterator[str]:
     yield "Made by `python -m benchmarks.two_prices`; do not edit.\n"
     yield (
         f"A mean over {ITEMS:,} rows, {MONEY:g} to spend, a label at 1, {runs} runs each. A pilot of {PILOT} "
-        "rows tells what the judge explains beyond a column that is free; *over the best split*: the "
-        "interval's width over that of the split by what is true, *over labels alone*: over that of all "
-        "money spent on labels. Where a part is judged the interval is about what the frame is a sample of, "
-        "and the free column of the other rows is left out.\n"
+        "rows tells what the judge explains beyond a free column. *Over the best split*: the interval's "
+        "width over that of the split by what is true; *over labels alone*: over that of labels for all the "
+        "money.\n"
     )
     yield from _of_prices(runs)
     yield "\n## What two people reach against each other\n"

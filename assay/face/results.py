@@ -323,9 +323,10 @@ class Replay:
 
 def result_of(standing: Standing, backend: str, store: Store) -> Result:
     """A standing in the form that callers of the library see: the same estimates, with notes on the best
-    system, on trust, on the open price and on what people changed. Frames come from the library
-    `backend`."""
+    system, on trust, on the open price, on what people changed and on what was spent. Frames come from the
+    library `backend`."""
     rows = standing.estimates
+    spent = wording.cost_in_words(standing.labels - standing.known_before, standing.ownership)
     return Result(
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,
@@ -338,6 +339,7 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
             *filter(None, [sentences.trusted(standing)]),
             *price.open_lines(rows, standing.positive or "positive", standing.rests_on),
             *sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved),
+            *([f"Spent: {spent}."] if spent else []),
         ),
     )
 

@@ -73,9 +73,9 @@ def pooled_estimates(
     if direct.present.sum() < FEWEST_PARTS:
         return None
     scale = area_scale(direct, bounds)
-    mass = np.full(SPREADS, 1 / SPREADS)
+    mass: Floats = np.full(SPREADS, 1 / SPREADS)
     if chance_of_none is not None:
-        mass = np.concatenate([[chance_of_none], np.full(SPREADS - 1, (1 - chance_of_none) / (SPREADS - 1))])
+        mass = np.where(np.arange(SPREADS) == 0, chance_of_none, (1 - chance_of_none) / (SPREADS - 1))
     return None if scale is None else _estimates(scale, direct, confidence, mass)
 
 

@@ -8,7 +8,6 @@ again.  `verify` never reads it.
 
 import json
 import logging
-from dataclasses import replace
 from typing import TypedDict
 
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
@@ -17,10 +16,8 @@ from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.asked_round import PlannedRound
 from assay.tasks.ledger.checkpoint_values import UNREADABLE
 from assay.tasks.ledger.checkpoints import anchor_key, anchor_of, put_derived, read_head, reading_versions
-from assay.tasks.ledger.closed_round import reused_row
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger, find_bytes
 from assay.tasks.ledger.stores.store import StoreError
@@ -50,7 +47,7 @@ def read_outlook(opened: Opened, standing: Standing, played: Played | None = Non
     if hit:
         return hit[0]
     folded = retried(fold)(opened.ledger, opened.statistics)
-    limit, start = opened.spec.limit, _with_held(opened, folded)
+    limit, start = opened.spec.limit, _from_here(opened, folded)
     ahead = outlook(
         opened.question, start.state, opened.rule, opened.spec.batch_size,
         None if limit is None else (limit.min, limit.max), played, request["worlds"], start.reused,
@@ -70,25 +67,13 @@ class ForecastRequest(TypedDict):
     worlds: int | None
 
 
-@retried
-def _with_held(opened: Opened, folded: Fold) -> Fold:
-    """The fold as it will be once the labels that were there before have become the first round; nothing is
-    written, and nothing changes where there are none or they are in it."""
-    held = opened.begun.held
-    if held is None or folded.state.round:
+def _from_here(opened: Opened, folded: Fold) -> Fold:
+    """The fold with what needs nobody's answer: labels that were there before, where they are in no round."""
+    if opened.begun.held is None or folded.state.round:
         return folded
-    from assay.tasks.pool.frozen import columns_of_items   # what reads pools, which most looks do not need
-    from assay.tasks.pool.shown import PoolIndex
+    from assay.flows.record.held_round import with_held
 
-    draws = opened.next_draws(folded.state, folded.asked)
-    rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(draws.cell, draws.rank)
-    planned = PlannedRound(
-        number=1, plan=draws, item_id=[row.item_id for row in rows], **columns_of_items(rows),
-        known=[None] * len(rows), segments=[row.segments for row in rows], shown=[None] * len(rows),
-        inherited={draw: held.code[row.item_id] for draw, row in enumerate(rows)},
-    )
-    labels = [reused_row(planned, draw) for draw in planned.asked()]
-    return replace(folded, open_round=planned).close(opened.statistics, labels)
+    return with_held(opened, folded)
 
 
 def _asked(opened: Opened) -> ForecastRequest:

@@ -280,6 +280,7 @@ def test_money_in_the_hands_of_the_caller(frame, library, tmp_path):
     assert (told, result.labels) == (130, 130)
     assert len(grader.calls) == N
     assert "50 of the pilot among them" in evaluation.report_data().notes[0]
+    assert result.notes[-1] == evaluation.report_data().notes[0]
     whole = assay.evaluate(rows, judge=Judge(), oracle=truth, **{**asked, "store": str(tmp_path / "another")})
     assert (whole.value, whole.lower) == (result.value, result.lower)
 
