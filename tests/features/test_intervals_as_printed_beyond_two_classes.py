@@ -8,10 +8,13 @@ import pytest
 import scipy.stats
 from doubles.classes import spec_of_classes, write_pool
 from doubles.outcomes import TAGS, spec_of, write_tags
+from features.test_dirichlet_tree_of_classes import leaves_of
 from features.test_intervals_as_printed import AT_ONCE, beta_ends
 
 from assay.flows.evaluation.advance import drive
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.record.fold import fold, not_begun
+from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.evaluation import Spec
 
@@ -21,7 +24,7 @@ LABELS, BATCH = 60, 20
 def rounds_of(folder, data):
     """Of each round of a run: the rows of its draws with the label of each, its design, its first estimate;
     and the number of items."""
-    store, spec = open_store(f"file://{folder}/ledger"), Spec.from_json(data)
+    store, spec = store_of(folder), Spec.from_json(data)
     begin_evaluation(store, spec)
     drive(store, spec.name, patience=AT_ONCE)
     label, found = {}, []
@@ -33,6 +36,10 @@ def rounds_of(folder, data):
         estimate = json.loads((place / "estimate.json").read_text(encoding="utf-8"))["estimates"][0]
         found.append((draws, pq.read_table(place / "design.parquet").to_pylist(), estimate))
     return found, sum(cell["left"] for cell in found[0][1])
+
+
+def store_of(folder):
+    return open_store(f"file://{folder}/ledger")
 
 
 def of_classes(folder, method):
@@ -84,6 +91,32 @@ def test_appendix_h_of_classes(tmp_path):
     assert stored["interval"] == "ais-student-as-printed"
     assert stored["value"] == pytest.approx(value, abs=1e-9)
     assert (stored["lower"], stored["upper"]) == pytest.approx((lower, upper), abs=1e-9)
+
+
+def posterior_of_equation_14(score, weight, depth):
+    """E p(y | leaf), (leaves, K), with α_y = 1 + Σ (s + w) and β = depth² + Σ (s + w) below each node; score,
+    weight (leaves, K): s(y|k), and Σ 1/(N q) of the answers."""
+    mass = score + weight
+    theta = 1 + mass.sum(axis=0)
+    joint = np.repeat(theta[None] / theta.sum(), len(mass), axis=0)
+    for d in range(1, depth + 1):
+        beta = mass.reshape(2**d, -1, mass.shape[1]).sum(axis=1) + d**2
+        branch = beta / beta.reshape(-1, 2, mass.shape[1]).sum(axis=1).repeat(2, axis=0)
+        joint *= branch.repeat(len(mass) // 2**d, axis=0)
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def test_the_label_model_of_appendix_h_is_the_posterior_of_equation_14(tmp_path):
+    rounds, items = of_classes(tmp_path, "dirichlet-tree-stochastic:printed=true:requery=rounds")
+    opened = open_evaluation(store_of(tmp_path), "classes")
+    state = fold(opened.ledger, opened.statistics, not_begun(opened.statistics)).state.inner
+    weight = np.zeros(state.belief.chances[0].shape)
+    for row in (row for draws, _, _ in rounds for row in draws):
+        weight[row["cell"], row["y"]] += BATCH / (items * row["probability"])
+    score, _, by_leaf, slot = leaves_of(state.cells, weight, weight, 3)
+    posterior = posterior_of_equation_14(score, by_leaf, 3)
+    assert np.abs(state.belief.chances[0] - posterior[slot]).max() < 1e-6
+    assert weight.sum() != pytest.approx(LABELS, rel=1e-3), "weights are not scaled to the number of answers"
 
 
 def tags_of(code):
