@@ -1,26 +1,80 @@
-"""Answers of coroutine functions, awaited together."""
+"""Answers of coroutine functions, awaited together: in a loop of their own, or in that of the caller."""
 
 import asyncio
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from inspect import isawaitable
+from collections.abc import Awaitable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from inspect import isawaitable, iscoroutine
 from typing import Any
+
+MOST_AT_ONCE = 16
+
+
+async def limited(pending: Sequence[Awaitable[Any]], most: int = MOST_AT_ONCE) -> list[Any]:
+    """All answers in their order, of which `most` are awaited at once. Where one fails, the others are
+    cancelled, and what it raised is raised."""
+    free = asyncio.Semaphore(most)
+
+    async def answer_of(answer: Awaitable[Any]) -> Any:
+        async with free:
+            return await answer
+
+    tasks = [asyncio.ensure_future(answer_of(answer)) for answer in pending]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for answer in filter(iscoroutine, pending):
+            answer.close()      # of those that nothing waited for yet
+
+
+class CallersLoop:
+    """The event loop of a caller, which awaits what a thread asks for, so many answers at once."""
+
+    def __init__(self, most: int) -> None:
+        """To be made in that loop."""
+        self._loop, self._most = asyncio.get_running_loop(), most
+        self._ended = False
+        self._answers: Future[list[Any]] | None = None
+
+    def all_of(self, pending: Sequence[Awaitable[Any]]) -> list[Any]:
+        """The answers, for a thread that waits for them. Raises CancelledError once the caller has gone."""
+        if self._ended:
+            for answer in filter(iscoroutine, pending):
+                answer.close()
+            raise asyncio.CancelledError
+        if not pending:
+            return []
+        self._answers = asyncio.run_coroutine_threadsafe(limited(pending, self._most), self._loop)
+        return self._answers.result()
+
+    def end(self) -> None:
+        """Cancel what is awaited, now and from now on."""
+        self._ended = True
+        if self._answers is not None:
+            self._answers.cancel()
+
+
+CALLERS_LOOP: ContextVar[CallersLoop | None] = ContextVar("callers_loop", default=None)
 
 
 def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The answers by item, those that a coroutine function gives among them: all are awaited at once."""
+    """The answers by item, those that a coroutine function gives among them, of which so many are awaited at
+    once (16, or as `aevaluate` says, in whose loop they are awaited then)."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
+    loop = CALLERS_LOOP.get()
+    if loop is not None:
+        answers = loop.all_of(list(pending.values()))
+        return {**labels, **dict(zip(pending, answers, strict=True))}
     if not pending:
         return labels
-
-    async def of_all() -> list[Any]:
-        return await asyncio.gather(*pending.values())
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        answers = asyncio.run(of_all())
+        answers = asyncio.run(limited(list(pending.values())))
     else:       # as in a notebook, whose own loop runs this
         with ThreadPoolExecutor(1) as thread:
-            answers = thread.submit(asyncio.run, of_all()).result()
+            answers = thread.submit(asyncio.run, limited(list(pending.values()))).result()
     return {**labels, **dict(zip(pending, answers, strict=True))}

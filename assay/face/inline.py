@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
-from assay.face.awaiting import awaited
+from assay.face.awaiting import CALLERS_LOOP, CallersLoop, awaited
 from assay.face.evaluation import begin
 from assay.face.frames import FrameSource, index_of_series, no_column, refuse_own_order, values_of
 from assay.face.question import functions_in
@@ -104,14 +103,14 @@ def _further_items(evaluation: "Evaluation", result: Result) -> list[WaitingItem
 
 
 async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, **question: Any) -> Result:
-    """`evaluate` inside an event loop: coroutines of the oracle run in the caller's own loop.
+    """`evaluate` inside an event loop: coroutines of the oracle and of judges run in the caller's own loop.
 
     Everything else runs in a thread, so that the loop goes on meanwhile.
 
     Args:
         data: as `evaluate` takes it.
         oracle: as `evaluate` takes it; a coroutine function, as a client of a model or a service has it.
-        concurrency: how many labels may be awaited at once, 1 or more.
+        concurrency: how many labels, or answers of a judge, may be awaited at once, 1 or more.
         question: the other arguments of `evaluate`.
 
     Returns:
@@ -132,30 +131,13 @@ async def aevaluate(data: Any = None, *, oracle: Oracle, concurrency: int = 16, 
     """
     if concurrency < 1:
         raise BadInput(f"concurrency: at least one label has to be awaited at once, got {concurrency}")
-    evaluation = await asyncio.to_thread(begin, data, **question)
-    label, free = _label_of(oracle, evaluation), asyncio.Semaphore(concurrency)
-
-    async def one_awaited(answer: object) -> Any:
-        async with free:
-            return await answer if isawaitable(answer) else answer
-
-    with counting(evaluation) as count:
-        items = await asyncio.to_thread(evaluation.waiting)
-        while items:
-            answers = await asyncio.to_thread(_asked, evaluation, label, items)
-            tasks = [asyncio.ensure_future(one_awaited(answer)) for answer in answers.values()]
-            try:
-                labels = await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-                for answer in filter(iscoroutine, answers.values()):
-                    answer.close()      # of those that nothing waited for yet
-            result = await asyncio.to_thread(evaluation.tell, dict(zip(answers, labels, strict=True)))
-            count(result)
-            items = await asyncio.to_thread(_further_items, evaluation, result)
-    return evaluation.result
+    loop = CallersLoop(concurrency)
+    CALLERS_LOOP.set(loop)      # of this task, and of the thread that it starts
+    try:
+        return await asyncio.to_thread(evaluate, data, oracle=oracle, **question)
+    finally:
+        loop.end()
+        CALLERS_LOOP.set(None)
 
 
 def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
