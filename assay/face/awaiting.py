@@ -1,84 +1,80 @@
-"""Answers of coroutine functions, awaited together: in a loop of their own, or in the caller's."""
+"""Answers of coroutine functions, awaited together: in a loop of their own, or in that of the caller."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Awaitable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
+MOST_AT_ONCE = 16
 
-def awaited(answers: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The answers by item, those that a coroutine function gives among them: all are awaited at once, or in
-    the caller's loop (`CallersLoop`), as many at once as it was asked for.
 
-    Raises CancelledError where the caller has given up.
-    """
-    pending = {item: answer for item, answer in answers.items() if isawaitable(answer)}
-    callers = _CALLERS.get()
-    if callers is not None and callers.ended:
-        _close(pending.values())
-        raise CancelledError
-    if not pending:
-        return answers
+async def limited(pending: Sequence[Awaitable[Any]], most: int = MOST_AT_ONCE) -> list[Any]:
+    """All answers in their order, of which `most` are awaited at once. Where one fails, the others are
+    cancelled, and what it raised is raised."""
+    free = asyncio.Semaphore(most)
+
+    async def answer_of(answer: Awaitable[Any]) -> Any:
+        async with free:
+            return await answer
+
+    tasks = [asyncio.ensure_future(answer_of(answer)) for answer in pending]
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        replies = callers.from_thread(pending) if callers is not None else asyncio.run(_of_all(pending))
-    else:       # as in a notebook, whose own loop runs this
-        with ThreadPoolExecutor(1) as thread:
-            replies = thread.submit(asyncio.run, _of_all(pending)).result()
-    return {**answers, **replies}
-
-
-async def _of_all(pending: Mapping[Any, Any]) -> dict[Any, Any]:
-    return dict(zip(pending, await asyncio.gather(*pending.values()), strict=True))
-
-
-def _close(answers: Any) -> None:
-    """Coroutines that nothing waits for any more."""
-    for answer in filter(iscoroutine, answers):
-        answer.close()
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for answer in filter(iscoroutine, pending):
+            answer.close()      # of those that nothing waited for yet
 
 
 class CallersLoop:
-    """The event loop of whoever calls `aevaluate`, in which coroutines are awaited, at most so many at once,
-    while the evaluation itself runs in threads."""
+    """The event loop of a caller, which awaits what a thread asks for, so many answers at once."""
 
-    def __init__(self, concurrency: int) -> None:
-        """Of the loop that runs now."""
-        self._loop, self._free = asyncio.get_running_loop(), asyncio.Semaphore(concurrency)
-        self.ended = False
+    def __init__(self, most: int) -> None:
+        """To be made in that loop."""
+        self._loop, self._most = asyncio.get_running_loop(), most
+        self._ended = False
+        self._answers: Future[list[Any]] | None = None
 
-    async def all(self, answers: Mapping[Any, Any]) -> dict[Any, Any]:
-        """The answers by item; what one raises ends all, and those that are awaited then are cancelled."""
-        tasks = [asyncio.ensure_future(self._one(answer)) for answer in answers.values()]
-        try:
-            return dict(zip(answers, await asyncio.gather(*tasks), strict=True))
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            _close(answers.values())     # of those that nothing waited for yet
+    def all_of(self, pending: Sequence[Awaitable[Any]]) -> list[Any]:
+        """The answers, for a thread that waits for them. Raises CancelledError once the caller has gone."""
+        if self._ended:
+            for answer in filter(iscoroutine, pending):
+                answer.close()
+            raise asyncio.CancelledError
+        if not pending:
+            return []
+        self._answers = asyncio.run_coroutine_threadsafe(limited(pending, self._most), self._loop)
+        return self._answers.result()
 
-    async def _one(self, answer: object) -> Any:
-        async with self._free:
-            return await answer if isawaitable(answer) else answer
-
-    def from_thread(self, answers: Mapping[Any, Any]) -> dict[Any, Any]:
-        """The same, for a thread that waits for it."""
-        return asyncio.run_coroutine_threadsafe(self.all(answers), self._loop).result()
-
-    @contextmanager
-    def of_threads(self) -> Iterator[None]:
-        """Within this, what `awaited` is given in threads of the caller is awaited in this loop."""
-        before = _CALLERS.set(self)
-        try:
-            yield
-        finally:
-            self.ended = True
-            _CALLERS.reset(before)
+    def end(self) -> None:
+        """Cancel what is awaited, now and from now on."""
+        self._ended = True
+        if self._answers is not None:
+            self._answers.cancel()
 
 
-_CALLERS: ContextVar[CallersLoop | None] = ContextVar("the loop of whoever calls", default=None)
+CALLERS_LOOP: ContextVar[CallersLoop | None] = ContextVar("callers_loop", default=None)
+
+
+def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The answers by item, those that a coroutine function gives among them, of which so many are awaited at
+    once (16, or as `aevaluate` says, in whose loop they are awaited then)."""
+    pending = {item: label for item, label in labels.items() if isawaitable(label)}
+    loop = CALLERS_LOOP.get()
+    if loop is not None:
+        answers = loop.all_of(list(pending.values()))
+        return {**labels, **dict(zip(pending, answers, strict=True))}
+    if not pending:
+        return labels
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        answers = asyncio.run(limited(list(pending.values())))
+    else:       # as in a notebook, whose own loop runs this
+        with ThreadPoolExecutor(1) as thread:
+            answers = thread.submit(asyncio.run, limited(list(pending.values()))).result()
+    return {**labels, **dict(zip(pending, answers, strict=True))}

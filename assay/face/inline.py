@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, described_by, usual_values
-from assay.face.awaiting import CallersLoop, awaited
+from assay.face.awaiting import CALLERS_LOOP, CallersLoop, awaited
 from assay.face.beginning import begin
 from assay.face.evaluation import Evaluation, no_label, stands_for_none
 from assay.face.frames import (
@@ -132,17 +132,12 @@ async def aevaluate(
     if concurrency < 1:
         raise BadInput(f"concurrency: at least one label has to be awaited at once, got {concurrency}")
     loop = CallersLoop(concurrency)
-    with loop.of_threads():
-        evaluation = await asyncio.to_thread(begin, data, **question)
-        label = _label_of(oracle, evaluation)
-        with counting(evaluation) as count:
-            items = await asyncio.to_thread(evaluation.waiting)
-            while items:
-                labels = await loop.all(await asyncio.to_thread(_asked, evaluation, label, items))
-                result = await asyncio.to_thread(evaluation.tell, labels)
-                count(result)
-                items = await asyncio.to_thread(_further_items, evaluation, result)
-    return evaluation.result
+    CALLERS_LOOP.set(loop)      # of this task, and of the thread that it starts
+    try:
+        return await asyncio.to_thread(evaluate, data, oracle=oracle, **question)
+    finally:
+        loop.end()
+        CALLERS_LOOP.set(None)
 
 
 def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:

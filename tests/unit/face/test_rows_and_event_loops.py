@@ -64,3 +64,44 @@ def test_what_the_oracle_raises_ends_it_and_cancels_what_is_awaited():
     assert len(ended) <= 16
     with pytest.raises(assay.errors.BadInput, match="concurrency"):
         asyncio.run(assay.aevaluate(ROWS, **QUESTION, concurrency=0))
+
+
+def test_coroutines_of_judges_run_in_that_loop_too_so_many_at_once():
+    loops, running, most = set(), 0, 0
+
+    async def judge(row):
+        nonlocal running, most
+        loops.add(asyncio.get_running_loop())
+        running, most = running + 1, max(most, running + 1)
+        await asyncio.sleep(0)
+        running -= 1
+        return row["score"]
+
+    async def evaluated():
+        return asyncio.get_running_loop(), await assay.aevaluate(
+            ROWS, oracle=lambda row: row["score"], judge=judge, prediction="score", measures="mean",
+            outcome={"number": {"min": 0, "max": 1}}, name="judged", budget=40, concurrency=4,
+        )
+
+    loop, result = asyncio.run(evaluated())
+    assert result.labels > 0
+    assert (loops, most) == ({loop}, 4)
+
+
+def test_who_stops_waiting_ends_the_evaluation():
+    asked = []
+
+    async def label_of(row):
+        asked.append(row["item_id"])
+        await asyncio.sleep(60)
+
+    async def stopped():
+        task = asyncio.create_task(assay.aevaluate(ROWS, **QUESTION | {"oracle": label_of}, concurrency=2))
+        while not asked:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(stopped())       # and so does the thread, or this would wait for it
+    assert len(asked) == 2
