@@ -455,7 +455,8 @@ class _Columns:
         """Of a mapping: a class's probability, a system's predictions, or its columns."""
         if isinstance(value, Mapping):
             return {
-                role: self._one(f"{argument}[{key!r}]", f"{key}_{role}", part) for role, part in value.items()
+                role: part if role == "price" else self._one(f"{argument}[{key!r}]", f"{key}_{role}", part)
+                for role, part in value.items()
             }
         return self._one(f"{argument}[{key!r}]", key if argument == "systems" else f"{argument}_{key}", value)
 

@@ -178,7 +178,8 @@ class RolesOfColumns:
 
     def _read_as(self, columns: Mapping[str, pa.ChunkedArray], read: Callable[[str], PoolT]) -> PoolT:
         """What is read of a file of these columns; errors speak of what was given."""
-        rows = pa.array(map(str, range(len(self._table))), pa.string())
+        numbers = pa.array(map(str, range(len(self._table))), pa.string())
+        rows = self._table.column(ROW) if ROW in self._table.column_names else numbers
         made = as_source(pa.table({ROW: rows, **columns}), ROW, keep=False)
         try:
             with columns_as_called(self._called):

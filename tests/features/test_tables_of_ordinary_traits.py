@@ -218,6 +218,17 @@ def test_labels_beside_predicted_numbers_are_named_if_they_are_none(tmp_path):
         value_by_suggestion(tmp_path / "p.csv", Told())
 
 
+def test_a_distance_is_no_score_and_does_not_name_the_positive_class(tmp_path):
+    distance = [0.9 - i / 100 for i in range(60)]
+    table = numbered(distance=distance, prediction=["ham"] * 40 + ["spam"] * 20,
+                     label=["ham"] * 35 + ["spam"] * 10 + ["ham"] * 5 + ["spam"] * 10)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    assert value_by_suggestion(tmp_path / "p.csv", Told()) == pytest.approx(2 * 15 / 40)      # of spam
+    table.drop(columns="prediction").to_csv(tmp_path / "q.csv", index=False)
+    with pytest.raises(BadInput, match="none is called a prediction, a score or a label"):
+        value_by_suggestion(tmp_path / "q.csv", Told())
+
+
 def test_an_oracle_with_what_is_no_label_is_refused_before_anybody_is_asked():
     table = numbered(prediction=["a", "b"] * 30, label=["a", "b"] * 29 + ["a", "maybe"])
     for oracle in ("label", table.label, table.label.to_numpy()):

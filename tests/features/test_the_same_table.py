@@ -123,15 +123,15 @@ VALUES: dict[str, Trait] = {
         lambda f: f.assign(logit_ham=-np.log(f.probability / (1 - f.probability)) / 2,
                            logit_spam=np.log(f.probability / (1 - f.probability)) / 2).drop(
             columns="probability"), names={"probability": "logit_spam"},
-        refusal=r"within (0 and 1|\[0, 1\])"),
+        refusal=r"within (0 and 1|\[0, 1\])|not between 0 and 1"),
     "a percentage of each class": Trait(
         lambda f: f.assign(pct_ham=100 - 100 * f.probability, pct_spam=100 * f.probability).drop(
             columns="probability"), names={"probability": "pct_spam"},
-        refusal=r"within (0 and 1|\[0, 1\])"),
+        refusal=r"within (0 and 1|\[0, 1\])|not between 0 and 1"),
     "a log-probability of each class": Trait(
         lambda f: f.assign(logprob_ham=np.log(1 - f.probability), logprob_spam=np.log(f.probability)).drop(
             columns="probability"), names={"probability": "logprob_spam"},
-        refusal=r"within (0 and 1|\[0, 1\])"),
+        refusal=r"within (0 and 1|\[0, 1\])|not between 0 and 1"),
     "days, and their midnights": Trait(
         lambda f: renamed(renamed(f, ("2024-01-01", "2024-02-01"), BOTH[:1]),
                           ("2024-01-01 00:00:00", "2024-02-01T00:00:00Z"), BOTH[1:]),
@@ -302,6 +302,8 @@ def test_a_trait_of_files_through_every_command(written, tmp_path):
     (lambda f: f.to_csv(sep=" ", index_label=False), "spaces separate its values"),
     (lambda f: f.to_string(index=False), "spaces separate its values"),
     (lambda f: f.to_csv(index_label=False), "4 values .id, prediction, probability, label., and a row has 5"),
+    (lambda f: "<!DOCTYPE html>\n<html><body>Log in, please</body></html>\n", "is a page of HTML"),
+    (lambda f: "PK\x03\x04" + "\0" * 99, "is a workbook of a spreadsheet or another archive"),
     (lambda f: "# of 2024\n# by me\n" + f.to_csv(index=False), "1 value .# of 2024., and a row has 4"),
 ])
 def test_every_reader_names_what_is_wrong_with_the_lines(text, says, tmp_path):
@@ -347,6 +349,17 @@ FRAMES: dict[str, Callable[[], object]] = {
     "polars of Arrow": lambda: pl.from_arrow(pa.Table.from_pandas(sorted_frame())),
     "polars without an index": lambda: pl.from_pandas(sorted_frame()),
 }
+
+
+def test_ids_that_come_again_are_refused_by_all():
+    frame = pd.concat([table(), table()[:3]]).rename(columns={"id": "item_id"}).reset_index(drop=True)
+    asked = {"outcome": ["spam", "ham"], "measures": "f1", "prediction": "prediction"}
+    says = "more than once|each item may occur once"
+    with pytest.raises(BadInput, match=says):
+        assay.evaluate(frame, **asked, oracle="label", probability="probability")
+    for further in ({"probability": "probability"}, {"outcome": "classes", "measures": "accuracy"}):
+        with pytest.raises(BadInput, match=says):
+            assay.replay(frame, **asked | further, methods="passive", budgets=[20], repeats=1)
 
 
 def in_runs(frame: pd.DataFrame) -> pa.Table:

@@ -245,6 +245,6 @@ def _in_another_order(texts: Collection[str]) -> str | None:
         earlier = first_written.setdefault(names, text)
         if class_value(earlier) != class_value(text):
             as_tags = "|".join(name.strip() for name in _JOINED.split(text))
-            return (f"{earlier!r} and {text!r} differ only by the order of names (tags are written as a list, "
-                    f"or {as_tags})")
+            return (f"{earlier!r} and {text!r} differ only by the order of names (tags are written as a "
+                    f"list, or {as_tags})")
     return None

@@ -88,9 +88,14 @@ def _fitting(place: Place, among: Sequence[Importer]) -> Importer | None:
     return fitting[0] if fitting else None
 
 
+_OTHER_FILES = (".yaml", ".yml", ".html", ".htm", ".xml", ".xlsx", ".xls", ".md")      # that tools write, too
+
+
 def _unknown(place: Place, name: str | None) -> str:
     if place.is_empty:
         return f"{place.address}: is empty; export it again"
+    if (ending := place.path.suffix.lower()) in _OTHER_FILES:
+        return f"{place.address}: files that end in {ending} are not read; export JSON or CSV"
     if name is not None:
         importer = importer_named(name)
         return (f"{place.address}: is not {importer.reads}; {_nearest(place, [importer])}leave --format out "

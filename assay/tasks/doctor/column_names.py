@@ -40,6 +40,9 @@ PROBABILITY = frozenset((      # and p, in front
 ))
 CLERICAL = frozenset(("clerical", "reviewed", "adjudicated"))     # what a person decided, in record linkage
 SCORE = frozenset(("score", "scores", "logit", "logits", "margin", "similarity"))
+# the higher, the less sure, or the farther from what is looked for
+AGAINST = frozenset(("distance", "distances", "dissimilarity", "error", "errors", "loss", "entropy",
+                     "perplexity", "uncertainty", "variance"))
 JUDGE = frozenset(("judge", "rater", "grader", "critic"))
 _ABOUT = frozenset((        # what is said about a prediction or label, and is none
     "id", "uid", "uuid", "key", "index", "time", "date", "at", "on", "timestamp", "version", "count",

@@ -20,6 +20,7 @@ from assay.evalcore.outcomes.class_names import (
     what_differs,
 )
 from assay.tasks.doctor.column_names import (
+    AGAINST,
     CLERICAL,
     ID,
     INDEX,
@@ -511,14 +512,18 @@ def _scale(
         decides=alone,
     )
     score = pick.one(
-        lambda c: has_word(c, SCORE) and c.numbers and c.distinct > 2 and not c.like_a_probability,
+        lambda c: has_word(c, SCORE) and not has_word(c, AGAINST) and c.numbers and c.distinct > 2
+        and not c.like_a_probability,
         "--score", asks, decides=alone,
     )
     if probability is None:
-        column = pick.one(lambda c: has_word(c, SCORE) and c.like_a_probability, "--probability", asks,
-                          decides=alone)
+        column = pick.one(
+            lambda c: has_word(c, SCORE) and not has_word(c, AGAINST) and c.like_a_probability,
+            "--probability", asks, decides=alone,
+        )
         probability = column or (None if score else pick.one(
-            lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks, decides=alone
+            lambda c: c.like_a_probability and c.distinct > FEW and not has_word(c, AGAINST),
+            "--probability", asks, decides=alone,
         ))
     if probability is None and score is None:
         score = pick.one(

@@ -39,6 +39,7 @@ from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
 from assay.tasks.pool.silent_columns import says_nothing
 from assay.tasks.replay.labelled_pool import (
+    check_ids,
     class_words,
     labelled_source,
     numbers,
@@ -56,6 +57,8 @@ from assay.tasks.spec.goals import written_measure
 from assay.tasks.spec.labels.classes import MOST_CLASSES, TIE
 from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.pool import MOST_COMPARED
+
+ITEM = "item_id"       # looked at where it is there: each names an item once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     beside = [name for name in (*columns.covariates, *single_columns) if name is not None]
     beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
+    if ITEM in present:
+        check_ids(path, _read(path, present, [ITEM])[ITEM])
     arrays = _read(path, present, [*spoken, *probabilities, *beside])
     named = classes_by_name(
         columns.kind, [arrays[name] for name in predicted if columns.outcome == "classes"])

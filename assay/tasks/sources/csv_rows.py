@@ -84,6 +84,7 @@ def dialect_of(path: str, start: bytes) -> Dialect:
 
     Raises BadInput for an encoding that cannot be told.
     """
+    _refuse_other_formats(path, start)
     encoding = _encoding(path, start)
     text = _decoded(start[:_HEAD], encoding)
     word = _WORD.search(_decoded(start, encoding)) if encoding == "cp1252" else None
@@ -91,6 +92,27 @@ def dialect_of(path: str, start: bytes) -> Dialect:
         delimiter=_delimiter(text, "\t" if ".tsv" in path.lower() else ","), encoding=encoding,
         word=word[0][:30] if word else "",
     )
+
+
+_OTHER_FORMATS = (
+    (b"PK\x03\x04", "a workbook of a spreadsheet or another archive", "save its table as CSV"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet", "save its table as CSV"),
+    (b"PAR1", "Parquet", "give it a name that ends in .parquet"),
+    (b"ARROW1", "Arrow", "give it a name that ends in .arrow"),
+    (b"\x1f\x8b", "compressed by gzip", "give it a name that ends in .csv.gz"),
+    (b"BZh", "compressed by bzip2", "unpack it"), (b"%PDF", "a PDF", "save its table as CSV"),
+    (b"SQLite format 3", "a database of SQLite", "name it as a table: sqlite:///FILE#TABLE"),
+    (b"<!doctype", "a page of HTML", "open it: it may ask for a login"),
+    (b"<html", "a page of HTML", "open it: it may ask for a login"),
+)
+
+
+def _refuse_other_formats(path: str, start: bytes) -> None:
+    """Raises BadInput for what its first bytes say is no text of a table, whatever the file is called."""
+    head = start[:32].lstrip().lower()
+    for magic, what, remedy in _OTHER_FORMATS:
+        if start.startswith(magic) or (magic[:1] == b"<" and head.startswith(magic)):
+            raise BadInput(f"{path}: is {what}, whatever its name says; {remedy}")
 
 
 def without_mark(start: bytes, encoding: str) -> bytes:

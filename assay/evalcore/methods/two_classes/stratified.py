@@ -17,9 +17,9 @@ random to whole items, so rounds add up to the allocation for all labels so far,
 Estimate and interval: `evalcore.methods.two_classes.stratified_estimate`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from assay.evalcore.estimators.guaranteed import (
 )
 from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities, covered
+from assay.evalcore.methods.method import Capabilities, covered, settings_of
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
@@ -80,6 +80,12 @@ class Stratified(CountingMethod[MethodState]):
     one_at_a_time: bool = False        # draw the items of a batch one after the other
     partition: PartitionKind = "csf"   # how the pool is cut
     guaranteed: bool = False           # intervals that hold for any pool, at every look
+
+    def with_settings(self, written: str) -> Self:
+        """With the settings of a written name; an allocation is said of as the method of its own name is."""
+        settings = settings_of(self, written)
+        form = _FORMS[settings.get("allocation", self.allocation)]
+        return cast("Self", replace(form(), name=written, **settings))
 
     @property
     def interval(self) -> str:
@@ -235,3 +241,8 @@ class StratifiedOnline(Stratified):
         + " It is nearly as wide as the measure's whole range there."
     )
     capabilities: ClassVar[Capabilities] = replace(Stratified.capabilities, extends_a_sample=False)
+
+
+_FORMS: Mapping[Allocation, type[Stratified]] = {
+    "proportional": Stratified, "neyman": StratifiedNeyman, "online": StratifiedOnline,
+}

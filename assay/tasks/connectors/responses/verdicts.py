@@ -76,7 +76,7 @@ _REFUSAL = re.compile(
     r"(?:i['\u2019]m|i am)?\s*(?:sorry|unable)\b|i\s+(?:cannot|can['\u2019]?t|could not)\b|as an ai\b", re.I)
 _WRAPPED = re.compile(r"(?:<(?P<tag>\w+)>|\\boxed\{)(?P<inside>[^<{}]*)(?:</(?P=tag)>|\})")
 _STARS = re.compile("([★⭐]*)(☆*)")
-_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*</\1>\s*", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*</\1>\s*", re.DOTALL)
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 _SHADES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")       # of skin; and the mark of a picture
 
@@ -90,8 +90,9 @@ def verdict_text(text: str) -> str:
     """
     bare = _THOUGHT.sub("", unicodedata.normalize("NFC", text)).strip()
     fenced = _FENCED.fullmatch(bare)
-    return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign
-                   for sign in (bare if fenced is None else fenced[1]))
+    shown = bare if fenced is None else fenced[1]
+    return shown if shown.isascii() else "".join(
+        str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in shown)
 
 
 def reading_of(value: Any) -> VerdictReading:
@@ -234,15 +235,15 @@ def _resolved(counts: _Counts) -> dict[VerdictReading, float | str | bool]:
     """Every reading but gaps as a truth, a number or a name. Letters are truths only where no other letter
     stands among them (A, B and C are grades)."""
     names = {str(reading.value) for reading in counts if reading.kind == "name"}
-    letters = {name for name in names if len(name) == 1}
+    letters = {name.upper() for name in names if len(name) == 1}
     grades = bool(letters.difference(_TRUE_OR_FALSE)) or letters == {"F"}
     resolved: dict[VerdictReading, float | str | bool] = {}
     for reading in counts:
         value = reading.value
         if reading.kind == "letter" and not grades:
             value = _LETTERS[str(value)]
-        elif reading.kind == "name" and not grades and value in _TRUE_OR_FALSE:
-            value = _TRUE_OR_FALSE[str(value)]
+        elif reading.kind == "name" and not grades and str(value).upper() in _TRUE_OR_FALSE:
+            value = _TRUE_OR_FALSE[str(value).upper()]
         elif reading.kind == "name" and str(value).casefold() in _HALF:
             value = PARTIAL
         if reading.kind != "gap":

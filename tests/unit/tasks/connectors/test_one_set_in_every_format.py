@@ -28,7 +28,7 @@ VERDICTS = {
     "grades in words": (["Score: 7/10", "[[3]]", "8/10", "10/10", "1/10", "5"], list(range(1, 11)), None),
     "truths with a gap": ([1, 0, NAN, 1, 0, 1], ["correct", "incorrect"], "correct"),
     "other languages": (["sí", "no", "Oui", "ja", "nein", "是"], ["correct", "incorrect"], "correct"),
-    "T and F": (["T", "F", "T", "T", "F", "T"], ["correct", "incorrect"], "correct"),
+    "T and F": (["T", "F", "t", "T", "f", "T"], ["correct", "incorrect"], "correct"),
     "thumbs": (["👍", "👎", "👍🏽", "👍", "👎🏿", "✔️"], ["correct", "incorrect"], "correct"),
     "one name, spelled twice": (
         ["thumbs up", "thumbs_down", "Thumbs-up", "thumbs up", "thumbs down", "thumbs up"],

@@ -283,3 +283,9 @@ def test_a_variant_that_cannot_be_read_is_named_with_what_is_missing(tmp_path, l
     with pytest.raises(BadInput, match=message):
         bring_in([tmp_path / f"{name}.gz"], tmp_path / "pool.parquet")
     assert not (tmp_path / "pool.parquet").exists()
+
+
+def test_a_file_of_another_kind_that_a_tool_writes_is_named_by_its_ending(tmp_path):
+    (tmp_path / "out.yaml").write_text("evalId: x\nresults: {}\n")
+    with pytest.raises(BadInput, match=r"files that end in \.yaml are not read; export JSON or CSV"):
+        bring_in([tmp_path / "out.yaml"], tmp_path / "pool.parquet")

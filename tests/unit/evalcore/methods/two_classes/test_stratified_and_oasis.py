@@ -7,6 +7,7 @@ import pytest
 
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.oasis import Oasis
 from assay.evalcore.methods.two_classes.stratified import Stratified
 from assay.evalcore.pool.strata import Cells
@@ -138,3 +139,11 @@ def test_oasis_uses_its_running_estimate_once_there_is_one():
     v = share * np.sqrt(rate) * ((1 - predicted) * 0.25 + predicted * 0.75)
     q = 0.001 * share + 0.999 * v / v.sum()
     assert design.unlabelled[0] == pytest.approx([q[0] / 60, q[1] / 40, q[1] / 40])
+
+
+def test_an_allocation_in_a_setting_is_said_of_as_the_method_of_its_own_name():
+    for allocation in ("neyman", "online"):
+        setting, own_name = method(f"stratified:allocation={allocation}"), method(f"stratified-{allocation}")
+        assert setting.interval_note == own_name.interval_note
+        assert setting.capabilities == own_name.capabilities
+        assert setting.written == f"stratified:allocation={allocation}"
