@@ -126,8 +126,8 @@ def _head(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield ("Made by `python -m benchmarks.labels_to_width`: F1, batches of 25, nominal 95%, R = "
            f"{' or '.join(map(str, repeats))}, of rivals {' or '.join(map(str, of_rivals))}. `{OWN}` trusts "
            "nothing but the labels. Beside it stands the honest method of the registry that needs the fewest "
-           f"labels on that pool; honest is what covers {WANTED} at every number of labels from {FROM} on, by "
-           "a binomial test at 1%. Pools are of lots that nothing was chosen on (`judge`), and the named "
+           f"labels on that pool; honest is what covers {WANTED} at every number of labels from {FROM} on, "
+           "by a binomial test at 1%. Pools are of lots that nothing was chosen on (`judge`), and the named "
            "ones. –: not within 500 labels, or no rival was run. *: fewer labels than show that nothing "
            "hides, so that the rival covers only because nothing does.\n")
     yield (f"Coverage over {len(covers)} pairs of pool and number of labels: {np.mean(covers):.3f} in the "
@@ -135,8 +135,8 @@ def _head(found: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _table(found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield ("| pool | F1 | bound of honesty, ±0.10 and ±0.05 | ±0.10 | best honest | ratio | ±0.05 | best honest | ratio "
-           "| least cover | width / 3.92 RMSE, 100 to 500 labels |")
+    yield ("| pool | F1 | bound of honesty, ±0.10 and ±0.05 | ±0.10 | best honest | ratio "
+           "| ±0.05 | best honest | ratio | least cover | width / 3.92 RMSE, 100 to 500 labels |")
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for row in found:
         if row["method"] != OWN:

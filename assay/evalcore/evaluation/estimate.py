@@ -14,9 +14,6 @@ from assay.evalcore.measures.registry import named
 from assay.evalcore.printed import HIDDEN, IF_ANY, LATER, key_as
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Diagnostic
 
-POSTERIOR_AND_DESIGN, CONFIDENCE_SEQUENCE = "posterior and design", "confidence sequence"
-TRUSTING_INTERVALS = (POSTERIOR_AND_DESIGN, CONFIDENCE_SEQUENCE)   # kinds that take the score without proof
-
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
 
 
