@@ -24,3 +24,5 @@ JsonMapping: TypeAlias = Mapping[str, Json]
 # what an interval takes without being shown: nothing; or the score, that positives do not hide where it is
 # low
 Trust: TypeAlias = Literal["nothing", "score"]
+POSTERIOR_AND_DESIGN, CONFIDENCE_SEQUENCE = "posterior and design", "confidence sequence"
+TRUSTING_INTERVALS = (POSTERIOR_AND_DESIGN, CONFIDENCE_SEQUENCE)   # kinds that take the score without proof

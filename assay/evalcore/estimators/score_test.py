@@ -29,6 +29,7 @@ import scipy
 from assay.evalcore.types import Floats
 
 PSEUDO_LABELS = 1.0     # of a stratum, at the rate expected of it, when the most likely rates are found
+LAG_LABELS = 2.0        # of a stratum for each that there is, until its own rate steers plans as the model's
 WITHOUT_LABELS = 0.25   # ν of a stratum without a label: its rate is a guess, and little else
 MOST_LABELS = 1e9       # ν of a stratum that is labelled whole
 _SMALLEST = 1e-12
@@ -85,14 +86,14 @@ class StratumCounts:
     @property
     def lag_labels(self) -> float:
         """ℓ: the labels of a stratum until its own rate counts as much as the model's where labels are
-        placed; as many as there are strata, H.
+        placed, LAG_LABELS H.
 
         A stratum that follows its own rate, as far as n/(n + ℓ), leans by ½ (1 - 2p) (n/(n + ℓ))/n.  The lean
         of the sum of H strata with N_h = N/H items and n = m/H labels is ½ N (H/m) (n/(n + ℓ)), its standard
         error N √(p(1 - p)/m): the one over the other grows as n/(n + ℓ) · H/√m, so ℓ is to grow with H.  A
         few strata soon follow what was seen in them; 32 wait until a model has told where to look.
         """
-        return float(self.items.shape[1])
+        return LAG_LABELS * self.items.shape[1]
 
     @property
     def observed_rate(self) -> Floats:

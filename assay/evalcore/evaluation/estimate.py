@@ -15,8 +15,6 @@ from assay.evalcore.printed import HIDDEN, IF_ANY, LATER, key_as
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Diagnostic
 
 OVER_CLUSTERS = ", over clusters"    # what the kind of an interval ends with that respects clusters
-POSTERIOR_AND_DESIGN, CONFIDENCE_SEQUENCE = "posterior and design", "confidence sequence"
-TRUSTING_INTERVALS = (POSTERIOR_AND_DESIGN, CONFIDENCE_SEQUENCE)   # kinds that take the score without proof
 
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
 

@@ -334,7 +334,7 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
         end = np.where(value > 0, lower, -upper)[row, column]
         return np.where(end > 0, end, np.where(end < 0, end, -_BEYOND))
 
-    z = np.zeros(len(row))
+    z: Floats = np.zeros(len(row))
     if len(row):
         root = elementwise.find_root(
             distance, _RANGE, args=(row, column),

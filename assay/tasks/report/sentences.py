@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.evalcore.evaluation.estimate import POSTERIOR_AND_DESIGN, Ends, MeasureEstimate, Undecided
+from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import TRACE
 from assay.evalcore.json_values import entries_of, value_at
 from assay.evalcore.measures.registry import named
 from assay.evalcore.methods.method import MIN_LABELS
+from assay.evalcore.types import POSTERIOR_AND_DESIGN
 from assay.tasks.report import comparison, price, wording
 from assay.tasks.report.best import best_in_words
 from assay.tasks.report.standing import ExtensionRow, Moved

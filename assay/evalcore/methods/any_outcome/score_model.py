@@ -15,7 +15,6 @@ import numpy as np
 import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.evaluation.estimate import CONFIDENCE_SEQUENCE, POSTERIOR_AND_DESIGN
 from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import PlannedAhead, Sampled
@@ -60,7 +59,15 @@ from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import RegionSums, rank_regions
 from assay.evalcore.reproducible import stream
-from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints, Trust
+from assay.evalcore.types import (
+    CONFIDENCE_SEQUENCE,
+    POSTERIOR_AND_DESIGN,
+    Bools,
+    DiagnosticArrays,
+    Floats,
+    Ints,
+    Trust,
+)
 
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.evaluation.estimate import CONFIDENCE_SEQUENCE, POSTERIOR_AND_DESIGN
 from assay.evalcore.measures.by_group import OfConfusion, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities, Share
@@ -39,7 +38,7 @@ from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal
 from assay.evalcore.recalibration.reporting import bare_reports, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, rank_regions
 from assay.evalcore.reproducible import stream
-from assay.evalcore.types import Floats, Ints, Trust
+from assay.evalcore.types import CONFIDENCE_SEQUENCE, POSTERIOR_AND_DESIGN, Floats, Ints, Trust
 
 POSTERIOR_NOTE = (
     "It is made to hold where the model of the labels errs. It spans what the model says, what the model and "

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import exp, inf
 
-from assay.evalcore.evaluation.estimate import TRUSTING_INTERVALS
 from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.signals import Expectation, Signal
 from assay.evalcore.monitoring.tracking import PartChange, part_changes, simultaneous_half
@@ -23,6 +22,7 @@ from assay.evalcore.monitoring.verdicts import (
     needed_for_ok,
     shown_by_windows,
 )
+from assay.evalcore.types import TRUSTING_INTERVALS
 from assay.tasks.ledger.monitors import WindowVerdict, is_question, own_segment
 from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report import wording
