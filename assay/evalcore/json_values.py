@@ -1,20 +1,21 @@
 """Readers of JSON and YAML that somebody else wrote, which may hold anything at any place."""
 
-from collections.abc import Mapping
-from typing import overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, overload
 
-from assay.evalcore.types import Json
+if TYPE_CHECKING:   # which loads arrays
+    from assay.evalcore.types import Json, JsonMapping
 
 
 @overload
-def value_at(data: Json, *keys: str) -> Json: ...
+def value_under(data: "Json", *keys: str) -> "Json": ...
 @overload
-def value_at(data: object, *keys: str) -> object: ...
-def value_at(data: object, *keys: str) -> object:
+def value_under(data: object, *keys: str) -> object: ...
+def value_under(data: object, *keys: str) -> object:
     """What stands under these keys, one inside the other, in a value of JSON; None where a key is not there,
     or something on the way to it is no mapping.
 
-    >>> value_at({"pool": {"score": "s"}}, "pool", "score"), value_at(["pool"], "pool")
+    >>> value_under({"pool": {"score": "s"}}, "pool", "score"), value_under(["pool"], "pool")
     ('s', None)
     """
     for key in keys:
@@ -22,7 +23,11 @@ def value_at(data: object, *keys: str) -> object:
     return data
 
 
-def entries_of(value: object) -> list[object]:
+@overload
+def entries_of(value: "Json") -> "Sequence[Json]": ...
+@overload
+def entries_of(value: object) -> Sequence[object]: ...
+def entries_of(value: object) -> Sequence[object]:
     """The entries of a list or a tuple; anything else, which somebody wrote without a list around it, as a
     list of one.
 
@@ -32,6 +37,10 @@ def entries_of(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
+@overload
+def mapping_of(value: "Json") -> "JsonMapping": ...
+@overload
+def mapping_of(value: object) -> Mapping[str, object]: ...
 def mapping_of(value: object) -> Mapping[str, object]:
     """A mapping as it is; an empty one in place of anything else.
 

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
-from assay.evalcore.json_values import entries_of
+from assay.evalcore.json_values import entries_of, mapping_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import CONFIDENCE
@@ -94,7 +94,7 @@ def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
     if "limit" in options:
         data["limit"] = options["limit"]
     if "name" not in data:
-        data["name"] = _named(data, pool)
+        data["name"] = _named(data)
     try:
         spec = Spec.from_json(data, origin="")
     except BadInput as error:
@@ -144,8 +144,9 @@ def _affordable(source: FrameSource) -> int:
     return BUDGET if source.table is None else max(1, min(BUDGET, len(source.table)))
 
 
-def _named(data: JsonMapping, pool: JsonMapping) -> str:
+def _named(data: JsonMapping) -> str:
     """A name of the question: the same for the same question about the same rows."""
+    pool = mapping_of(data["pool"])
     content: JsonObject = {**data, "pool": {**pool, "source": Path(str(pool["source"])).name}}
     content.pop("freeze_runner", None)
     text = json.dumps(content, sort_keys=True, default=str)

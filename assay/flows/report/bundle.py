@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.json_values import value_at
+from assay.evalcore.json_values import value_under
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.report.evidence import gather_evidence
@@ -43,7 +43,7 @@ class GatheredBundle:
             raise BadInput(f"{opened.name}: went on while its bundle was made; make it again")
         self.about: JsonObject = {
             "evaluation": opened.name,
-            "seal": value_at(evidence.facts, "seals", "last"),
+            "seal": value_under(evidence.facts, "seals", "last"),
             "pool_digest": opened.manifest.digest,
             "versions": {"began": dict(opened.versions), "this_bundle": versions()},
             "verify": f"assay verify --bundle {file.name}",

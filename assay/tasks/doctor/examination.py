@@ -174,8 +174,7 @@ class Examination:
         if self.summary:
             document |= printed(self.summary)
         if self.prognosis:
-            ahead: Any = prognosis_json(self.prognosis)
-            document |= ahead
+            document = {**document, **prognosis_json(self.prognosis)}
         return document
 
 

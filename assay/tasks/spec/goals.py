@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Stri
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import TRACE, least_budget
-from assay.evalcore.json_values import entries_of, value_at
+from assay.evalcore.json_values import entries_of, value_under
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
@@ -211,7 +211,7 @@ def segments_drive(drive: object) -> bool:
 
 def asks_for_scores(measure: object) -> bool:
     """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
-    names = [value_at(entry, "name") or entry for entry in entries_of(measure)]
+    names = [value_under(entry, "name") or entry for entry in entries_of(measure)]
     return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
@@ -393,8 +393,8 @@ class Budget(Part):
         """With `labels`: as many as the money pays for after the judge, unless fewer are asked for."""
         if not isinstance(data, Mapping) or "labels" in data:
             return data
-        judge, judged = value_at(data, "price", "judge") or 0, data.get("judged") or 0
-        match data.get("money"), value_at(data, "price", "label"), judge, judged:
+        judge, judged = value_under(data, "price", "judge") or 0, data.get("judged") or 0
+        match data.get("money"), value_under(data, "price", "label"), judge, judged:
             case (int() | float()) as money, (int() | float()) as label, (int() | float()) as each, \
                     int() as count if label > 0:
                 remaining = money - count * each

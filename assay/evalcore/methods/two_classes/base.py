@@ -71,7 +71,7 @@ class MethodState(LabelledSample):
         )
 
 
-class NoLabels(TypedDict):
+class UnlabelledFields(TypedDict):
     """The fields of `MethodState` that have no default, by their names."""
 
     cells: Cells
@@ -80,7 +80,7 @@ class NoLabels(TypedDict):
     excluded: Ints
 
 
-def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> NoLabels:
+def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> UnlabelledFields:
     """The fields of `MethodState` before any label, for a method's own state to begin with."""
     shape = (repeats, cells.n_cells)
     return {
