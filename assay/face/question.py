@@ -56,7 +56,7 @@ _OF_SPEC = {      # argument -> key, of those with another name in a spec
     "outcome": "labels", "measures": "measure", "limit": "limit", "target": "target", "budget": "budget",
 }
 _DEFAULTS = {"method": "auto", "seed": 0, "batch_size": BATCH_SIZE}   # what a spec takes for not said
-_LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
+_LABELS: TypeAdapter[Labels] = TypeAdapter(Labels)
 _LISTED = ("show", "segments", "features", "thresholds", "covariates", "earlier")
 
 

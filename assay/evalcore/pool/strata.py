@@ -8,7 +8,6 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.two_classes import Measure
@@ -395,7 +394,7 @@ class Cells:
         return {f.name: np.asarray(getattr(self, f.name)).tolist() for f in fields(self)}
 
     @staticmethod
-    def from_json(data: Mapping[str, ArrayLike]) -> "Cells":
+    def from_json(data: Mapping[str, object]) -> "Cells":
         """The cells made of stored JSON values: the inverse of `to_json`. Raises KeyError where a field is
         missing, and BadInput where the arrays describe no partition."""
         integer_fields = {"stratum", "prediction", "size"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from typing_extensions import TypedDict
 
@@ -156,7 +156,6 @@ class Examination:
         """The examination as one object of JSON. The keys of the summary and of the prognosis are left out
         where there is none."""
         roles = self.roles
-        findings: Any = [finding.to_json() for finding in self.findings]
         document: ExaminationJson = {
             "subject": self.subject,
             "usable": self.usable,
@@ -168,7 +167,7 @@ class Examination:
                 "prediction": roles.prediction, "label": roles.label, "time": list(roles.time),
                 "display": list(roles.display), "segments": list(roles.segments),
             },
-            "findings": findings,
+            "findings": printed([finding.to_json() for finding in self.findings]),
             "spec": self.spec,
         }
         if self.summary:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, prepared
+from assay.evalcore.replay.pool import CountedPool, ItemizedPool, LabelledPool, OutcomePool, prepared
 from assay.evalcore.replay.run import (
     BudgetSummary,
     LabelsTo,
@@ -69,7 +69,7 @@ class _Runner:
 
     def __init__(self, pool: LabelledPool | OutcomePool, request: ReplayRequest) -> None:
         self._pool, self._simulation = pool, simulation_of(pool, request)
-        self._ready: dict[str, Prepared] = {}
+        self._ready: dict[str, CountedPool | ItemizedPool] = {}
 
     def run(self, block: Block) -> BlockRun:
         """Simulate one method for the repeats of a block."""
