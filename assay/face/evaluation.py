@@ -118,7 +118,7 @@ class Evaluation:
             BadInput: for an item that was not asked about, and for an answer that labels cannot be.
         """
         spec, text_of = self._asked, self._source.text_of if self._source else str
-        questions = spec.labels.asked
+        questions = spec.questions_asked
         labels = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
         spelled = {
             text_of(item): _spelled_each(label) if questions else _spelled(label)

@@ -79,7 +79,7 @@ from assay.tasks.spec.goals import (
 from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
-from assay.tasks.spec.labels.questions import listed_questions
+from assay.tasks.spec.labels.questions import QuestionEntry, QuestionList, listed_questions
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.template import spec_template
 
@@ -322,7 +322,7 @@ class Spec(Part):
     def choice_of(self, predicted: tuple[int, ...]) -> Choice:
         """The method by name, and why; predicted: items predicted negative, and positive, once counted."""
         if not self.labels.by_cell:
-            has_questions = bool(self.labels.asked)
+            has_questions = bool(self.questions_asked)
             chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
             aim = None if has_questions or self.method != AUTO else self._aim_of_rows(predicted)
             if aim is not None:
@@ -424,6 +424,11 @@ class Spec(Part):
         """The rule by which answers become labels: that of the section `adjudication`, else the first that
         this kind of answers has."""
         return self.adjudication.rule if self.adjudication else self.labels.answers.rules[0]
+
+    @property
+    def questions_asked(self) -> Mapping[str, QuestionEntry]:
+        """Name of a question -> its entry, in order; empty unless several are asked about each item."""
+        return self.labels.asked if isinstance(self.labels, QuestionList) else {}
 
     @property
     def labelling(self) -> Labelling:
