@@ -17,10 +17,10 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from assay.evalcore.types import JsonObject
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:   # a command that only prints its help loads no arrays
     from _typeshed import DataclassInstance
+
+    from assay.evalcore.json_values import JsonObject
 
 FORMAT_NUMBER = "format_number"   # a key of every JSON object that is printed, and a column of exports
 PRINTED_FORMAT = 1                # what stands there: 2 once something has another meaning, or is gone

@@ -1,6 +1,6 @@
-"""The array types of this package by what they hold, what is said beside an estimate, and JSON."""
+"""The array types of this package by what they hold, what is said beside an estimate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,10 +16,6 @@ Diagnostic: TypeAlias = int | float | bool | str | None      # one number or wor
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance, above half
 UNSEEN = "unseen_share"   # one of measures without bounds: so much of the pool may differ from all labels
 DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # name -> (R,), one a repeat
-
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-JsonObject: TypeAlias = dict[str, Json]
-JsonMapping: TypeAlias = Mapping[str, Json]
 
 # what an interval takes without being shown: nothing; or the score, that positives do not hide where it is
 # low

@@ -112,7 +112,7 @@ class Evaluation:
             BadInput: for an item that was not asked about, and for an answer that labels cannot be.
         """
         spec, text_of = self._asked, self._source.text_of if self._source else str
-        questions = spec.labels.asked
+        questions = spec.questions_asked
         labels = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
         spelled = {
             text_of(item): _spelled_each(label) if questions else _spelled(label)
@@ -241,7 +241,7 @@ def no_label(evaluation: Evaluation, label: object) -> str | None:
     """Why a text or a number can be no label of this evaluation: `'maybe' is none of the classes (a, b)`.
     None where it can, and for what only the desk can tell: answers to questions, which of two is better."""
     spec, text = evaluation._asked, _spelled(label)
-    if spec.labels.asked or spec.labelling.pair is not None or not isinstance(text, str):
+    if spec.questions_asked or spec.labelling.pair is not None or not isinstance(text, str):
         return None
     answers = spec.labels.answers
     is_one = not text.strip() or answers.spelled(text) is not None

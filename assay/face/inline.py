@@ -213,14 +213,16 @@ def _of_series(series: ColumnValues, index: "pd.Index", evaluation: Evaluation) 
     values = values_of(series)
     if source is not None and source.numbered and source.index is not None:
         by_index = dict(zip(index.tolist(), values, strict=True))
-        by_row = {row: by_index[name] for row, name in enumerate(source.index, 1) if name in by_index}
+        by_row: dict[Hashable, object] = {
+            row: by_index[name] for row, name in enumerate(source.index, 1) if name in by_index
+        }
         return lambda waiting: _looked_up(by_row, evaluation, waiting)
     if source is not None and source.numbered:
         refuse_own_order("oracle", index)
         first_row = 0 if source.table is not None else 1
         if source.table is not None and len(values) != len(source.ids):
             raise BadInput(f"oracle: has {len(values):,} labels, and the frame has {len(source.ids):,} rows")
-        by_number = dict(enumerate(values, first_row))
+        by_number: dict[Hashable, object] = dict(enumerate(values, first_row))
         return lambda item: _looked_up(by_number, evaluation, item)
     labels = dict(zip(index.tolist(), values, strict=True))
     if source is None or source.index is None or list(source.index) == list(source.ids):
@@ -256,13 +258,13 @@ def _of_column(column: str, evaluation: Evaluation) -> _Label:
     return label
 
 
-def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, object]:
+def _labels_in_file(source: FrameSource, column: str) -> Mapping[Hashable, object]:
     """Item id -> label of a file's rows. Raises BadInput."""
     opened = open_source(source.path)
     columns = column_names(opened)
     if column not in columns:
         raise no_column(f"oracle: {source.path}", column, columns)
-    labels: dict[str, object] = {}
+    labels: dict[Hashable, object] = {}
     for batch in opened.batches([source.id, column]):
         ids, values = (pa.array(batch.columns.column(at)) for at in (0, 1))
         labels.update(zip(as_text(ids).to_pylist(), values.to_pylist(), strict=True))

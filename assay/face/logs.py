@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.face.frames import as_frame, default_backend
 from assay.flows.connectors import bring_in
 from assay.tasks.connectors.records import Layout

@@ -22,11 +22,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
-from assay.evalcore.json_values import entries_of
+from assay.evalcore.json_values import Json, JsonMapping, JsonObject, entries_of, mapping_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import CONFIDENCE
-from assay.evalcore.types import Json, JsonMapping, JsonObject
 from assay.face.arguments import BATCH_SIZE
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
@@ -56,7 +55,7 @@ _OF_SPEC = {      # argument -> key, of those with another name in a spec
     "outcome": "labels", "measures": "measure", "limit": "limit", "target": "target", "budget": "budget",
 }
 _DEFAULTS = {"method": "auto", "seed": 0, "batch_size": BATCH_SIZE}   # what a spec takes for not said
-_LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
+_LABELS: TypeAdapter[Labels] = TypeAdapter(Labels)
 _LISTED = ("show", "segments", "features", "thresholds", "covariates", "earlier")
 
 
@@ -94,7 +93,7 @@ def spec_of(source: FrameSource, arguments: Mapping[str, object]) -> Spec:
     if "limit" in options:
         data["limit"] = options["limit"]
     if "name" not in data:
-        data["name"] = _named(data, pool)
+        data["name"] = _named(data)
     try:
         spec = Spec.from_json(data, origin="")
     except BadInput as error:
@@ -144,8 +143,9 @@ def _affordable(source: FrameSource) -> int:
     return BUDGET if source.table is None else max(1, min(BUDGET, len(source.table)))
 
 
-def _named(data: JsonMapping, pool: JsonMapping) -> str:
+def _named(data: JsonMapping) -> str:
     """A name of the question: the same for the same question about the same rows."""
+    pool = mapping_of(data["pool"])
     content: JsonObject = {**data, "pool": {**pool, "source": Path(str(pool["source"])).name}}
     content.pop("freeze_runner", None)
     text = json.dumps(content, sort_keys=True, default=str)

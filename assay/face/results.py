@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.evaluation.best import BestSystem, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.printed import printed
-from assay.evalcore.types import JsonObject
 from assay.face.frames import frame_of
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import price, sentences, wording

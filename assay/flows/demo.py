@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling, random_sampling_equivalent
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.flows.evaluation.advance import OnRound, Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import Opened, utc_now

@@ -27,7 +27,7 @@ from hashlib import sha256
 from uuid import NAMESPACE_URL, uuid5
 
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
-from assay.evalcore.types import JsonMapping, JsonObject
+from assay.evalcore.json_values import JsonMapping, JsonObject
 from assay.tasks.effects import in_flow_run
 from assay.tasks.ledger.life import Ending
 from assay.tasks.report import wording

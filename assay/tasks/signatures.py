@@ -15,11 +15,14 @@ from binascii import Error as NotBase64
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from assay.evalcore.errors import AssayError, BadInput, Unreachable, needs
 from assay.tasks.secrets import refuse_secrets
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 SIGNING_KEY = "ASSAY_SIGNING_KEY"     # the variable that may hold the key itself, in PEM
 _SECONDS = 30.0                       # that a time stamp server has
@@ -83,7 +86,7 @@ def check_signature(public: bytes, signature: bytes, message: bytes) -> None:
         raise WrongSignature(f"the signature is not one by the key {key_fingerprint(public)}") from None
 
 
-def _public_key(public: bytes) -> Any:
+def _public_key(public: bytes) -> "Ed25519PublicKey":
     with needs("signing", "signatures"):
         serialization = import_module("cryptography.hazmat.primitives.serialization")
         ed25519 = import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -93,7 +96,8 @@ def _public_key(public: bytes) -> Any:
         key = None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise WrongSignature("there is no public key of Ed25519 in PEM")
-    return key
+    found_key: Ed25519PublicKey = key
+    return found_key
 
 
 def time_stamp(server: str, message: bytes) -> bytes:

@@ -13,7 +13,6 @@ itself. Behind a colon after that name stands the column by which rows are sorte
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, unquote
 
 from assay.evalcore.errors import BadInput, did_you_mean
@@ -103,7 +102,7 @@ def parsed_address(address: str) -> QueryAddress | TableAddress:
     return TableAddress(kind=kind, place=match["place"], state=state, catalog=texts.get("catalog"))
 
 
-def address_of_mapping(given: Mapping[str, Any]) -> str:
+def address_of_mapping(given: Mapping[str, object]) -> str:
     """What a spec's mapping says as an address. Raises BadInput naming the key that is wrong."""
     kinds = [key for key in _KEYS if key in given]
     if len(kinds) != 1:
@@ -111,28 +110,38 @@ def address_of_mapping(given: Mapping[str, Any]) -> str:
             "a mapping has one of the keys sql, delta and iceberg, as in {sql: select …, connection: NAME}"
         )
     (kind,) = kinds
+    numbers: dict[str, int] = {}
+    texts: dict[str, str] = {}
     for key, value in given.items():
         if key != kind and key not in _KEYS[kind]:
             raise BadInput(f"there is no key {key!r} beside {kind!r}; {did_you_mean(str(key), _KEYS[kind])}"
                            f"there are {', '.join(_KEYS[kind])}")
-        wanted = int if key in ("version", "snapshot") else str
-        is_right = isinstance(value, wanted) and not isinstance(value, bool) and value != ""
-        if not is_right or (wanted is int and not 0 <= value < 1 << 63):
-            raise BadInput(f"{key} is {value!r}; give {'a whole number' if wanted is int else 'a text'}")
+        is_number = key in ("version", "snapshot")
+        match value:
+            case bool():
+                is_right = False
+            case int():
+                numbers[key], is_right = value, is_number and 0 <= value < 1 << 63
+            case str():
+                texts[key], is_right = value, value != "" and not is_number
+            case _:
+                is_right = False
+        if not is_right:
+            raise BadInput(f"{key} is {value!r}; give {'a whole number' if is_number else 'a text'}")
     if kind == "sql":
-        connection = given.get("connection")
+        connection = texts.get("connection")
         if connection is None or re.fullmatch(_CONNECTION, connection) is None:
             raise BadInput(
                 "connection has to be the name of the environment variable that holds the address of the "
                 "database, such as WAREHOUSE, or that of a block of Prefect, such as secret/warehouse; the "
                 "address itself is a secret and never in a spec"
             )
-        return str(QueryAddress(query=_one_statement(given["sql"]), connection=connection))
-    if "?" in given[kind]:
-        raise BadInput(f"{kind} is {given[kind]!r}; a folder, an address or a name holds no question mark")
+        return str(QueryAddress(query=_one_statement(texts["sql"]), connection=connection))
+    if "?" in texts[kind]:
+        raise BadInput(f"{kind} is {texts[kind]!r}; a folder, an address or a name holds no question mark")
     return str(TableAddress(
-        kind=f"{kind}://", place=given[kind], state=given.get("version", given.get("snapshot")),
-        catalog=given.get("catalog"),
+        kind=f"{kind}://", place=texts[kind], state=numbers.get("version", numbers.get("snapshot")),
+        catalog=texts.get("catalog"),
     ))
 
 

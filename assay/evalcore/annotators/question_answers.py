@@ -12,9 +12,9 @@ import numpy as np
 
 from assay.evalcore.annotators.agreement import Agreement
 from assay.evalcore.annotators.answers import AnswerKind, Answers, RuleName
+from assay.evalcore.json_values import Json
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.questions import Packing
-from assay.evalcore.types import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,15 @@ class Design:
             **self._marks("replacement", "held"),
         }
 
+    def chance_of_labelled(self, cell: int, label: int) -> float:
+        """The q of an item of a cell that is labelled so, where labels are counted by cell; 0 without
+        replacement."""
+        return 0.0
+
+    def chances_of_rows(self, row: Ints) -> Floats:
+        """The q of each of these labelled items (n,), by the number of its row; 0 without replacement."""
+        return np.zeros(len(row))
+
     def _marks(self, *names: str) -> dict[str, Bools]:
         """A column of ones for each of these fields that is true."""
         return {name: np.ones(self.left.shape[1], np.bool_) for name in names if getattr(self, name)}
@@ -87,6 +96,9 @@ class CountedDesign(Design):
     labelled: Floats     # (R, C, 2) q of each item already labelled y; 0 without replacement
     gradient: Floats     # (R, C) influence of a label 1 instead of 0 on what drives the sampling, times N
 
+    def chance_of_labelled(self, cell: int, label: int) -> float:
+        return float(self.labelled[0, cell, label])
+
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
         """The design as columns of length C for the ledger (one repeat): sizes, unlabelled items, the
         probabilities of an unlabelled item and of one labelled 0 or 1, the model's rates, and the
@@ -115,6 +127,9 @@ class DesignOfRows(Design):
     """
 
     labelled: Floats     # (R, n) q of each labelled item
+
+    def chances_of_rows(self, row: Ints) -> Floats:
+        return np.asarray(self.labelled[0, row])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

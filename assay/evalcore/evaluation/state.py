@@ -318,7 +318,7 @@ def _address(
 
 
 def _known_items(
-    state: State, design: Any, draws: Draws, rng: np.random.Generator
+    state: State, design: Design, draws: Draws, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Spread the draws on labelled items evenly over the items of their cell and label; of methods that keep
     a row for each labelled item, the items themselves."""
@@ -335,17 +335,17 @@ def _known_items(
         chosen = rng.choice(candidates, size=int(draws.known[0, c, y]), replace=True)
         cells.append(np.full(len(chosen), c, np.int64))
         ranks.append(chosen.astype(np.int64))
-        probabilities.append(np.full(len(chosen), design.labelled[0, c, y]))
+        probabilities.append(np.full(len(chosen), design.chance_of_labelled(int(c), int(y))))
     if not cells:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     return np.concatenate(cells), np.concatenate(ranks), np.concatenate(probabilities)
 
 
-def _labelled_rows(state: State, design: Any, times: Ints) -> tuple[Ints, Ints, Floats]:
+def _labelled_rows(state: State, design: Design, times: Ints) -> tuple[Ints, Ints, Floats]:
     """Cell, rank and q of each draw of a labelled item; times (n,): how often each row was drawn."""
     row = np.repeat(np.arange(len(times)), times)
     inner = state.inner
-    return inner.cell[0, row], inner.rank[0, row], design.labelled[0, row]
+    return inner.cell[0, row], inner.rank[0, row], design.chances_of_rows(row)
 
 
 def free_ranks(size: int, taken: Collection[int], n: int, rng: np.random.Generator) -> Ints:

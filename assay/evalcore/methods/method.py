@@ -249,7 +249,7 @@ class Method(ABC):
     def with_settings(self, written: str) -> "Method":
         """With the settings of a written name: "name:field=value:field=value".
 
-        Raises as `settings_of`, and BadInput for settings that would change nothing.
+        Raises as `with_settings_of`, and BadInput for settings that would change nothing.
         """
 
     @abstractmethod
@@ -387,7 +387,7 @@ Share: TypeAlias = Annotated[float, "a number between 0 and 1"]
 _MOST = 65_536  # of other numbers: no setting has a use beyond this
 
 
-class Settings(Protocol):
+class MethodWithSettings(Protocol):
     """A method as a dataclass, whose fields are its settings."""
 
     __dataclass_fields__: "ClassVar[dict[str, Field[object]]]"
@@ -397,7 +397,7 @@ class Settings(Protocol):
         """The name by which the method is asked for."""
 
 
-ChosenT = TypeVar("ChosenT", bound=Settings)
+ChosenT = TypeVar("ChosenT", bound=MethodWithSettings)
 
 
 def with_settings_of(chosen: ChosenT, written: str) -> ChosenT:
@@ -422,7 +422,7 @@ def with_settings_of(chosen: ChosenT, written: str) -> ChosenT:
     return replace(chosen, **values)
 
 
-def changed_settings(chosen: Settings) -> str:
+def changed_settings(chosen: MethodWithSettings) -> str:
     """What is to be written behind the name of a method: ":field=value" of every setting that is not the
     default, in alphabetical order."""
     default = {f.name: f.default for f in fields(chosen)}
@@ -434,7 +434,7 @@ def changed_settings(chosen: Settings) -> str:
 
 
 @cache
-def _settings(kind: type[Settings]) -> Mapping[str, object]:
+def _settings(kind: type[MethodWithSettings]) -> Mapping[str, object]:
     """The settings that can be written in a name, in alphabetical order, and their types."""
     hints = get_type_hints(kind, include_extras=True)
     names = sorted(f.name for f in fields(kind) if f.name != "name")

@@ -8,11 +8,12 @@ top of the ranking as well (`top_edges`).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, log2
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.json_values import JsonObject, mapping_of
 from assay.evalcore.pool.feature_strata import FeatureCut, cells_of, clusters, kd_tree
 from assay.evalcore.pool.strata import (
     Cells,
@@ -26,7 +27,7 @@ from assay.evalcore.pool.strata import (
     rank_edges,
     score_edges,
 )
-from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
+from assay.evalcore.types import Array, Bools, Floats, Ints
 
 FeatureKind: TypeAlias = Literal["kd-tree", "clusters"]
 PartitionKind: TypeAlias = Literal[
@@ -139,15 +140,18 @@ class Partition:
         return data
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> "Partition":
+    def from_json(data: Mapping[str, object]) -> "Partition":
         """The partition made of stored JSON values: the inverse of `to_json`. Raises KeyError where edges or
         cells are missing. A ledger keeps it so, and every process reads the same cells."""
+        by_segment = mapping_of(data.get("by_segment"))
+        if "by_segment" in data and not by_segment:    # empty parts are left out
+            raise KeyError("by_segment")
         return Partition(
             edges=np.asarray(data["edges"], np.float64),
-            cells=Cells.from_json(data["cells"]),
+            cells=Cells.from_json(mapping_of(data["cells"])),
             known=np.asarray(data["known"], np.int64) if "known" in data else None,
             by_segment={
-                column: np.asarray(counts, np.int64) for column, counts in data.get("by_segment", {}).items()
+                column: np.asarray(counts, np.int64) for column, counts in by_segment.items()
             },
         )
 

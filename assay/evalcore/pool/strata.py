@@ -8,11 +8,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
+from assay.evalcore.types import Array, Bools, Floats, Ints
 
 # `np.histogram` computes the bin of a score and corrects it by one where the edges say otherwise.  Where bins
 # are wider than a few steps of rounding that is the bin between whose edges the score lies.
@@ -399,7 +399,7 @@ class Cells:
         return {f.name: np.asarray(getattr(self, f.name)).tolist() for f in fields(self)}
 
     @staticmethod
-    def from_json(data: Mapping[str, ArrayLike]) -> "Cells":
+    def from_json(data: Mapping[str, object]) -> "Cells":
         """The cells made of stored JSON values: the inverse of `to_json`. Raises KeyError where a field is
         missing, and BadInput where the arrays describe no partition."""
         integer_fields = {"stratum", "prediction", "size"}

@@ -8,7 +8,7 @@ N   items;  C   cells;  S   further systems;  D   features;  Q   numbers asked f
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
 from assay.evalcore.methods.any_outcome.interval import slopes_of_known
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
+from assay.evalcore.methods.method import AnswersT, Method, StateT
 from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.outcomes.base import OutcomeKind, is_outcome
@@ -177,7 +178,11 @@ def _cut(method: CountingMethod[MethodState], pool: LabelledPool) -> tuple[Parti
     )
 
 
-class Respondents(Protocol):
+SeenT = TypeVar("SeenT", contravariant=True)    # the state before a round
+HeardT = TypeVar("HeardT", covariant=True)     # its answers, as the method learns from them
+
+
+class Respondents(Protocol[SeenT, HeardT]):
     """Who answers in one block of repeats of a replay: labels that are always the same, people who differ,
     or a new answer to every draw.
 
@@ -190,13 +195,15 @@ class Respondents(Protocol):
         R   repeats;  N   items;  C   cells
     """
 
-    def answer(self, draws: Draws, state: Any, rng: np.random.Generator) -> Any:
-        """The answers to a round in the form that the method learns from; state: before it. What nobody can
-        say counts as undecided."""
+    def answer(self, draws: Draws, state: SeenT, rng: np.random.Generator) -> HeardT:
+        """The answers to a round in the form that the method learns from; state: before it."""
         ...
 
 
-class Prepared(ABC):
+MethodT = TypeVar("MethodT", bound=Method)
+
+
+class Prepared(ABC, Generic[MethodT, StateT, AnswersT]):
     """A pool with known labels as one method sees it for some measures: cut into its cells, with everything
     that a replay asks of it."""
 
@@ -206,29 +213,27 @@ class Prepared(ABC):
         """The number N of items in the pool."""
 
     @abstractmethod
-    def begin(self, method: Any, repeats: int) -> Any:
+    def begin(self, method: MethodT, repeats: int) -> StateT:
         """The state of so many repeats before any label."""
 
     @abstractmethod
     def respondents(
-        self, method: Any, repeats: int, rng: np.random.Generator, answers: np.random.Generator
-    ) -> Respondents:
-        """Who answers; rng: of the draws too; answers: of what people say who differ. Repeats are independent
-        of each other and of other methods."""
+        self, method: MethodT, repeats: int, rng: np.random.Generator, answers: np.random.Generator
+    ) -> Respondents[StateT, AnswersT]:
+        """Who answers; rng: of the draws too; answers: of what people say who differ."""
 
-    def further(self, method: Any, state: Any, confidence: float) -> list[EstimateArrays]:
+    def further(self, method: MethodT, state: StateT, confidence: float) -> list[EstimateArrays]:
         """The estimates of each measure for systems that are no part of the measures; empty unless a pool
         has such."""
         return []
 
-    def distance(self, method: Any, state: Any, batch_size: int) -> Floats | None:
-        """The divergence (R,) of the method's next proposal; None where there is no best one. R counts
-        repeats; the divergence is of the best proposal from the method's own."""
+    def distance(self, method: MethodT, state: StateT, batch_size: int) -> Floats | None:
+        """The divergence (R,) of the method's next proposal; None where there is no best one."""
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CountedPool(Prepared):
+class CountedPool(Prepared[CountingMethod[MethodState], MethodState, RoundLabels]):
     """A pool of two classes with known labels, counted by cell."""
 
     cells: Cells
@@ -246,7 +251,7 @@ class CountedPool(Prepared):
     def respondents(
         self, method: CountingMethod[MethodState], repeats: int, rng: np.random.Generator,
         answers: np.random.Generator,
-    ) -> Respondents:
+    ) -> Respondents[MethodState, RoundLabels]:
         """Who answers the draws of one block of repeats: a new answer to each draw where the method asks
         anew, several people where they differ, else the known labels. Raises BadArgument for several
         people where every draw asks anew."""
@@ -321,7 +326,7 @@ class _Anew:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ItemizedPool(Prepared):
+class ItemizedPool(Prepared[OutcomeMethod, SampleState, RoundOutcomes]):
     """A pool of any outcome with known labels, item by item."""
 
     stack: Stack
@@ -337,7 +342,7 @@ class ItemizedPool(Prepared):
 
     def respondents(
         self, method: OutcomeMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
-    ) -> Respondents:
+    ) -> Respondents[SampleState, RoundOutcomes]:
         cell, start = self.cut.cell, np.concatenate([[0], np.cumsum(self.cut.cells.size)])
         if method.asks_anew:
             return _ItemsAnew(np.argsort(cell, kind="stable"), start, again=method.repeats_in_a_round)
@@ -452,7 +457,9 @@ def _twice(at: Ints) -> Bools:
     return repeated
 
 
-def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, people: int = 1) -> Prepared:
+def prepared(
+    method: Any, pool: LabelledPool | OutcomePool, measures: Any, people: int = 1
+) -> CountedPool | ItemizedPool:
     """A pool as this method sees it.
 
     measures: of two classes, or the `Stack` of a pool of any outcome, of which a method of two classes takes

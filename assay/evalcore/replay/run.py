@@ -139,7 +139,7 @@ def simulate(
     people: how many annotators answer about each item, where the pool has a `label_probability`.
     Traces and errors are those of `run_block`.
     """
-    ready = prepared(method, pool, measures, people)
+    ready: Prepared[Any, Any, Any] = prepared(method, pool, measures, people)
     parts: list[list[Trace]] = []
     done = 0
     for block, size in blocks(repeats, method):
@@ -151,8 +151,8 @@ def simulate(
 
 
 def run_block(
-    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT], ready: Prepared, plan: ReplayPlan,
-    *, repeats: int, block: int = 0
+    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT],
+    ready: Prepared[Any, StateT, AnswersT], plan: ReplayPlan, *, repeats: int, block: int = 0
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
 
@@ -186,7 +186,8 @@ def run_block(
 
 
 def simulate_rounds(
-    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT], ready: Prepared,
+    method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT],
+    ready: Prepared[Any, StateT, AnswersT],
     looks: Sequence[int], *, repeats: int, batch_size: int, seed: int = 1
 ) -> Iterator[tuple[int, StateT]]:
     """Each look, and the state of all repeats at it: for studies of what is decided there. Rounds between two
@@ -214,7 +215,7 @@ def _named_best(method: Method, state: LabelledSample) -> list[Ints]:
 
 def _label(
     method: SamplingMethod[CellsT, MeasuresT, StateT, DesignT, AnswersT], state: StateT, missing: Ints,
-    batch_size: int, people: Respondents, rng: np.random.Generator,
+    batch_size: int, people: Respondents[StateT, AnswersT], rng: np.random.Generator,
 ) -> StateT:
     """The state after `missing` (R,) more labels, or after all there are to ask."""
     while (missing > 0).any():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -10,7 +10,20 @@ from assay.evalcore.printed import printed
 from assay.flows.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from assay.evalcore.recycled import RecycledSystem
+    from assay.evalcore.recycled import Mixing, RecycledSystem
+
+
+class RecycleOptions(TypedDict):
+    """The options of `assay recycle` that say which columns there are and how samples are drawn."""
+
+    systems: tuple[str, ...]
+    positive: str
+    size: int
+    label: str | None
+    ensemble: str | None
+    mixing: "Mixing"
+    item_id: str
+    seed: int
 
 
 @click.command("recycle")
@@ -31,7 +44,9 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Write the items to label there, as CSV.")
 @json_option
-def recycle_command(pool: str, out: Path | None, as_json: bool, **options: Any) -> None:
+def recycle_command(
+    pool: str, out: Path | None, as_json: bool, **options: Unpack[RecycleOptions]
+) -> None:
     """Draw samples for the precision of several classifiers, which share their labels.
 
     Every system's sample recycles what it can of the parent's (Algorithms 1 and 2 of "Estimating precisions
@@ -50,8 +65,11 @@ def recycle_command(pool: str, out: Path | None, as_json: bool, **options: Any) 
         recycling_in_words,
     )
 
-    recycling = Recycling(**{name: options.pop(name) for name in ("size", "mixing", "seed")})
-    columns = RecycledColumns(**options | {"systems": dict(_named(text) for text in options["systems"])})
+    recycling = Recycling(size=options["size"], mixing=options["mixing"], seed=options["seed"])
+    columns = RecycledColumns(
+        item_id=options["item_id"], systems=dict(map(_named, options["systems"])),
+        positive=options["positive"], label=options["label"], ensemble=options["ensemble"],
+    )
     samples = recycle_columns(columns_of_file(pool, columns.names), columns, recycling)
     if out is not None:
         _write(out, samples)

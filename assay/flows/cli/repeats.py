@@ -1,11 +1,20 @@
 """The command about several answers to each item."""
 
-from typing import Any
+from typing import TypedDict, Unpack
 
 import click
 
 from assay.evalcore.printed import printed
 from assay.flows.cli.output import json_option, print_json
+
+
+class RepeatOptions(TypedDict):
+    """The options of `assay repeats` that are said of a file of answers as they stand."""
+
+    item: str
+    label: str
+    positive: str | None
+    confidence: float
 
 
 @click.command("repeats")
@@ -24,7 +33,8 @@ from assay.flows.cli.output import json_option, print_json
               show_default=True, help="Of the intervals.")
 @json_option
 def repeats_command(
-    pool: str, draws: str, price_item: float | None, price_answer: float | None, as_json: bool, **asked: Any
+    pool: str, draws: str, price_item: float | None, price_answer: float | None, as_json: bool,
+    **asked: Unpack[RepeatOptions],
 ) -> None:
     """What several answers to each item say: pass@k, pass^k, and how often all k are alike.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic.json_schema import JsonSchemaValue
 
 from assay.evalcore.errors import BadInput, did_you_mean
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.flows.cli import json_types as of
 from assay.flows.verify.ledger import Verification
 from assay.tasks.doctor.examination import ExaminationJson

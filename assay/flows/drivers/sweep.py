@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError, plural
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.flows.alerts import Unforeseen, raise_failure, raise_unreachable
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.tick import judge_window_of, record_failure_of

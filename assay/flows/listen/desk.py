@@ -16,7 +16,7 @@ is advanced afterwards, by the same hint as a webhook's.
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NoReturn, NotRequired, TypeAlias
 
@@ -25,11 +25,12 @@ from typing_extensions import TypedDict
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import AssayError, BadInput
-from assay.evalcore.types import Json, JsonObject
+from assay.evalcore.json_values import Json, JsonObject
 from assay.flows.listen.seldom import out_of_order
 from assay.flows.people.caller import by_side, caller_desk
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
+from assay.tasks.desks.caller import Told
 from assay.tasks.effects import retried
 from assay.tasks.json_schema import schema_of
 from assay.tasks.ledger import layout
@@ -206,7 +207,7 @@ def _tell_reply(store: Store, name: str, body: bytes, key: str, hint: Callable[[
     return Response(json.dumps(receipt), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _answers(body: bytes) -> tuple[str, dict[str, Json]]:
+def _answers(body: bytes) -> tuple[str, dict[str, Told]]:
     """Who answers, and what, of the body of a request. Raises BadInput."""
     def refuse(constant: str) -> NoReturn:
         raise ValueError(constant)
@@ -226,13 +227,17 @@ def _answers(body: bytes) -> tuple[str, dict[str, Json]]:
     return annotator, {item: _plain(item, answer) for item, answer in answers.items()}
 
 
-def _plain(item: str, answer: Json) -> Json:
+def _plain(item: str, answer: Json) -> Told:
     """An answer as the desk takes it; JSON's true and false are the texts `true` and `false`."""
-    if isinstance(answer, bool):
-        return json.dumps(answer)
-    if isinstance(answer, list) and not all(isinstance(tag, str) for tag in answer):
+    match answer:
+        case bool():
+            return json.dumps(answer)
+        case str() | int() | float() | Mapping() | None:
+            return answer
+    tags = [tag for tag in answer if isinstance(tag, str)]
+    if len(tags) < len(answer):
         raise BadInput(f"answers: item {item!r}: tags are a list of texts")
-    return answer
+    return tags
 
 
 def _spec(store: Store, name: str) -> Spec:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Promise
-from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert, owned_alert, window_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger.life import read_last_closed

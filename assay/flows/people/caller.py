@@ -1,7 +1,7 @@
 """The desk at which a program answers, as the faces open it: Python, and HTTP (`flows.listen.desk`)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from assay.evalcore.errors import BadInput
 from assay.flows.record.opened import desk_of
@@ -9,6 +9,8 @@ from assay.tasks.desks.blind import BlindDesk
 from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
+
+AnswerT = TypeVar("AnswerT")
 
 
 def caller_desk(store: Store, spec: Spec) -> CallerDesk:
@@ -24,7 +26,7 @@ def caller_desk(store: Store, spec: Spec) -> CallerDesk:
     return desk
 
 
-def by_side(spec: Spec, answers: Mapping[str, Any]) -> dict[str, Any]:
+def by_side(spec: Spec, answers: Mapping[str, AnswerT]) -> dict[str, AnswerT]:
     """The answers as the desk takes them, by item: where two answers are compared, the name of one becomes
     the side on which the item shows it (A or B); everything else stays."""
     pair = spec.labelling.pair

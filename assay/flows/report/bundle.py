@@ -5,8 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.json_values import value_at
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject, value_under
 from assay.flows.record.opened import Opened
 from assay.flows.report.evidence import gather_evidence
 from assay.tasks.effects import retried
@@ -51,7 +50,7 @@ class GatheredBundle:
             raise BadInput(f"{opened.name}: went on while its bundle was made; make it again")
         self.about: JsonObject = {
             "evaluation": opened.name,
-            "seal": value_at(evidence.facts, "seals", "last"),
+            "seal": value_under(evidence.facts, "seals", "last"),
             "pool_digest": opened.manifest.digest,
             "versions": {"began": dict(opened.versions), "this_bundle": versions()},
             "drawn_by": self.drawn_here,

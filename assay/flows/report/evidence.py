@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.printed import printed
-from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout

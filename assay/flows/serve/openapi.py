@@ -6,7 +6,7 @@ from functools import cache
 
 from pydantic.json_schema import JsonSchemaValue
 
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.json_schema import numbered_schema, schema_of
 from assay.tasks.report.comparison import ComparedJson
 from assay.tasks.report.files import ReportJson

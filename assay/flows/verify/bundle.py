@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.evalcore.errors import AssayError, BadInput
-from assay.evalcore.json_values import value_at
+from assay.evalcore.json_values import value_under
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.bundle import GatheredBundle, ledger_keys
@@ -115,7 +115,7 @@ def _other_pictures(drawn_by: str, here: str) -> str:
 
 def _by_this_version(bundle: Bundle) -> bool:
     made_by = bundle.about.get("versions")
-    return bool(value_at(made_by, "this_bundle", "assay") == versions()["assay"])
+    return bool(value_under(made_by, "this_bundle", "assay") == versions()["assay"])
 
 
 def _of_figures(bundle: Bundle, due: bytes) -> Iterator[Difference]:

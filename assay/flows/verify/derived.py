@@ -13,8 +13,8 @@ What does not have the digest in its name, or is of other versions, is believed 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
+from assay.evalcore.json_values import value_under
 from assay.flows.record.finished import StandingIndex
 from assay.flows.record.fold import Fold, fold, known_from, not_begun
 from assay.flows.record.opened import Opened
@@ -52,7 +52,8 @@ def _finished_differences(opened: Opened) -> Iterator[Difference]:
     stored = codec.from_json(find_bytes(opened.ledger, key) or b"{}", key)["standing"]
     computed = codec.plain(replace(current_standing(opened), forecast=None))
     summary, ledger_says = (
-        {name: record.get(name) for name in _TOLD} for record in (stored, _as_far_as(stored, computed))
+        {name: value_under(record, name) for name in _TOLD}
+        for record in (stored, _as_far_as(stored, computed))
     )
     sentences = list(value_differences(summary, ledger_says))
     if sentences:
@@ -64,7 +65,7 @@ _TOLD = ("state", "ending", "verdict", "rounds", "labels", "undecided", "known",
          "revised_items", "confidence_asked")
 
 
-def _as_far_as(stored: Any, computed: Any) -> Any:
+def _as_far_as(stored: object, computed: object) -> object:
     """What was computed, without the fields that an earlier version did not have in its records."""
     match stored, computed:
         case (dict() as old, dict() as new):

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.printed import key_as, printed
-from assay.evalcore.types import JsonObject
 from assay.flows.record.named import UnknownEvaluation
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.verify.checking import UNREADABLE

@@ -19,8 +19,8 @@ evaluations, which are verified by their own names.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import Field, dataclass, replace
+from typing import ClassVar, Protocol
 
 from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.monitoring.calendar import ended
@@ -241,12 +241,22 @@ def _of_one(versions: Versions, change: Amendment) -> Iterator[str]:
         yield f"its first window, {change.first}, was due already when it was made"
 
 
+class NumberedRecord(Protocol):
+    """A record of a ledger that says its own number."""
+
+    __dataclass_fields__: "ClassVar[dict[str, Field[object]]]"
+
+    @property
+    def number(self) -> int:
+        """Its number, from 1."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Numbered:
     """A kind of record that is numbered within a window, or within the monitor."""
 
     match: Callable[[str], Sequence[int | str] | None]
-    kind: type[Any]
+    kind: "type[NumberedRecord]"
     what: str
     of_window: bool = True
 
@@ -275,8 +285,8 @@ def numbered_differences(ledger: Ledger, versions: Versions, keyset: frozenset[s
             record = read_or_say(ledger, key, kind.kind)
             if isinstance(record, Difference):
                 yield record
-            elif (getattr(record, "window", ""), record.number) != (window, number):
-                of = f" of {record.window}" if kind.of_window else ""
+            elif ((of_window := getattr(record, "window", "")), record.number) != (window, number):
+                of = f" of {of_window}" if kind.of_window else ""
                 yield Difference(key=key, difference=f"says it is {kind.what} {record.number}{of}")
         for window, numbering in numbers.items():
             if kind.of_window:

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from contextvars import Context, copy_context
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.clusters import Dask, Ray
@@ -22,7 +22,9 @@ from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import SERIAL, SETTING, Runner, read_runner
 
 if TYPE_CHECKING:
-    from prefect.futures import PrefectFuture
+    from concurrent.futures import Future
+
+    from prefect.futures import PrefectFuture, PrefectWrappedFuture
 
 
 class Threads(Kind):
@@ -78,7 +80,7 @@ class Processes(Kind):
             yield TaskRunner(runner, (BrokenProcessPool,), _done)
 
 
-def _done(future: Any) -> bool:
+def _done(future: "PrefectWrappedFuture[object, Future[object]]") -> bool:
     return bool(future.wrapped_future.done())
 
 

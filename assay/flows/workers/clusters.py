@@ -6,12 +6,12 @@ Workers need Assay, the address of the store and of the predictions, and credent
 import logging
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from socket import create_connection
 from types import ModuleType
-from typing import Any
+from typing import Protocol
 from weakref import WeakSet
 
 from assay.evalcore.errors import Unreachable, needs
@@ -32,6 +32,30 @@ _OF_OURS = {
 _log = logging.getLogger("assay.workers")
 
 
+class DaskFuture(Protocol):
+    """The result of one piece of work on a Dask cluster."""
+
+    def done(self) -> bool: ...
+    def result(self, timeout: float | None = None) -> object: ...
+
+
+class DaskScheduler(Protocol):
+    """Who hands out the work of a Dask cluster."""
+
+    address: str
+
+
+class DaskClient(Protocol):
+    """What is used of a client of a Dask cluster: `distributed.Client` says less of its types."""
+
+    status: str
+    scheduler: DaskScheduler
+
+    def submit(self, function: object, *arguments: object, pure: bool) -> DaskFuture: ...
+    def cancel(self, futures: list[DaskFuture]) -> object: ...
+    def scheduler_info(self) -> Mapping[str, Mapping[str, object]]: ...
+
+
 class Dask(Kind):
     """Workers of a Dask cluster: the one whose scheduler is at the given address, else one started on this
     machine for as long as it is needed. Raises Unreachable where no scheduler answers."""
@@ -44,7 +68,7 @@ class Dask(Kind):
     @contextmanager
     def started(self) -> Iterator[Started]:
         with self._cluster() as (client, lost):
-            futures: WeakSet[Any] = WeakSet()    # a result that was fetched is not to be made again
+            futures: WeakSet[DaskFuture] = WeakSet()    # a result that was fetched is not to be made again
 
             def submit(function: object, *arguments: object) -> Promised[object]:
                 future = client.submit(function, *arguments, pure=False)
@@ -68,7 +92,7 @@ class Dask(Kind):
             yield TaskRunner(runner, lost, lambda future: future.wrapped_future.done())
 
     @contextmanager
-    def _cluster(self) -> Iterator[tuple[Any, tuple[type[BaseException], ...]]]:
+    def _cluster(self) -> Iterator[tuple[DaskClient, tuple[type[BaseException], ...]]]:
         """Who reaches the cluster, and what says that a worker died."""
         with needs(self.word, DASK_NEED):
             from dask import config
@@ -78,7 +102,9 @@ class Dask(Kind):
         with config.set({} if self._address else _OF_OURS), self._client(Client) as client:
             yield client, (KilledWorker, NoWorkerError, CancelledError, CommClosedError)
 
-    def _client(self, connect: Any) -> Any:
+    def _client(
+        self, connect: Callable[..., AbstractContextManager[DaskClient]]
+    ) -> AbstractContextManager[DaskClient]:
         if self._address is None:
             return connect(
                 threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
@@ -98,8 +124,8 @@ class Dask(Kind):
 class _Awaited:
     """A result of a cluster. Its scheduler keeps work for which there is no worker, for ever and silently."""
 
-    future: Any
-    client: Any
+    future: DaskFuture
+    client: DaskClient
 
     def done(self) -> bool:
         return bool(self.future.done())
@@ -130,6 +156,12 @@ RAY_NEED = f"{SETTING}: clusters of Ray"
 _RAY_PATIENCE = 15    # seconds until the head node has to answer
 
 
+class RayReference(Protocol):
+    """What Ray calls the result of one piece of work that is on its way."""
+
+    def future(self) -> Promised[object]: ...
+
+
 class Ray(Kind):
     """Workers of a Ray cluster: the one at the given address, else one started on this machine for as long
     as it is needed. Raises Unreachable where none answers or starts."""
@@ -142,13 +174,12 @@ class Ray(Kind):
     @contextmanager
     def started(self) -> Iterator[Started]:
         with self._cluster() as (ray, lost):
-            refs: list[Any] = []
+            refs: list[RayReference] = []
 
             def submit(function: object, *arguments: object) -> Promised[object]:
                 # a worker that dies is replaced three times; pieces are safe to repeat
                 refs.append(ray.remote(max_retries=3)(function).remote(*arguments))
-                future: Promised[object] = refs[-1].future()
-                return future
+                return refs[-1].future()
 
             try:
                 yield Started(submit, lost)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from assay.evalcore.errors import missing_extra
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
 from assay.tasks.alerts.presentable import plain_body, plain_subject
@@ -326,7 +326,7 @@ class BlockChannel:
         from prefect.blocks.core import Block
 
         try:
-            block: Any = Block.load(self.block)
+            block: object = Block.load(self.block)
         except ValueError:
             return f"there is no block {self.block} in Prefect"
         except Exception as error:
@@ -341,8 +341,7 @@ class BlockChannel:
                 if hasattr(block, "notify_type"):
                     block.notify_type = _type_of(alert)
                 with block.raise_on_failure():
-                    notified: Any = block.notify(body=message(alert, owner), subject=alert.subject)
-                    _awaited(notified)
+                    _awaited(block.notify(body=message(alert, owner), subject=alert.subject))
                 return ""
             if hasattr(block, "call"):
                 reply = _awaited(block.call(payload(alert, owner)))

@@ -28,8 +28,8 @@ from typing import Literal, Protocol
 from uuid import uuid4
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.printed import printed
-from assay.evalcore.types import JsonObject
 from assay.tasks import events
 from assay.tasks.alerts.alert import DAILY, Alert, as_raised, as_stored, rank
 from assay.tasks.alerts.presentable import LONGEST_VALUE, one_line

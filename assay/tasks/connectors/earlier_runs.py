@@ -21,7 +21,7 @@ import yaml
 
 from assay.evalcore.earlier_systems import MOST_SYSTEMS, fit_factors, most_telling
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.responses.columns import ID, plain_name, unlike
 from assay.tasks.connectors.responses.verdicts import RIGHT, WRONG

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from typing_extensions import TypedDict
 
 from assay.evalcore.errors import plural
 from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis, Suitability
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.printed import printed
-from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.summary import Calibration, FreezeCost, MeasureFinding, NumbersSummary, ScoreSummary
@@ -158,7 +158,6 @@ class Examination:
         """The examination as one object of JSON. The keys of the summary and of the prognosis are left out
         where there is none."""
         roles = self.roles
-        findings: Any = [finding.to_json() for finding in self.findings]
         document: ExaminationJson = {
             "subject": self.subject,
             "usable": self.usable,
@@ -170,14 +169,13 @@ class Examination:
                 "prediction": roles.prediction, "label": roles.label, "time": list(roles.time),
                 "display": list(roles.display), "segments": list(roles.segments),
             },
-            "findings": findings,
+            "findings": printed([finding.to_json() for finding in self.findings]),
             "spec": self.spec,
         }
         if self.summary:
             document |= printed(self.summary)
         if self.prognosis:
-            ahead: Any = prognosis_json(self.prognosis)
-            document |= ahead
+            document = {**document, **prognosis_json(self.prognosis)}
         return document
 
 

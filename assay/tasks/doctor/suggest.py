@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 
+from assay.evalcore.json_values import Json, JsonObject
 from assay.evalcore.outcomes.tags import tags_in
-from assay.evalcore.types import Json, JsonObject
 from assay.tasks.doctor.numbers import ClassNames
 from assay.tasks.doctor.one_per_class import common_prefix, endings
 from assay.tasks.doctor.roles import OpenChoice, Roles

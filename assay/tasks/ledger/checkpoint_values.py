@@ -24,7 +24,8 @@ import numpy as np
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.state import LATEST, RUN, History
-from assay.evalcore.types import Array, JsonObject
+from assay.evalcore.json_values import JsonObject
+from assay.evalcore.types import Array
 from assay.tasks.ledger import layout, record
 
 if TYPE_CHECKING:

@@ -27,8 +27,9 @@ from assay.evalcore.design.round import ClosedDraws
 from assay.evalcore.evaluation.estimate import withheld
 from assay.evalcore.evaluation.round_estimate import RoundEstimate
 from assay.evalcore.evaluation.state import LabelledRound, Segments
+from assay.evalcore.json_values import Json
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
-from assay.evalcore.types import Bools, Floats, Ints, Json
+from assay.evalcore.types import Bools, Floats, Ints
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger import record as codec

@@ -212,7 +212,7 @@ def _repeated_in(pieces: Sequence[tuple[Ints, tuple[int, ...]]], start: int, end
     pieces: of each run, its hashes in these buckets, bucket by bucket, and the sizes of all its buckets.
     """
     places = [np.cumsum([0, *sizes[start:end]]) for _, sizes in pieces]
-    repeated = [np.empty(0, np.int64)]
+    repeated: list[Ints] = [np.empty(0, np.int64)]
     for low, high in zip(range(end - start), range(1, end - start + 1), strict=True):
         bucket = [hashes[place[low] : place[high]] for (hashes, _), place in zip(pieces, places, strict=True)]
         repeated.append(_repeated(np.concatenate(bucket)))

@@ -25,7 +25,8 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.types import Floats, Ints, JsonMapping
+from assay.evalcore.json_values import JsonMapping
+from assay.evalcore.types import Floats, Ints
 from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.checkpoints import put_derived

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.monitoring.profile import Beside, Profile, TrafficTally, with_what_is_beside
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import PoolWeights
-from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
+from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import CUT, FEATURE, CellPiece
 from assay.tasks.ledger.stores.opening import Travelling

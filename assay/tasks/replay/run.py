@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, prepared
+from assay.evalcore.replay.pool import CountedPool, ItemizedPool, LabelledPool, OutcomePool, prepared
 from assay.evalcore.replay.run import (
     BudgetSummary,
     LabelsTo,
@@ -69,7 +69,7 @@ class _Runner:
 
     def __init__(self, pool: LabelledPool | OutcomePool, request: ReplayRequest) -> None:
         self._pool, self._simulation = pool, simulation_of(pool, request)
-        self._ready: dict[str, Prepared] = {}
+        self._ready: dict[str, CountedPool | ItemizedPool] = {}
 
     def run(self, block: Block) -> BlockRun:
         """Simulate one method for the repeats of a block."""
@@ -197,7 +197,7 @@ def run_replay(
     )
 
 
-def _best(simulation: Any, name: str, parts: Sequence[BlockRun]) -> BestReplay:
+def _best(simulation: Simulation, name: str, parts: Sequence[BlockRun]) -> BestReplay:
     """When a method named the best system; parts: its blocks in order."""
     winner = np.concatenate([np.asarray(part.traces[0].winner) for part in parts])     # (R, budgets)
     request = simulation.request
@@ -208,7 +208,7 @@ def _best(simulation: Any, name: str, parts: Sequence[BlockRun]) -> BestReplay:
     chosen = winner[ever, first_look[ever]]
     wrong = simulation.winner_is_wrong(chosen)
     return BestReplay(
-        method=simulation.named(name), margin=request.best_of,
+        method=simulation.named(name), margin=request.best_of or 0.0,
         named=tuple((np.cumsum(has_winner, axis=1) > 0).mean(axis=0).tolist()),
         wrong=float(wrong.sum() / len(winner)), labels_mean=float(labels.mean()),
         labels_median=float(np.median(labels)),

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.json_values import JsonObject, entries_of, mapping_of
 from assay.evalcore.measures.best_of import Race, pairs_of
 from assay.evalcore.measures.contenders import of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting, difference, leading, side_by_side
@@ -200,14 +200,19 @@ class ReplayResult:
         pool's own prediction."""
         return any(entry.system is not None for entry in self.methods)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What `assay replay --json` prints: the result as plain values of JSON, without the key `system`
         where the pool's own prediction alone was judged."""
-        document: dict[str, Any] = printed(self)
-        if not self.of_systems:
-            for entry in (*document["methods"], *document["oracle"]):
-                del entry["system"]
-        return document
+        document: JsonObject = printed(self)
+        if self.of_systems:
+            return document
+        return document | {
+            key: [
+                {name: value for name, value in mapping_of(entry).items() if name != "system"}
+                for entry in entries_of(document[key])
+            ]
+            for key in ("methods", "oracle")
+        }
 
 
 def name_of(measure: str, system: str | None) -> str:
@@ -253,6 +258,16 @@ class Simulation(ABC):
     def named(self, name: str) -> str:
         """How a method of the request is called in the result."""
         return name
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The names of several systems that are judged; empty where it is one."""
+        return ()
+
+    def winner_is_wrong(self, winner: Ints) -> Bools:
+        """(R,) whether another system is better by more than the margin than the one named; never where one
+        system is judged."""
+        return np.zeros(len(winner), np.bool_)
 
     def oracles(self) -> dict[str, OracleResult]:
         """Oracles by `name_of`, each with what it needs; empty unless a subclass knows the rates of cells. An
@@ -483,8 +498,6 @@ class _OfAnyOutcome(Simulation):
         )
 
     def winner_is_wrong(self, winner: Ints) -> Bools:
-        """(R,) whether another system is better by more than the margin than the one named. R counts repeats;
-        sums that differ by rounding alone are equal."""
         stack: Stack = self.measures
         pairs, truth = pairs_of(stack.measures), self._pool.truth(stack)
         value = pairs.sign * truth[pairs.values]
@@ -492,7 +505,6 @@ class _OfAnyOutcome(Simulation):
 
     @property
     def systems(self) -> Sequence[str]:
-        """Their names."""
         return self._pool.contenders or self.request.systems
 
     def _measures(self) -> Iterator[OutcomeMeasure]:

@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.ledger import record
 from assay.tasks.ledger.findings import Difference
 from assay.tasks.report.files import ReportNotWritten

@@ -15,8 +15,8 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from assay.evalcore.json_values import JsonMapping
 from assay.evalcore.printed import with_format_number
-from assay.evalcore.types import JsonMapping
 from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger import record
 

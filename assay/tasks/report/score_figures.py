@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.json_values import value_at
+from assay.evalcore.json_values import value_under
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.judges import ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin
@@ -176,7 +176,7 @@ def labels_by_score(data: ReportData) -> BinSection | None:
 
 
 def _axis(data: ReportData) -> str:
-    scored = value_at(data.spec, "pool", "score") is not None
+    scored = value_under(data.spec, "pool", "score") is not None
     return "score minus the threshold of the prediction" if scored else "probability"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import TRACE
-from assay.evalcore.json_values import entries_of, value_at
+from assay.evalcore.json_values import entries_of, value_under
 from assay.evalcore.measures.registry import named
 from assay.evalcore.methods.method import MIN_LABELS
 from assay.evalcore.types import POSTERIOR_AND_DESIGN
@@ -393,7 +393,7 @@ def served_in_words(data: "ReportData") -> str:
     all of them, or the first. Other measures are estimated from the same labels, at the price that these set.
     """
     drive = list(map(str, entries_of(data.spec.get("drive") or [])))
-    if drive and value_at(data.spec, "labels", "questions") is not None:
+    if drive and value_under(data.spec, "labels", "questions") is not None:
         return f"The choice of items served the questions {', '.join(drive)}."
     if drive:
         return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."

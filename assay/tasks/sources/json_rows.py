@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.file import SourceFile, unreadable
 from assay.tasks.sources.jsonl_rows import DECODER, is_full_batch, keys_of_rows, record_batches

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, Mark

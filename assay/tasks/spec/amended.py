@@ -9,9 +9,9 @@ A monitor compares windows. So what a window's value means may not change betwee
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.json_values import JsonObject, entries_of, value_under
 from assay.tasks.spec.monitor import MonitorSpec
 
 _NEVER = {
@@ -39,13 +39,13 @@ def changed_keys(before: MonitorSpec, after: MonitorSpec) -> tuple[str, ...]:
     return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
 
 
-def _by_name(data: dict[str, Any]) -> dict[str, Any]:
+def _by_name(data: JsonObject) -> JsonObject:
     """Several questions under their names, with their order beside them."""
-    questions = data["labels"].get("questions")
+    questions = value_under(data, "labels", "questions")
     if questions is None:
         return data
-    by_name = {question["name"]: question for question in questions}
-    return data | {"labels": {"order": [question["name"] for question in questions], **by_name}}
+    by_name = {str(value_under(question, "name")): question for question in entries_of(questions)}
+    return data | {"labels": {"order": list(by_name), **by_name}}
 
 
 def is_new_model(before: MonitorSpec, after: MonitorSpec) -> bool:

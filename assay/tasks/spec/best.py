@@ -13,7 +13,7 @@ from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.tasks.spec.pool import Contenders
 
 if TYPE_CHECKING:
-    from assay.tasks.spec.evaluation import Spec
+    from assay.tasks.spec.consistency import WholeSpec
 
 # methods whose cells keep the rows of each system apart; and those whose draws race, the first ones
 RACING = ("auto", "recalibrated", "guesses")
@@ -22,7 +22,7 @@ BY_CONTENDER = (*RACING, "passive", "stratified", "stratified-neyman")
 Problem = tuple[str, str]
 
 
-def contradictions_of_best(spec: "Spec") -> Iterator[Problem]:
+def contradictions_of_best(spec: "WholeSpec") -> Iterator[Problem]:
     """(key, what is wrong with it) for each; nothing where neither is asked for."""
     pool, target = spec.pool, spec.target
     if pool.contenders is None and target.best_of is None:
@@ -43,7 +43,7 @@ def contradictions_of_best(spec: "Spec") -> Iterator[Problem]:
         yield from _of_best(spec, kind)
 
 
-def _of_contenders(spec: "Spec", rows: Contenders, kind: OutcomeKind) -> Iterator[Problem]:
+def _of_contenders(spec: "WholeSpec", rows: Contenders, kind: OutcomeKind) -> Iterator[Problem]:
     pool = spec.pool
     if pool.systems is not None or pool.thresholds is not None:
         yield "pool.contenders", "says that a row is of one system, and `systems` that it is of all; keep one"
@@ -74,7 +74,7 @@ def _of_contenders(spec: "Spec", rows: Contenders, kind: OutcomeKind) -> Iterato
                          f"{', '.join(BY_CONTENDER[:-1])} or {BY_CONTENDER[-1]}")
 
 
-def _of_best(spec: "Spec", kind: OutcomeKind) -> Iterator[Problem]:
+def _of_best(spec: "WholeSpec", kind: OutcomeKind) -> Iterator[Problem]:
     names, rows = spec.pool.system_names, spec.pool.contenders
     if len(names) < 2:
         yield "target.best_of", "needs several systems: name them under pool.systems, or pool.contenders"

@@ -41,7 +41,7 @@ from assay.tasks.spec.goals import (
 from assay.tasks.spec.judges import JudgesLookedAt, contradictions_of_judges
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, lacking_features
-from assay.tasks.spec.labels.questions import QuestionList
+from assay.tasks.spec.labels.questions import QuestionEntry, QuestionList
 from assay.tasks.spec.pool import Pool, problems_of_probability
 from assay.tasks.spec.questions import contradictions_of_questions, out_of
 
@@ -69,6 +69,10 @@ class WholeSpec(SpecParts, Protocol):
     def price_per_label(self) -> float | None: ...
     @property
     def judges(self) -> JudgesLookedAt | None: ...
+    @property
+    def target(self) -> Target: ...
+    @property
+    def questions_asked(self) -> Mapping[str, QuestionEntry]: ...
 
 
 def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
@@ -102,7 +106,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     problems += [("drive", f"names {name!r}, which is not listed under `measure`; "
                            f"{did_you_mean(name, listed)}it lists {', '.join(listed)}")
                  for name in drive or () if name not in (*listed, SEGMENTS)
-                 and not labels.asked]
+                 and not spec.questions_asked]
     problems += _of_segments_that_drive(spec)
     if spec.budget.price is not None and spec.price_per_label is not None:
         problems.append(("price_per_label", "is said by `budget.price.label` too; leave one of them out"))
@@ -126,7 +130,7 @@ DRIVEN_BY_SEGMENTS = ("recalibrated", "guesses")
 
 def _of_segments_that_drive(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of `drive: segments` that nothing can be drawn by."""
-    if not segments_drive(spec.drive) or spec.labels.asked:
+    if not segments_drive(spec.drive) or spec.questions_asked:
         return
     if not spec.pool.segments:
         yield "drive", "says segments, and the pool has none; name their columns under `pool.segments`"
@@ -216,7 +220,8 @@ def idle(
             f"are looked at by methods that cut the pool by them, and {method_name!r} does not; name a cut, "
             "as in stratified:partition=kd-tree, or leave them out"
         )
-    for kind in (labels.outcome, *(question.outcome.kind for question in labels.asked.values())):
+    questions = labels.questions if isinstance(labels, QuestionList) else ()
+    for kind in (labels.outcome, *(question.outcome.kind for question in questions)):
         for end in () if kind is None or kind.name == "questions" else kind.value_range:
             if LARGEST < abs(end) < inf:
                 yield "labels", (
@@ -267,7 +272,7 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     if spec.outcomes is not None:
         yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
                            "one of them")
-    questions = bool(spec.labels.asked)
+    questions = bool(spec.questions_asked)
     if held.key_of_chances is not None and questions:
         yield f"labels_so_far.{held.key_of_chances}", (
             "is of one question, as each may have answers of other items; give a random sample (drawn: "

@@ -27,7 +27,7 @@ from assay.evalcore.errors import BadInput, Remediable
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.stopping import own_target
-from assay.evalcore.json_values import mapping_of
+from assay.evalcore.json_values import JsonObject, mapping_of
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
@@ -39,7 +39,7 @@ from assay.evalcore.methods.registry import (
     outcome_method,
 )
 from assay.evalcore.methods.two_classes.choice import Aim, Choice, choose
-from assay.evalcore.types import JsonObject, Trust
+from assay.evalcore.types import Trust
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
@@ -79,7 +79,7 @@ from assay.tasks.spec.goals import (
 from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
-from assay.tasks.spec.labels.questions import listed_questions
+from assay.tasks.spec.labels.questions import QuestionEntry, QuestionList, listed_questions
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.template import spec_template
 
@@ -327,7 +327,7 @@ class Spec(Part):
     def choice_of(self, predicted: tuple[int, ...]) -> Choice:
         """The method by name, and why; predicted: items predicted negative, and positive, once counted."""
         if not self.labels.by_cell:
-            has_questions = bool(self.labels.asked)
+            has_questions = bool(self.questions_asked)
             chosen = outcome_method(method_of_questions(self.method) if has_questions else self.method)
             aim = None if has_questions or self.method != AUTO else self._aim_of_rows(predicted)
             if aim is not None:
@@ -432,6 +432,11 @@ class Spec(Part):
         """The rule by which answers become labels: that of the section `adjudication`, else the first that
         this kind of answers has. Kinds have different rules: classes a plurality, numbers a median."""
         return self.adjudication.rule if self.adjudication else self.labels.answers.rules[0]
+
+    @property
+    def questions_asked(self) -> Mapping[str, QuestionEntry]:
+        """Name of a question -> its entry, in order; empty unless several are asked about each item."""
+        return self.labels.asked if isinstance(self.labels, QuestionList) else {}
 
     @property
     def labelling(self) -> Labelling:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Stri
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import TRACE, least_budget
-from assay.evalcore.json_values import entries_of, value_at
+from assay.evalcore.json_values import JsonObject, entries_of, value_under
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
@@ -34,7 +34,6 @@ from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.outcomes.tags import Tags
-from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Column, Finite, Location, Part, Predictions, wrong
 from assay.tasks.spec.user_measures import is_of_user, register_user_measure
 
@@ -211,9 +210,8 @@ def segments_drive(drive: object) -> bool:
 
 
 def asks_for_scores(measure: object) -> bool:
-    """Whether one of the measures, as they are written, is made of scores or probabilities of the items.
-    Curves and areas under them are."""
-    names = [value_at(entry, "name") or entry for entry in entries_of(measure)]
+    """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
+    names = [value_under(entry, "name") or entry for entry in entries_of(measure)]
     return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 

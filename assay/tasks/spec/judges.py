@@ -7,7 +7,7 @@ calibration still holds.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from pydantic import Field, model_validator
@@ -84,6 +84,8 @@ class SpecWithJudges(Protocol):
     def labels(self) -> LabelsForm: ...
     @property
     def judges(self) -> JudgesLookedAt | None: ...
+    @property
+    def questions_asked(self) -> Mapping[str, object]: ...
 
 
 def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
@@ -94,7 +96,7 @@ def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
     if spec.of_monitor:
         yield "judges", ("are looked at in one evaluation; a monitor says by itself whether its judges "
                          "changed (assay history): leave it out")
-    elif spec.labels.asked:
+    elif spec.questions_asked:
         yield "judges", ("are looked at where one question is asked; with several leave it out, or ask that "
                          "question alone")
     elif not has_judges(pool):

@@ -273,7 +273,7 @@ class MonitorSpec(Spec):
         """What is said and would change nothing."""
         watch, usual = self.monitor, Watch.model_fields
         windows = Drop.model_fields["windows"].default
-        entries = self.labels.asked.values()
+        entries = self.questions_asked.values()
         drops = [(f"labels[{i}].drop", entry.drop) for i, entry in enumerate(entries)]
         for at, drop in drops or [("monitor.drop", watch.drop)]:
             if drop is not None and drop.than == "reference" and drop.windows != windows:
@@ -283,14 +283,14 @@ class MonitorSpec(Spec):
         if watch.carry_over not in (0, usual["carry_over"].default) and not self.starts_warm:
             yield "monitor.carry_over", (
                 "cannot be used where several questions are asked: their label models take no labels of the "
-                "window before; leave it out" if self.labels.asked else
+                "window before; leave it out" if self.questions_asked else
                 f"cannot be used by method {self.method!r}, whose label model takes no labels of the window "
                 "before; leave it out"
             )
 
     def _single_draws(self) -> str:
         """The method with its items drawn one at a time. Raises BadInput where it cannot."""
-        has_questions = bool(self.labels.asked)
+        has_questions = bool(self.questions_asked)
         return with_single_draws(
             method_of_questions(self.method) if has_questions else self.method, self.labels.outcome
         )
@@ -305,13 +305,13 @@ class MonitorSpec(Spec):
         """What is watched: the first measure, or that of each question that has a limit or a drop. In the
         order of the questions in the spec."""
         kind = self.labels.outcome
-        if not self.labels.asked or kind is None:
+        if not self.questions_asked or kind is None:
             return (WatchedQuestion(
                 question=None, measure=super().leading_measure, limit=self.limit, drop=self.monitor.drop,
                 is_error=self.watches_an_error,
             ),)
         questions = []
-        for entry in self.labels.asked.values():
+        for entry in self.questions_asked.values():
             of = [choice for choice in self.measure if choice.question == entry.name]
             if entry.watched and of:
                 measure = of[0].of(kind, 1)
@@ -440,7 +440,7 @@ class MonitorSpec(Spec):
         data["method"] = self._single_draws()
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
-        if self.labels.asked:
+        if self.questions_asked:
             data.setdefault("drive", [entry.question for entry in self.watched])
             for entry in data["labels"]["questions"]:
                 entry.pop("limit", None)

@@ -5,7 +5,7 @@ Tasks that a later version may know are refused by name, so a spec written for i
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, Strict, field_validator, model_validator
@@ -525,11 +525,10 @@ _BY_TASK: Mapping[str, Callable[[Pool], None]] = {
 
 
 def problems_of_columns(
-    task: str, columns: Mapping[str, Any], names: Sequence[str]
+    task: str, columns: Mapping[str, object], names: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of columns that a pool of this task, with these classes, would refuse.
-    Nothing where the pool would be taken."""
-    pool = Pool.model_construct(source="", id="", task=task, **columns)
+    """(key, what is wrong with it) of columns that a pool of this task, with these classes, would refuse."""
+    pool = Pool.model_construct(None, source="", id="", task=task, **columns)
     try:
         _BY_TASK[task](pool)
     except PydanticCustomError as error:

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 
 _LONGEST_VALUE = 60
 _LONGEST_SENTENCE, _EITHER_SIDE = 1000, 300

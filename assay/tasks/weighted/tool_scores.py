@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 
 RIGHT, WRONG = ("correct", "yes", "true", "right"), ("incorrect", "no", "false", "wrong")
 

@@ -317,7 +317,7 @@ class SampleState(LabelledSample):
         )
 
 
-class NoRows(TypedDict):
+class EmptySampleFields(TypedDict):
     """The fields of `SampleState` that have no default, by their names."""
 
     stack: Stack
@@ -331,9 +331,8 @@ class NoRows(TypedDict):
     excluded_known: Floats
 
 
-def no_rows_yet(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> NoRows:
-    """The fields of `SampleState` before any label; outcomes: K, how many are told apart. A method's own
-    state begins with them."""
+def no_rows_yet(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> EmptySampleFields:
+    """The fields of `SampleState` before any label; outcomes: K, how many are told apart."""
     shape, b = (repeats, cells.n_cells), len(cells.first)
     return {
         "stack": stack,

@@ -74,7 +74,7 @@ class MethodState(LabelledSample):
         )
 
 
-class NoLabels(TypedDict):
+class UnlabelledFields(TypedDict):
     """The fields of `MethodState` that have no default, by their names."""
 
     cells: Cells
@@ -83,9 +83,8 @@ class NoLabels(TypedDict):
     excluded: Ints
 
 
-def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> NoLabels:
-    """The fields of `MethodState` before any label, for a method's own state to begin with. R repeats are
-    begun alike, with C cells each."""
+def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> UnlabelledFields:
+    """The fields of `MethodState` before any label, for a method's own state to begin with."""
     shape = (repeats, cells.n_cells)
     return {
         "cells": cells,

@@ -35,7 +35,7 @@ from assay.evalcore.estimators.guaranteed import (
 )
 from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities, covered, settings_of
+from assay.evalcore.methods.method import Capabilities, covered, with_settings_of
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
@@ -83,9 +83,8 @@ class Stratified(CountingMethod[MethodState]):
 
     def with_settings(self, written: str) -> Self:
         """With the settings of a written name; an allocation is said of as the method of its own name is."""
-        settings = settings_of(self, written)
-        form = _FORMS[settings.get("allocation", self.allocation)]
-        return cast("Self", replace(form(), name=written, **settings))
+        form = _FORMS[with_settings_of(self, written).allocation]
+        return cast("Self", replace(with_settings_of(form(), written), name=written))
 
     @property
     def interval(self) -> str:

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from assay.evalcore.types import Json, JsonObject
+from assay.evalcore.json_values import Json, JsonObject
 from assay.tasks.connectors.records import Plain, name_again
 from assay.tasks.connectors.responses.gathering import FEW, GatheredResponses, LoggedResponse
 from assay.tasks.sources.files.file import trial_name

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.types import Json, JsonObject
+from assay.evalcore.json_values import Json, JsonObject
 from assay.tasks.connectors.records import Layout, Notes, Plain, SystemResponse, Written
 from assay.tasks.connectors.responses.columns import (
     ID,

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from assay.evalcore.types import Json, JsonObject
+from assay.evalcore.json_values import Json, JsonObject
 from assay.tasks.sources.values import NO_VALUE
 
 RIGHT, WRONG, PARTIAL = "correct", "incorrect", "partial"

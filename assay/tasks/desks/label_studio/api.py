@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import httpx
 
 from assay.evalcore.errors import needs
-from assay.evalcore.types import JsonObject
+from assay.evalcore.json_values import JsonObject
 from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable
 from assay.tasks.desks.replies import (
     NEVER_SENT,

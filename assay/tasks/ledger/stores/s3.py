@@ -182,6 +182,7 @@ def _explain_client_side(error: Exception, what: str, place: str, endpoint: str)
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import ListObjectsV2OutputTypeDef
 
 ATTEMPTS = 6            # of one request, by botocore: about a second when nothing listens, more if throttled
 READ_ATTEMPTS = 4       # of reading a value whose connection breaks off
@@ -251,7 +252,7 @@ class S3Store:
         names = {key.removeprefix(self._before + prefix).rstrip("/") for key in prefixes}
         return iter(sorted(filter(is_key, names)))
 
-    def _pages(self, prefix: str, **arguments: str) -> Iterator[Any]:
+    def _pages(self, prefix: str, **arguments: str) -> "Iterator[ListObjectsV2OutputTypeDef]":
         """The pages of a listing."""
         continued: dict[str, str] = {}
         tokens: set[str | None] = {None}

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.measures.best_of import Race, look_rounds
 from assay.evalcore.measures.contenders import of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, leading, side_by_side
@@ -29,7 +30,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import ItemPool, Items, PoolWeights, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid, grid
-from assay.evalcore.types import Array, Floats, JsonObject
+from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger import record
 from assay.tasks.ledger.manifest import (

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.json_values import JsonObject
 from assay.evalcore.methods.any_outcome.shared_reading import CellsOfQuestions
 from assay.evalcore.methods.registry import method_of_questions, outcome_method
 from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.outcomes.score_grid import Grid
-from assay.evalcore.types import Array, Floats, JsonObject
+from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import BESIDE, JUDGES, PREDICTED_NUMBERS, PROBABILITIES
 from assay.tasks.pool.kind import CellRows, PoolToCut, PredictionCounts, PredictionReader, Predictions
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions

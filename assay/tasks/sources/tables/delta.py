@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput, needs
-from assay.evalcore.types import JsonMapping
+from assay.evalcore.json_values import JsonMapping
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.parquet import parquet_batches, parquet_schema
 from assay.tasks.sources.tables.table import FileAt, Table

@@ -2,14 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.schema import Part
-
-if TYPE_CHECKING:
-    from assay.tasks.spec.labels.questions import QuestionEntry
 
 
 class LabelsForm(Part):
@@ -50,11 +47,6 @@ class LabelsForm(Part):
     def in_words(self) -> str:
         """What people answer, in a few words for messages, as in `one of 3 classes`. It stands behind "people
         answer"."""
-
-    @property
-    def asked(self) -> "Mapping[str, QuestionEntry]":
-        """Name of a question -> its entry, in order; empty unless several are asked about each item."""
-        return {}
 
     @property
     def offered(self) -> tuple[str, ...]:

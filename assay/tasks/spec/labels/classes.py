@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from assay.evalcore.annotators.agreement import Level
 from assay.evalcore.annotators.answers import ClassAnswers, ClassOrRest
-from assay.evalcore.json_values import entries_of, value_at
+from assay.evalcore.json_values import entries_of, value_under
 from assay.evalcore.measures.registry import names as measures_of_two
 from assay.evalcore.methods.registry import is_auto, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -383,7 +383,7 @@ def class_against_the_rest(spec: Mapping[str, object]) -> str | None:
         return None
     names, measures = labels.get("classes"), spec.get("measure")
     listed = entries_of(measures)
-    classes = {value_at(measure, "class") for measure in listed}
+    classes = {value_under(measure, "class") for measure in listed}
     if "task" in pool:      # a ledger says what an earlier version made of `auto`, or of these settings
         by_counts = pool["task"] == OneOfSeveral.task and (is_auto(method) or ":" in method)
     else:
@@ -401,5 +401,5 @@ def class_against_the_rest(spec: Mapping[str, object]) -> str | None:
 def _counts_suffice(pool: Mapping[str, object], measures: Sequence[object]) -> bool:
     """Whether counts by cell answer the question of a pool, as it is written, with nothing in it unused."""
     plain = pool.get("prediction") is not None and all(pool.get(key) is None for key in _OF_ROWS)
-    names = {value_at(choice, "name") for choice in measures}
+    names = {value_under(choice, "name") for choice in measures}
     return plain and names <= set(measures_of_two())

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_va
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
-from assay.evalcore.json_values import entries_of, value_at
+from assay.evalcore.json_values import entries_of, value_under
 from assay.evalcore.outcomes.questions import MOST_QUESTIONS, OneQuestion, SeveralQuestions, packing
 from assay.tasks.schema import Column, Columns, Finite, Part, wrong
 from assay.tasks.spec.goals import Drop, Limit
@@ -245,7 +245,7 @@ def listed_questions(data: Mapping[str, object]) -> dict[str, object]:
     order = [entry.get("name") for entry in questions if isinstance(entry, dict)]
 
     def place(measure: object) -> int:
-        name = value_at(measure, "question")
+        name = value_under(measure, "question")
         return order.index(name) if name in order else len(order)
 
     return spec | {"labels": {**labels, "questions": questions}, "measure": sorted(measures, key=place)}
@@ -263,4 +263,4 @@ def _of_question(measure: object, question: object) -> object:
 
 
 def _as_list(value: object) -> list[object]:
-    return [] if value is None else entries_of(value)
+    return [] if value is None else list(entries_of(value))

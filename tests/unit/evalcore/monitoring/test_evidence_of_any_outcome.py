@@ -187,7 +187,7 @@ def test_a_tangent_stands_for_a_measure_that_no_mean_decides_about(name, options
     watched, last = sample.measured_by, sample.rounds[-1]
     at = watched.expected_risk(last, sample.rounds[:-1])
     worth = watched.against(np.array([0.3]), "below", at)
-    v = np.concatenate([watched.found(worth, one)[0] for one in sample.rounds])
+    v = np.concatenate([worth.observed(one)[0] for one in sample.rounds])
     near = float(watched.measure.value(at)[0])
     assert v.mean() == pytest.approx(window.value - 0.3, abs=max(abs(near - window.value), 0.02))
     assert np.isfinite(sample.from_draws(np.array([0.3]), "below", None)).all()

@@ -22,7 +22,7 @@ from xml.sax.saxutils import quoteattr
 
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.annotators.question_answers import QuestionAnswers
-from assay.evalcore.types import JsonMapping, JsonObject
+from assay.evalcore.json_values import JsonMapping, JsonObject
 
 CONTROL = "label"
 DIGITS = "1234567890"
