@@ -105,9 +105,10 @@ _AWAY = """## Prefect's API away for an hour
 29 November 2026. A real server with the deployments of `deployments/prefect.yaml` (a sweep a minute) and
 their automations, a worker that is started again whenever it ends, a run of `evaluate`, an evaluation that
 sweeps advance, and a monitor every minute; people answer all the while. The server is killed, away for an
-hour in which a window in breach comes in, and started again on its data. A worker ends by itself after some
-minutes without the API, and its runs with it; what they did is in the ledger. Before, 64 late sweeps began at
-once, and after seven minutes the breach was **not yet told**. Now three begin, and the others are cancelled.
+hour in which a window in breach comes in, and started again on its data. A worker ends after some minutes
+without the API, and its runs with it. Before, 64 late sweeps began at once, and after seven minutes the
+breach was **not yet told**. Now three begin, and the others are cancelled.
+Prefect still calls the dead run of `evaluate` running; sweeps finished its evaluation.
 """
 
 _SCHEDULES = """## A day without Prefect, a paused schedule, two versions
@@ -160,6 +161,7 @@ def away_table(results: Sequence[Result]) -> str:
         ("the process of `evaluate` lived to the end of the outage", _yes(last["flow_process_lived"])),
         ("rounds that it closed meanwhile", last["rounds_meanwhile"]),
         ("once the server was back", back),
+        ("not within 20 minutes", "; ".join(last["too_late"]) or "nothing"),
         ("runs, last", "; ".join(f"{what} {times}" for what, times in last["runs"].items())),
         ("people heard of the breach", f"{last['breach_told']} time(s)"),
         ("labels lost, items with two labels", f"{last['labels_lost']}, {last['labelled_twice']}"),

@@ -66,12 +66,15 @@ class Outage:
     labels_lost: int = 0
     labelled_twice: int = 0
     differences: list[str] = field(default_factory=list)         # that `verify` names
+    too_late: list[str] = field(default_factory=list)            # what did not come to pass within PATIENCE
     alerts: list[str] = field(default_factory=list)              # subjects of all that were told
 
     @property
     def well(self) -> bool:
         """Nothing lost, doubled or untold."""
-        return self.breach_told == 1 and not (self.labels_lost or self.labelled_twice or self.differences)
+        return self.breach_told == 1 and not (
+            self.labels_lost or self.labelled_twice or self.differences or self.too_late
+        )
 
 
 class Worker(threading.Thread):
@@ -205,7 +208,7 @@ def away(folder: Path, minutes: float, say: Callable[[str], None] = sys.stderr.w
                     seen = time.monotonic()
                     say(f"{seen - back:.0f} s: {_read(lambda: _under_way(server), say)}\n")
                 time.sleep(2)
-            outage.differences += [f"not in {PATIENCE:.0f} s: {what}" for what in due]
+            outage.too_late += due
             outage.runs = _read(lambda: _states(server), say) or {}
             final = _read(lambda: server.get(f"flow_runs/{run}")["state"], say)
             say(f"the run of `evaluate`: {final}\n")
