@@ -102,13 +102,15 @@ def _slopes_on(columns: Floats, guess: Floats, weight: Floats) -> Floats:
 
 
 def share_of_random_labels(
-    value: Floats, residual_square: Floats, square: Floats, labels: Floats, confidence: Floats
+    value: Floats, residual_square: Floats, square: Floats, labels: Floats, confidence: Floats,
+    like: Floats | float = 1.0,
 ) -> tuple[Floats, Floats]:
     """Wilson's ends of a share, all (R,).
 
-    residual_square, square: Σ e², made up for what the fit used, and Σ (z - z̄)²; labels: n/(1 - n/N).
+    residual_square, square: Σ e², made up for what the fit used, and Σ (z - z̄)²; labels: n/(1 - n/N), of
+    items that count differently (Σ w)²/Σ w²; like: the mean w² of an item that LIKE counts.
     """
-    worth = labels * (square + LIKE) / (residual_square + LIKE)
+    worth = labels * (square + LIKE * like) / (residual_square + LIKE * like)
     z2 = scipy.special.ndtri(0.5 + confidence / 2) ** 2
     p = np.clip(value, 0.0, 1.0)
     centre = (p + z2 / (2 * worth)) / (1 + z2 / worth)

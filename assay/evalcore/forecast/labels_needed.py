@@ -356,11 +356,10 @@ def outlook(
     threshold: tuple[float | None, float | None] | None = None,
     played: Played | None = None,
     worlds: int | None = None,
-    before: int = 0,
 ) -> Outlook | None:
     """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
 
-    before: how many of its labels were there before, which the budget does not count.
+    rule: its budget is of all labels, those that were there before among them.
 
     played: told of the worlds as they are played, where there are any; worlds: how many, as many as it takes
     unless given.
@@ -384,14 +383,13 @@ def outlook(
     forecasts: list[Forecast | None]
     audit = None
     if not question.method.capabilities.forecast_worlds:
-        forecasts = forecasts_by_shape(question, state, goals, rule.budget + before, batch_size)
+        forecasts = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
         if not any(forecasts):
             return None
     else:
         try:
             forecasts = [*forecast(
-                question, state, goals, rule.budget + before, batch_size=batch_size, worlds=worlds,
-                played=played,
+                question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
             )]
             audit = audit_price(question, state)
         except np.linalg.LinAlgError:
@@ -399,7 +397,6 @@ def outlook(
     by_goal = dict(zip(goals, forecasts, strict=True))
     return Outlook(
         budget=rule.budget,
-        before=before,
         target=None if target is None else by_goal[target],
         verdict=None if verdict is None else by_goal[verdict],
         audit=audit,

@@ -8,6 +8,7 @@ again.  `verify` never reads it.
 
 import json
 import logging
+from dataclasses import replace
 from typing import TypedDict
 
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
@@ -48,10 +49,12 @@ def read_outlook(opened: Opened, standing: Standing, played: Played | None = Non
         return hit[0]
     folded = retried(fold)(opened.ledger, opened.statistics)
     limit, start = opened.spec.limit, _from_here(opened, folded)
+    rule = replace(opened.rule, budget=opened.rule.budget + start.reused)
     ahead = outlook(
-        opened.question, start.state, opened.rule, opened.spec.batch_size,
-        None if limit is None else (limit.min, limit.max), played, request["worlds"], start.reused,
+        opened.question, start.state, rule, opened.spec.batch_size,
+        None if limit is None else (limit.min, limit.max), played, request["worlds"],
     )
+    ahead = ahead and replace(ahead, budget=opened.rule.budget, before=start.reused)
     try:
         _keep(opened.ledger, folded.state.round, request, ahead)
     except StoreError as error:   # a copy that may not be written to can be looked at all the same

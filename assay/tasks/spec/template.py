@@ -62,7 +62,8 @@ target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop w
 budget: {labels: 500}                            # and never ask for more items than this;
 #                                                  audit: 50 spreads so many of them evenly; or
 #                                                  money: 500, price: {label: 2.0, judge: 0.02} and
-#                                                  judged: 4000, the items that the judge was paid for
+#                                                  judged: 4000, the items that the judge was paid for,
+#                                                  pilot: 50, the labels_so_far that it paid for
 batch_size: 25                                   # items asked in a round
 method: auto
 # trust: nothing                 # or score: what the interval of auto may take without being shown

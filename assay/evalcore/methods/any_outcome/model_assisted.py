@@ -323,12 +323,25 @@ class AssistedNumber:
 
     def share_ends(self, state: SampleState, level: Floats) -> tuple[Floats, Floats]:
         """The lower and upper ends of the interval of a share, (R,) each: Wilson's interval of as many
-        random labels as these are worth beside the guesses, with regard to unequal chances and to the
-        finite pool."""
+        random labels as these are worth beside the guesses, with regard to unequal chances, to what items
+        count for and to the finite pool. Where items have weights either end is at least Wilson's half-width
+        from the value."""
         stands, label_error = expansion(state)
-        # what labels of unequal chances are worth, and the finite pool
-        labels = stands.sum(axis=1) ** 2 / np.maximum((label_error**2).sum(axis=1), 1e-12)
-        return share_of_random_labels(self.value, self.residual_square, self.square, labels, level)
+        weights = np.ones(stands.shape)
+        if state.stack.weights is not None and state.table is not None:
+            weights = state.table.known[state.item][..., -1]
+        # what labels of unequal chances and weights are worth, and the finite pool
+        labels = (stands * weights).sum(axis=1) ** 2 / np.maximum(
+            ((label_error * weights) ** 2).sum(axis=1), 1e-12)
+        like = (stands * weights**2).sum(axis=1) / stands.sum(axis=1)
+        lower, upper = share_of_random_labels(
+            self.value, self.residual_square, self.square, labels, level, like)
+        if state.stack.weights is None:
+            return lower, upper
+        # heavy items leave residuals that lean to neither side, as a binomial's do
+        half = (upper - lower) / 2
+        return (np.maximum(np.minimum(lower, self.value - half), 0.0),
+                np.minimum(np.maximum(upper, self.value + half), 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -447,7 +460,7 @@ def _errors(
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Form:
     """Which numbers (Q,) are means, with the same slopes everywhere; which of these are shares of items that
-    all count alike; and which are made of the means of many components, and are none."""
+    do not come in clusters; and which are made of the means of many components, and are none."""
 
     straight: Bools
     share: Bools
@@ -457,12 +470,12 @@ class _Form:
     def of_numbers(state: SampleState) -> "_Form":
         """By trying slopes at different means."""
         stack, sizes = state.stack, state.cells.known_sizes.tolist()
-        straight, component = are_means(stack, sizes), component_means(stack, sizes)
+        straight, alike = are_means(stack, sizes), replace(stack, weights=None)    # as if all counted alike
+        component = component_means(alike, sizes[: len(alike.losses)])
         binary = np.concatenate([np.full(loss.size, loss.zero_or_one) for loss in stack.losses])
-        alike = stack.weights is None and not state.clustered
         components = (np.abs(stack.slopes(tried_means(stack, sizes), sizes)) > SAME).any(axis=0).sum(axis=1)
         return _Form(
-            straight=straight, share=np.asarray(alike & (component >= 0) & binary[component]),
+            straight=straight, share=np.asarray((component >= 0) & binary[component] & (not state.clustered)),
             many=np.asarray(~straight & (components > FEW_COMPONENTS)),
         )
 
