@@ -1,7 +1,7 @@
 """Writes docs/measured/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
 
 `... needle curves` makes the section on precision-recall curves again, and leaves the others; `... needle
-curves 1000` with so many repeats of the trees.  Minutes on one idle core; reads ASSAY_POOLS.
+curves 200` with so many repeats of the trees.  Minutes on one idle core; reads ASSAY_POOLS.
 """
 
 import sys

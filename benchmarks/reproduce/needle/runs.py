@@ -21,7 +21,7 @@ METHODS = {
 }
 BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 200, 25
 CURVE_BUDGETS, CURVE_REPEATS, CURVE_BATCH = (100, 500, 1000, 2000, 5000), 1000, 50
-TREE_REPEATS = 200     # of the adaptive methods; `... needle curves 1000` takes six minutes of an idle core
+TREE_REPEATS = 1000    # of the adaptive methods: six minutes of an idle core
 
 Drawn: TypeAlias = Mapping[str, Sequence[Look]]   # of the whole curve, by method and budget
 
