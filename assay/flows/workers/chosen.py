@@ -14,6 +14,8 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.clusters import Dask, Ray
 from assay.flows.workers.mapped import Kind, OnWorkers, Promised, Started, TaskRunner, Workers
@@ -88,6 +90,7 @@ def _in_worker() -> None:
     """Ctrl-C is for the process that waits for us; if that one is killed, nobody needs us any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_freed_memory()
+    pa.set_memory_pool(pa.system_memory_pool())     # what Arrow frees is used again too
     Thread(target=_until_alone, daemon=True).start()
 
 
