@@ -10,10 +10,10 @@ from typing import Any
 MOST_AT_ONCE = 16
 
 
-async def limited(pending: Sequence[Awaitable[Any]], most: int = MOST_AT_ONCE) -> list[Any]:
-    """All answers in their order, of which `most` are awaited at once. Where one fails, the others are
-    cancelled, and what it raised is raised."""
-    free = asyncio.Semaphore(most)
+async def limited(pending: Sequence[Awaitable[Any]], most_at_once: int = MOST_AT_ONCE) -> list[Any]:
+    """All answers in their order, of which `most_at_once` are awaited at once. Where one fails, the others
+    are cancelled, and what it raised is raised."""
+    free = asyncio.Semaphore(most_at_once)
 
     async def answer_of(answer: Awaitable[Any]) -> Any:
         async with free:
@@ -33,9 +33,9 @@ async def limited(pending: Sequence[Awaitable[Any]], most: int = MOST_AT_ONCE) -
 class CallersLoop:
     """The event loop of a caller, which awaits what a thread asks for, so many answers at once."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most_at_once: int) -> None:
         """To be made in that loop."""
-        self._loop, self._most = asyncio.get_running_loop(), most
+        self._loop, self._most = asyncio.get_running_loop(), most_at_once
         self._ended = False
         self._answers: Future[list[Any]] | None = None
 

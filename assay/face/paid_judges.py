@@ -134,11 +134,11 @@ class PaidJudges:
         """The evaluation with these arguments, in which rows and their ids are those of the caller's frame,
         without what the functions said of them."""
         begun = begin(**arguments)
-        own = begun.source
-        if own is None:
+        begun_source = begun.source
+        if begun_source is None:
             raise ValueError("an evaluation of a frame has a source")
         return Evaluation(
-            begun._store, begun.name, replace(self.source, path=own.path, folder=own.folder)
+            begun._store, begun.name, replace(self.source, path=begun_source.path, folder=begun_source.folder)
         )
 
     def explained(self, opened: Opened, pilot: Fold) -> tuple[float, float]:
@@ -149,13 +149,14 @@ class PaidJudges:
         sample = read_sample(opened, folded=pilot)
         names = [name for name in opened.spec.pool.judges if name in self._functions]
         at = np.array([name not in names for name in opened.spec.pool.judges], np.bool_)
-        said = sample.items.judge
-        free = replace(sample.items, judge=said[:, at] if said is not None and at.any() else None)
+        judgements = sample.items.judge
+        free_judgements = judgements[:, at] if judgements is not None and at.any() else None
+        free = replace(sample.items, judge=free_judgements)
         stack, codes = pilot.state.inner.stack, sample.sample.label
-        left, left_free = (
+        residual, residual_free = (
             max(left_by_guesses(stack, items, codes), LEAST_LEFT) for items in (sample.items, free)
         )
-        return 1 - left, 1 - left_free
+        return 1 - residual, 1 - residual_free
 
     def _judged(self, function: Judge, name: str, rows: Ints) -> dict[int, str | float | None]:
         """Row -> what a function says of it, from the store, where it lies under the name of its column, or

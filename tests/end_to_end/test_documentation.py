@@ -147,7 +147,7 @@ def test_what_people_read_is_short():
     pages.append(DOCS.parent / "deployments" / "README.md")      # how-to/team.md includes it
     words = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
     assert max(words.values()) <= 3_000, max(words, key=words.__getitem__)
-    assert sum(words.values()) <= 44_700
+    assert sum(words.values()) <= 44_800
 
 
 def test_what_was_measured_is_summaries_with_their_tables_beside_them():

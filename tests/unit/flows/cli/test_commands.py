@@ -103,7 +103,7 @@ READS_A_LEDGER = {"numpy", "pyarrow", "pydantic"}
 FORECASTS = {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.special"}
 # With it the most modules of our own: each costs some 2 ms, half of it for its dataclasses.
 IMPORTS = {
-    "status small": (READS_A_LEDGER, 210),
+    "status small": (READS_A_LEDGER, 213),
     "advance small": (READS_A_LEDGER | {"rich", "scipy.special"}, 285),
     "alerts": (READS_A_LEDGER, 230),
     "doctor predictions.csv": (READS_A_LEDGER | FORECASTS | {"rich"}, 270),
