@@ -201,13 +201,13 @@ def _quota(room: int) -> Iterator[_Quota]:
     """The local store may write so many bytes; then half a value is written and ENOSPC comes."""
     quota, write = _Quota(room), local.write_durably
 
-    def limited(path: Path, blob: bytes, *, read_only: bool) -> None:
+    def limited(path: Path, blob: bytes, *, read_only: bool, flush: bool = True) -> None:
         blocks = -(-len(blob) // BLOCK) * BLOCK
         if blocks > quota.room:
             path.write_bytes(blob[: len(blob) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         quota.room -= blocks
-        write(path, blob, read_only=read_only)
+        write(path, blob, read_only=read_only, flush=flush)
 
     local.write_durably = limited
     try:
