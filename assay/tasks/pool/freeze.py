@@ -28,7 +28,7 @@ from assay.tasks.ledger.record import Ledger, put_record
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
-from assay.tasks.pool.freeze_shards import FrozenRows
+from assay.tasks.pool.freeze_shards import FrozenRows, forget
 from assay.tasks.pool.frozen import pool_digest, shards_of
 from assay.tasks.pool.held_labels import freeze_held
 from assay.tasks.pool.inherited import freeze_given_elsewhere
@@ -79,7 +79,8 @@ def freeze_pool(
     except KeyMissing:
         if not store.exists(key):
             raise
-        return load_manifest(ledger)    # another process committed the pool, and cleared up
+        forget(store, spec.name)        # another process committed the pool, and cleared up before we put more
+        return load_manifest(ledger)
     put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
         FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
     )))
