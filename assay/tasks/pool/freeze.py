@@ -79,7 +79,7 @@ def freeze_pool(
     except KeyMissing:
         if not store.exists(key):
             raise
-        forget(store, spec.name)        # another process committed the pool, and cleared up before we put more
+        forget(store, spec.name)        # another process committed, and we put more since
         return load_manifest(ledger)
     put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
         FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
