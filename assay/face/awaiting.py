@@ -10,7 +10,7 @@ from typing import Any
 MOST_AT_ONCE = 16
 
 
-async def limited(pending: Sequence[Awaitable[Any]], most_at_once: int = MOST_AT_ONCE) -> list[Any]:
+async def await_limited(pending: Sequence[Awaitable[Any]], most_at_once: int = MOST_AT_ONCE) -> list[Any]:
     """All answers in their order, of which `most_at_once` are awaited at once. Where one fails, the others
     are cancelled, and what it raised is raised."""
     free = asyncio.Semaphore(most_at_once)
@@ -47,7 +47,7 @@ class CallersLoop:
             raise asyncio.CancelledError
         if not pending:
             return []
-        self._answers = asyncio.run_coroutine_threadsafe(limited(pending, self._most), self._loop)
+        self._answers = asyncio.run_coroutine_threadsafe(await_limited(pending, self._most), self._loop)
         return self._answers.result()
 
     def end(self) -> None:
@@ -64,17 +64,18 @@ def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """The answers by item, those that a coroutine function gives among them, of which so many are awaited at
     once (16, or as `aevaluate` says, in whose loop they are awaited then)."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
+    return {**labels, **dict(zip(pending, _answers_of(list(pending.values())), strict=True))}
+
+
+def _answers_of(pending: Sequence[Awaitable[Any]]) -> list[Any]:
     loop = CALLERS_LOOP.get()
     if loop is not None:
-        answers = loop.all_of(list(pending.values()))
-        return {**labels, **dict(zip(pending, answers, strict=True))}
+        return loop.all_of(pending)
     if not pending:
-        return labels
+        return []
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        answers = asyncio.run(limited(list(pending.values())))
-    else:       # as in a notebook, whose own loop runs this
-        with ThreadPoolExecutor(1) as thread:
-            answers = thread.submit(asyncio.run, limited(list(pending.values()))).result()
-    return {**labels, **dict(zip(pending, answers, strict=True))}
+        return asyncio.run(await_limited(pending))
+    with ThreadPoolExecutor(1) as thread:       # as in a notebook, whose own loop runs this
+        return thread.submit(asyncio.run, await_limited(pending)).result()

@@ -24,10 +24,10 @@ from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import unmarked
 from assay.tasks.desks.langfuse.api import LangfuseApi
-from assay.tasks.desks.langfuse.desk import LangfuseDesk, name_of_traces
+from assay.tasks.desks.langfuse.desk import LangfuseDesk
 from assay.tasks.desks.phoenix.api import PhoenixApi
-from assay.tasks.desks.phoenix.desk import PhoenixDesk, annotation_config, name_of_spans
-from assay.tasks.desks.rest import CANNOT_TELL
+from assay.tasks.desks.phoenix.desk import PhoenixDesk, annotation_config
+from assay.tasks.desks.rest import CANNOT_TELL, name_of_batch
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 
@@ -102,7 +102,7 @@ class PhoenixWorld:
         by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
         with httpx.Client(base_url=f"{self._url}/v1", timeout=60) as client:
             for project in client.get("/projects").json()["data"]:
-                params = {"name": name_of_spans(batch), "limit": 1000}
+                params = {"name": name_of_batch(batch), "limit": 1000}
                 for span in client.get(f"/projects/{project['name']}/spans", params=params).json()["data"]:
                     shown = json.loads(span["attributes"]["input.value"])
                     if project["name"] != desk.project or shown["name_a"] not in by_name:
@@ -157,7 +157,7 @@ class LangfuseWorld:
                 if entry["status"] != "PENDING" or self._item(trace) in seen:
                     continue
                 name, shown = self._item(trace)
-                if name != name_of_traces(batch) or shown not in by_name:
+                if name != name_of_batch(batch) or shown not in by_name:
                     continue
                 seen.add((name, shown))
                 label = self._truth[by_name[shown]]

@@ -72,11 +72,12 @@ class ForecastRequest(TypedDict):
 
 def _from_here(opened: Opened, folded: Fold) -> Fold:
     """The fold with what needs nobody's answer: labels that were there before, where they are in no round."""
-    if opened.begun.held is None or folded.state.round:
+    held = opened.begun.held
+    if held is None or folded.state.round:
         return folded
     from assay.flows.record.held_round import with_held
 
-    return with_held(opened, folded)
+    return with_held(opened, folded, held)
 
 
 def _asked(opened: Opened) -> ForecastRequest:

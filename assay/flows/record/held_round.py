@@ -1,6 +1,7 @@
 """The first round of labels that were there before, as it will be once it is planned and closed."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
@@ -10,14 +11,14 @@ from assay.tasks.ledger.closed_round import reused_row
 from assay.tasks.pool.frozen import columns_of_items
 from assay.tasks.pool.shown import PoolIndex
 
+if TYPE_CHECKING:
+    from assay.tasks.pool.held_labels import FrozenHeldLabels
+
 
 @retried
-def with_held(opened: Opened, folded: Fold) -> Fold:
-    """The fold with the labels of its held sample as the first round; nothing is written, nobody is shown
-    anything. Raises ValueError where there is no such sample, or it is in the fold."""
-    held = opened.begun.held
-    if held is None or folded.state.round:
-        raise ValueError("there are no held labels that wait for a round")
+def with_held(opened: Opened, folded: Fold, held: "FrozenHeldLabels") -> Fold:
+    """The fold of an evaluation before its first round, with the labels of its held sample as that round;
+    nothing is written, nobody is shown anything."""
     draws = opened.next_draws(folded.state, folded.asked)
     rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(draws.cell, draws.rank)
     planned = PlannedRound(

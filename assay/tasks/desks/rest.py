@@ -7,12 +7,13 @@ before it writes.
 
 import json
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 import httpx
 
-from assay.evalcore.annotators.answers import AnswerKind
-from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable, Item
+from assay.evalcore.annotators.answers import AnswerKind, NumberAnswers
+from assay.tasks.desks.desk import AmbiguousPost, Batch, DeskUnreachable, Item
 from assay.tasks.desks.replies import NEVER_SENT, Product, Replies, checked_address, client_of, pause
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
@@ -100,6 +101,19 @@ class RestApi:
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self._client.request(method, f"{self.url}/{self._root}/{path}", **options)
+
+
+def name_of_batch(batch: Batch) -> str:
+    """What a server calls what was posted of a batch: `round 1`, and `round 1, again 2` of what is asked
+    again. Desks find their own posts by it."""
+    return f"round {batch.round}" + (f", again {batch.asking}" if batch.asking > 1 else "")
+
+
+def finite_bounds(answers: NumberAnswers, low: str, high: str) -> Row:
+    """The least and the largest number that may be answered, under these names of the server's interface;
+    without those that are infinite, which JSON cannot say."""
+    ends = {low: answers.low, high: answers.high}
+    return {name: end for name, end in ends.items() if isfinite(end)}
 
 
 def displayed_text(item: Item) -> tuple[str, str]:

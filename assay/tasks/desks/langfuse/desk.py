@@ -31,7 +31,14 @@ from assay.tasks.desks.desk import (
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.langfuse.api import LangfuseApi, Score
 from assay.tasks.desks.replies import NotThere
-from assay.tasks.desks.rest import CANNOT_TELL, Row, annotated_answer, displayed_text
+from assay.tasks.desks.rest import (
+    CANNOT_TELL,
+    Row,
+    annotated_answer,
+    displayed_text,
+    finite_bounds,
+    name_of_batch,
+)
 
 QUEUES, CONFIGS = "annotation-queues", "score-configs"
 MORE_PLACES = 25             # of one item, beyond those that the spec asks for
@@ -186,7 +193,7 @@ class LangfuseDesk:
     def _put(self, batch: Batch, places: Sequence[tuple[Item, str]]) -> None:
         """Post traces of these ids, and an entry of the queue for each."""
         moment = str(time.time_ns())
-        spans = [_span(name_of_traces(batch), trace, item, moment) for item, trace in places]
+        spans = [_span(name_of_batch(batch), trace, item, moment) for item, trace in places]
         for part in _parts(spans):
             traces = {"resourceSpans": [{"scopeSpans": [{"spans": part}]}]}
             self._refuse(*self._api.send("POST", "otel/v1/traces", traces))
@@ -274,14 +281,8 @@ def _values(answers: AnswerKind) -> Row:
         categories = [{"label": label, "value": value} for value, label in enumerate(labels)]
         return {"dataType": "CATEGORICAL", "categories": categories}
     if isinstance(answers, NumberAnswers):
-        ends = {"minValue": answers.low, "maxValue": answers.high}
-        return {"dataType": "NUMERIC", **{key: end for key, end in ends.items() if abs(end) != float("inf")}}
+        return {"dataType": "NUMERIC", **finite_bounds(answers, "minValue", "maxValue")}
     return {"dataType": "TEXT"}
-
-
-def name_of_traces(batch: Batch) -> str:
-    """The name of the traces of a batch: `round 1`, and `round 1, again 2` of what is asked again."""
-    return f"round {batch.round}" + (f", again {batch.asking}" if batch.asking > 1 else "")
 
 
 def _span(name: str, trace: str, item: Item, moment: str) -> Row:

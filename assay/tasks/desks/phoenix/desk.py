@@ -32,7 +32,14 @@ from assay.tasks.desks.desk import (
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.phoenix.api import PAGE_SIZE, PhoenixApi
 from assay.tasks.desks.replies import NotThere
-from assay.tasks.desks.rest import CANNOT_TELL, Row, annotated_answer, displayed_text
+from assay.tasks.desks.rest import (
+    CANNOT_TELL,
+    Row,
+    annotated_answer,
+    displayed_text,
+    finite_bounds,
+    name_of_batch,
+)
 
 MOST_SPANS = 100            # whose annotations are asked for at once, in an address
 ARRIVES_WITHIN = 20.0       # seconds in which posted spans are listed, or the post is ambiguous
@@ -90,7 +97,7 @@ class PhoenixDesk:
         spans = [self._span_json(batch, span, new[span], moment) for span in sorted(new)]
         status, reply = self._api.send("POST", self._path("spans"), {"data": spans})
         if status == 400 and not reply.get("duplicate_spans"):
-            raise DeskRefused(f"Phoenix at {self._api.url} refused the spans of {name_of_spans(batch)}")
+            raise DeskRefused(f"Phoenix at {self._api.url} refused the spans of {name_of_batch(batch)}")
         waits_until = time.monotonic() + ARRIVES_WITHIN
         while not new.keys() <= self._present(batch):
             if time.monotonic() > waits_until:
@@ -132,7 +139,7 @@ class PhoenixDesk:
 
     def _present(self, batch: Batch) -> set[str]:
         """The ids of the spans of the batch."""
-        params = {"name": name_of_spans(batch), "limit": PAGE_SIZE}
+        params = {"name": name_of_batch(batch), "limit": PAGE_SIZE}
         try:
             rows = self._api.rows(self._path("spans"), params)
         except NotThere:
@@ -181,7 +188,7 @@ class PhoenixDesk:
     def _span_json(self, batch: Batch, span: str, item: Item, moment: str) -> Row:
         text, mime = displayed_text(item)
         return {
-            "name": name_of_spans(batch),
+            "name": name_of_batch(batch),
             "context": {"trace_id": digest_of_parts(span)[:32], "span_id": span},
             "span_kind": "CHAIN", "start_time": moment, "end_time": moment, "status_code": "OK",
             "attributes": {"input.value": text, "input.mime_type": mime},
@@ -204,8 +211,7 @@ def annotation_config(name: str, answers: AnswerKind) -> Row:
         values = [{"label": choice} for choice in (*answers.choices, CANNOT_TELL)]
         return {"name": name, "type": "CATEGORICAL", **_NO_DIRECTION, "values": values}
     if isinstance(answers, NumberAnswers):
-        ends = {"lower_bound": answers.low, "upper_bound": answers.high}
-        bounds = {key: end for key, end in ends.items() if abs(end) != float("inf")}
+        bounds = finite_bounds(answers, "lower_bound", "upper_bound")
         return {"name": name, "type": "CONTINUOUS", **_NO_DIRECTION, **bounds}
     return {"name": name, "type": "FREEFORM", "description": f"write {answers.wanted}"}
 
@@ -215,11 +221,6 @@ def meaning(result: Any, answers: AnswerKind) -> tuple[Literal["label", "skip", 
     answer. The value is the label, else the explanation (of text), else the score (of numbers)."""
     parts = result if isinstance(result, Mapping) else {}
     return annotated_answer(map(parts.get, ("label", "explanation", "score")), answers)
-
-
-def name_of_spans(batch: Batch) -> str:
-    """The name of the spans of a batch: `round 1`, and `round 1, again 2` of what is asked again."""
-    return f"round {batch.round}" + (f", again {batch.asking}" if batch.asking > 1 else "")
 
 
 def _person(row: Row) -> str:
