@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,6 +18,7 @@ from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 from assay.face.arguments import CONFIDENCE, EstimateArguments, Measures, usual_values
 from assay.face.frames import no_column, table_of, with_columns
+from assay.face.pool_columns import read_table
 from assay.face.pool_with_labels import estimates_of_pool
 from assay.face.question import (
     KnownOutcome,
@@ -49,8 +51,8 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
     (`assay.evalcore.weighted.estimate`). Where labels cannot carry a measure it has no value and says so.
 
     Args:
-        labelled: a frame (pandas, polars, pyarrow), or the path of a file where it is the whole pool; or
-            nothing, where the columns are given themselves, as arrays or Series.
+        labelled: a frame (pandas, polars, pyarrow), or the path of a file; or nothing, where the columns
+            are given themselves, as arrays or Series.
         outcome: what a label is, as for `evaluate`; the classes that occur in the labels if left out. A kind
             alone ("classes", "grades", "tags", "preference") leaves the names to the labels too. A list of
             questions: each a name, what may be answered, a `prediction` column, a `measure` and, of a whole
@@ -118,7 +120,8 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
     labelled, roles = with_columns(labelled, {
         role: values[role] for role in ("label", "prediction", "systems", "weight", "item_weight")
     })
-    table, backend = table_of(labelled)
+    table, backend = table_of(
+        read_table(str(labelled), roles) if isinstance(labelled, str | Path) else labelled)
     predicted = _predictions(table, roles)
     what = known_outcome(outcome)
     spoken = {

@@ -12,9 +12,11 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.frames import ROW, FrameSource, as_source, no_column
 from assay.face.question import KnownOutcome, listed, systems_of
+from assay.tasks.arrow import mask_of
 from assay.tasks.replay.labelled_pool import columns_as_called, labelled_source, one_array, read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool, with_columns_that_speak
 from assay.tasks.sources.reader import column_names, common_columns
+from assay.tasks.sources.values import named_numbers
 
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 _FEATURE = "feature "
@@ -59,14 +61,17 @@ class RolesOfColumns:
         """Of the score, or of the probability. Raises BadInput where they are not of two classes."""
         if threshold is None:
             return
-        scored = self._columns.get("score", self._columns.get("probability"))
-        if scored is None or not self.two_classes:
+        scale = "score" if "score" in self._columns else "probability"
+        if scale not in self._columns or not self.two_classes:
             raise BadInput("threshold: needs two classes, and a column under `score` or `probability`")
         if self._given["prediction"] is not None:
             raise BadInput("threshold: makes predictions, and `prediction` names some; leave one out")
         kind = self._what.kind
         names = ("1", "0") if self.positive is None or kind is None else kind.parts[::-1]
-        self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
+        numbers, _ = named_numbers(
+            self._named, str(self._called.get(scale, scale)), self._columns[scale].combine_chunks())
+        above = numbers > threshold if scale == "score" else numbers >= threshold
+        self._columns["prediction"] = pa.chunked_array([pc.if_else(mask_of(above), *names)])
 
     def of_two_classes(self, curves: bool) -> LabelledPool | OutcomePool:
         """The pool of two classes; as one of any outcome where curves are asked for, or clusters or weights

@@ -42,6 +42,7 @@ from assay.tasks.doctor.numbers import (
     ClassNames,
     UsableRows,
     class_names,
+    or_at_it,
     refuse_unknown_positive,
     threshold_of,
     usable_rows,
@@ -476,7 +477,8 @@ def _measured(survey: Scan, roles: Roles, classes: ClassNames | None) -> Iterato
         yield f"{', '.join(f'{name} of {positive}' for name in OF_TWO_CLASSES)} (--positive)"
     scale = roles.score or roles.probability
     if roles.prediction is None and roles.outcome == "two classes" and scale is not None:
-        yield f"predicted positive above {threshold_of(survey, roles):g} of {scale} (--threshold)"
+        threshold = threshold_of(survey, roles)
+        yield f"predicted positive above {threshold:g} of {scale}{or_at_it(roles)} (--threshold)"
 
 
 def _pool_of(survey: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:

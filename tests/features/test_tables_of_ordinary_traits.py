@@ -46,7 +46,7 @@ def test_the_class_and_what_decides_are_printed(tmp_path, monkeypatch, capsys):
     assert run_command_line(["run", "p.csv", "--label", "actual"]) == 0
     said = capsys.readouterr().err
     assert "f1 of Yes, precision of Yes, recall of Yes (--positive)" in said
-    assert "predicted positive above 0.5 of Yes (--threshold)" in said
+    assert "predicted positive above 0.5 of Yes or at it (--threshold)" in said
 
 
 def test_with_nothing_to_go_by_the_rarer_class_is_positive(tmp_path):

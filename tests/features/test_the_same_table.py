@@ -132,6 +132,9 @@ VALUES: dict[str, Trait] = {
         lambda f: f.assign(logprob_ham=np.log(1 - f.probability), logprob_spam=np.log(f.probability)).drop(
             columns="probability"), names={"probability": "logprob_spam"},
         refusal=r"within (0 and 1|\[0, 1\])|not between 0 and 1"),
+    "a class in capitals, called as no value in labels": Trait(
+        lambda f: renamed(renamed(f, ("Nil", "spam"), BOTH[:1]), ("nil", "spam"), BOTH[1:]),
+        outcome=("spam", "Nil")),
     "days, and their midnights": Trait(
         lambda f: renamed(renamed(f, ("2024-01-01", "2024-02-01"), BOTH[:1]),
                           ("2024-01-01 00:00:00", "2024-02-01T00:00:00Z"), BOTH[1:]),
@@ -315,6 +318,35 @@ def test_every_reader_names_what_is_wrong_with_the_lines(text, says, tmp_path):
                  lambda: assay.estimate(str(path), outcome=trait.outcome, measures="f1")):
         with pytest.raises(BadInput, match=says):
             read()
+
+
+@pytest.mark.parametrize(("role", "positives"), [("probability", 9), ("score", 8)])
+def test_at_the_threshold_a_probability_is_positive_and_a_score_is_not_for_every_command(
+    role, positives, tmp_path
+):
+    frame = table().drop(columns="prediction").rename(columns={"probability": role})
+    threshold = float(frame[role].nlargest(9).iloc[-1])
+    above = (frame[role] >= threshold) if role == "probability" else frame[role] > threshold
+    assert above.sum() == positives
+    truth = 2 * (above & (frame.label == "spam")).sum() / (positives + 11)
+    path = csv(frame, tmp_path / "t.csv", sep=";")
+    asked = {"outcome": ["spam", "ham"], "measures": "f1", "threshold": threshold, role: role}
+    for data in (frame, str(path)):
+        evaluated = assay.evaluate(data, **asked, id="id", oracle="label", method="passive", target={},
+                                   budget=N)
+        replayed = assay.replay(data, **asked, label="label", methods="passive", budgets=[20], repeats=1)
+        assert [evaluated.value, replayed.to_dict()["truth"]["f1"]] == pytest.approx([truth] * 2)
+    told = Told(threshold=threshold, score="score") if role == "score" else Told(threshold=threshold)
+    assert value_by_suggestion(path, told) == pytest.approx(truth)
+
+
+def test_labelled_rows_in_a_file_are_those_of_a_frame(tmp_path):
+    frame = table().assign(sample_weight=1.0)
+    asked = {"outcome": ["spam", "ham"], "measures": "f1", "weight": "sample_weight", "pool_size": N}
+    path = str(csv(frame, tmp_path / "t.csv"))
+    assert [assay.estimate(data, **asked).value for data in (frame, path)] == pytest.approx([TRUTH] * 2)
+    with pytest.raises(BadInput, match=r"pool_size\), and each row's chance or weight \(weight\)"):
+        assay.estimate(path, outcome=["spam", "ham"], measures="f1")
 
 
 # each of these traits of values in a table of text and in one that has types

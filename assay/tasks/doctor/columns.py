@@ -13,7 +13,7 @@ from assay.evalcore.outcomes.tags import names_in_list
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.sources.reader import Source
-from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, kind
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, kind, none_beside
 
 SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have
@@ -50,7 +50,7 @@ class LookedAtColumn:
 
     def kinds(self, classes: Collection[str] = ()) -> int:
         """Distinct values, without words for no value that are none of these classes."""
-        return self.distinct - len((NO_VALUE & set(self.values)) - set(classes))
+        return self.distinct - len(none_beside(classes) & set(self.values))
 
     def called(self, pattern: str) -> bool:
         """Whether its name matches from the beginning, as it is or as `message_id` for `messageId` and

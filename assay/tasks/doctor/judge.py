@@ -12,7 +12,7 @@ from assay.evalcore.outcomes.class_names import what_differs
 from assay.tasks.desks.kind import Resources
 from assay.tasks.doctor.column_names import gives_away
 from assay.tasks.doctor.examination import Finding, ok, problem, warning
-from assay.tasks.doctor.numbers import UsableRows, class_names, threshold_of
+from assay.tasks.doctor.numbers import UsableRows, class_names, or_at_it, threshold_of
 from assay.tasks.doctor.one_per_class import class_in_name
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Defect, Scan
@@ -236,7 +236,8 @@ def _cut(scan: Scan, roles: Roles) -> list[Finding]:
     if scale is None:
         return []
     threshold = threshold_of(scan, roles)
-    says = f"no column holds it: items with {scale} above {threshold:g} are predicted positive"
+    says = (f"no column holds it: items with {scale} above {threshold:g}{or_at_it(roles)} are predicted "
+            "positive")
     if roles.threshold is not None:
         return [ok("prediction", says)]
     positive, negative = class_names(scan, roles).labelled

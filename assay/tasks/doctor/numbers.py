@@ -279,6 +279,12 @@ def threshold_of(scan: Scan, roles: Roles) -> float:
     return 0.5 if high <= 1 else 50.0
 
 
+def or_at_it(roles: Roles) -> str:
+    """What a sentence on what lies above the threshold has to add: `or at it` of a probability, which is
+    positive at the threshold already; nothing of a score, which is not."""
+    return "" if roles.score is not None else " or at it"
+
+
 def _separating(scale: Floats, prediction: Array) -> float | None:
     """A threshold that explains every prediction, halfway between the groups; None where none does."""
     positive: Bools = prediction == 1

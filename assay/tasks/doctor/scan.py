@@ -23,7 +23,7 @@ from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import SourceBatch
-from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, named_text, without_value
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, named_text, none_beside, without_value
 
 MOST_CLASSES = 1_000     # distinct values of a prediction or label that are told apart
 
@@ -208,9 +208,8 @@ def _without_words(result: Scan) -> None:
             result.missing_predictions.count += many
             result.missing_predictions.first.append(f"{word!r} in {many:,}")
             _drop(result.prediction, result.prediction_names, word)
-    for word in [
-        word for word in result.labels if word.strip() in NO_VALUE and word not in result.predictions
-    ]:
+    none = none_beside(result.predictions)
+    for word in [word for word in result.labels if word.strip() in none]:
         result.no_label[word] = result.labels.pop(word)
         result.missing_labels += result.no_label[word]
         _drop(result.label, result.label_names, word)

@@ -42,7 +42,7 @@ from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import lengths_of, missing_of
 from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import Source, column_names, open_source
-from assay.tasks.sources.values import NO_VALUE, as_text, named_numbers, named_text
+from assay.tasks.sources.values import as_text, named_numbers, named_text, none_beside
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -226,7 +226,7 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
     values = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
     if "label" not in text or not values:
         return
-    none = np.isin(text["label"], sorted(NO_VALUE - values))
+    none = np.isin(text["label"], sorted(none_beside(values)))
     if none.any():
         word = str(text["label"][int(np.argmax(none))])
         raise BadInput(

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.types import Bools, Floats
 from assay.tasks.arrow import column_of, mask_of, missing_of, numbers_of, texts_of
 
@@ -48,10 +49,17 @@ def kind(type: pa.DataType) -> Kind:
     return "other"
 
 
+def none_beside(classes: Iterable[str]) -> frozenset[str]:
+    """The words for no value, without those that are read as one of these classes: where `none` is a class,
+    `None` is that class too, as the reader of classes has it. Compare them with texts without white space
+    at the ends."""
+    reader = ClassReader(tuple(classes))
+    return frozenset(word for word in NO_VALUE if reader.read(word) is None)
+
+
 def without_value(values: pa.StringArray, classes: Iterable[str] = ()) -> pa.BooleanArray:
-    """Which texts are missing, blank, or a word for no value that names none of these classes."""
-    words_for_none = texts_of(sorted(NO_VALUE.difference(classes)))
-    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=words_for_none)
+    """Which texts are missing, blank, or a word for no value that is read as none of these classes."""
+    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=texts_of(sorted(none_beside(classes))))
     return pc.or_(pc.is_null(values), words)
 
 
