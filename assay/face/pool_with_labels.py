@@ -64,8 +64,8 @@ def estimates_of_pool(data: object, arguments: Mapping[str, Any]) -> Estimates:
         pool = roles_of_columns.of_any_kind(partly_labelled=True)
     except BadInput as error:
         whole = "with the rows that have none"
-        message = str(error).replace(whole, f"{whole}, or say how many items it has (pool_size), and each row's "
-                                "chance or weight (weight)")
+        sample = "say how many items it has (pool_size), and each row's chance or weight (weight)"
+        message = str(error).replace(whole, f"{whole}, or {sample}")
         raise BadInput(message.replace("column 'label'", f"column {label!r}")) from None
     question = HeldQuestion(
         measures=tuple(measures_as_written(arguments["measures"])), systems=tuple(arguments["systems"] or ()),

@@ -364,6 +364,19 @@ def test_a_class_that_is_never_predicted_is_one(predicted, labelled, classes, tm
     assert exact == pytest.approx((table.prediction == table.label).mean())
 
 
+def test_probabilities_of_several_classes_without_a_prediction_are_measured_themselves(tmp_path):
+    from sklearn.metrics import log_loss
+
+    names = ["a", "b", "c"]
+    chances = np.random.default_rng(1).dirichlet([1, 1, 1], 60).round(4)
+    columns = {f"p_{name}": chances[:, at].tolist() for at, name in enumerate(names)}
+    table = numbered(**columns, label=names * 20)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    exact = value_by_suggestion(tmp_path / "p.csv", Told(), "log_loss")
+    sums = chances.sum(axis=1, keepdims=True)
+    assert exact == pytest.approx(log_loss(table.label, chances / sums), abs=1e-3)
+
+
 def test_classes_that_differ_by_an_underscore_are_told(tmp_path):
     numbered(prediction=["very_good", "bad", "so so"] * 20, label=["very good", "bad", "so so"] * 20).to_csv(
         tmp_path / "p.csv", index=False)

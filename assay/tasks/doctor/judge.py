@@ -207,7 +207,9 @@ def _decided(scan: Scan, roles: Roles) -> list[Finding]:
     name = roles.prediction
     if name is None:
         if roles.outcome != "two classes":
-            return [ok("prediction", "there is none: the mean, or the share of each class, can be measured")]
+            measured = "the mean, or the share of each class,"
+            measured = "how far the probabilities are off" if roles.per_class else measured
+            return [ok("prediction", f"there is none: {measured} can be measured (else --prediction)")]
         return _cut(scan, roles)
     result = []
     if scan.missing_predictions.count:

@@ -16,6 +16,7 @@ from assay.tasks.spec.goals import target_within
 from assay.tasks.spec.strict_yaml import written_yaml
 
 OF_TWO_CLASSES = ("f1", "precision", "recall")   # measures; a file is examined for what they take
+OF_PROBABILITIES = ("log_loss", "brier")         # of several classes, where nothing is predicted
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
 _NARROW = 0.05        # of other measures
 _LABELS = 500
@@ -97,7 +98,10 @@ def _labels_and_measures(
     if len(names) == 2 and roles.prediction is not None:
         positive = classes.predicted[0] if classes else names[0]
         return {"classes": names}, [{"name": m, "class": positive} for m in OF_TWO_CLASSES]
-    return {"classes": names}, ["accuracy", "macro_f1"] if roles.prediction or roles.per_class else ["rate"]
+    labels: JsonObject = {"classes": names}
+    if roles.prediction is not None:
+        return labels, ["accuracy", "macro_f1"]
+    return labels, [*OF_PROBABILITIES] if roles.per_class and _per_class(roles, labels) else ["rate"]
 
 
 def _grades(names: Iterable[str]) -> list[Json]:
