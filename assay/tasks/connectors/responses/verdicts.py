@@ -61,8 +61,8 @@ _NOTHING = frozenset(word.casefold() for word in NO_VALUE) | {
 _UNSURE = frozenset(("unknown", "skipped", "skip", "refused", "refusal", "cannot determine", "undetermined",
                      "unsure", "invalid", "timeout", "unparseable", "abstain", "unable to judge"))
 _LABEL = re.compile(
-    r"(?:(?:final|overall|my)\s+)?(?:score|rating|grade|verdict|answer|result|judge?ment|label)"
-    r"(?:\s+is)?\s*[:=]\s*", re.I)
+    r"(?:#+\s*)?(?:(?:the|my|final|overall|total)\s+)*"
+    r"(?:score|rating|grade|verdict|answer|result|judge?ment|label)(?:\s+is\b\s*[:=]?|\s*[:=])\s*", re.I)
 _DIGITS = r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+|0,\d+|[1-9]\d*,\d{1,2})(?:e[-+]?\d+)?"
 _REMARK = r"(?:\s*[:;,.]\s+|\s*[(\u2013\u2014]\s*|\s+-+\s+)[^\W\d].*"     # 4 - good; 4. It says so
 _NUMBER = re.compile(
@@ -70,11 +70,13 @@ _NUMBER = re.compile(
     rf"(?:\s*(?:points?|stars?))?(?:{_REMARK})?", re.I | re.DOTALL)
 # Fail: it says nothing; a word that is qualified, as in "correct, but too long", is none of a verdict
 _REMARKED = re.compile(
-    r"([^\W\d][\w/.]*)(?:\s*[:;,.!]\s+|\s*[(\u2013\u2014]\s*|\s+-+\s+)(?!but|though|however|part)[^\W\d].*",
-    re.I)
+    r"([^\W\d][\w/.]+|[^\W\d](?!,))(?:\s*[:;,.!]\s+|\s*[(\u2013\u2014]\s*|\s+-+\s+)"
+    r"(?!but|though|however|part)[^\W\d].*", re.I)
 _REFUSAL = re.compile(
     r"(?:i['\u2019]m|i am)?\s*(?:sorry|unable)\b|i\s+(?:cannot|can['\u2019]?t|could not)\b|as an ai\b", re.I)
-_WRAPPED = re.compile(r"(?:<(?P<tag>\w+)>|\\boxed\{)(?P<inside>[^<{}]*)(?:</(?P=tag)>|\})")
+_AT_THE_END = re.compile(rf"\s(?P<inside>{_DIGITS}\s*(?:/|out of)\s*{_DIGITS})[.!]?\Z", re.I)
+_WRAPPED = re.compile(      # <score>4</score>, \boxed{4}, [[4]], and [RESULT] 4 at the end
+    r"(?:<(?P<tag>\w+)>|\\boxed\{|\[\[|\[RESULT\])(?P<inside>[^<>{}\[\]]*)(?:</(?P=tag)>|\}|\]\]|\Z)")
 _STARS = re.compile("([★⭐]*)(☆*)")
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*</\1>\s*", re.DOTALL)
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
@@ -103,9 +105,9 @@ def reading_of(value: Any) -> VerdictReading:
     if isinstance(value, int | float):
         return _number_reading(value, 0.0)
     written = _SHADES.sub("", verdict_text(value)) if isinstance(value, str) else ""
-    if "\n" in written and (reading := _of_a_line(written.splitlines())):
-        return reading
     wrapped = _WRAPPED.fullmatch(written)
+    if wrapped is None and (reading := _behind_reasons(written)):
+        return reading
     text = " ".join((written if wrapped is None else wrapped["inside"]).split())
     named = _LABEL.sub("", text, count=1)
     bare = named.strip(" *_`'\"[](){}.!") if text[:1] != "." else text
@@ -117,21 +119,31 @@ def reading_of(value: Any) -> VerdictReading:
         return VerdictReading("truth", word in _YES)
     if word in _RIGHT_WORDS | _WRONG_WORDS:
         return VerdictReading("mark", word in _RIGHT_WORDS)
-    if bare.upper() in _LETTERS:
-        return VerdictReading("letter", bare.upper())
+    if word.upper() in _LETTERS:
+        return VerdictReading("letter", word.upper())
+    if len(word) == 1 and word.isalpha():
+        return VerdictReading("name", word.upper() if bare == word.upper() or remarked else bare)
     if stars := _STARS.fullmatch(bare):
         return _number_reading(len(stars[1]), float(len(bare)) if stars[2] else 0.0)
     if number := _NUMBER.fullmatch(bare):
         digits, out_of, percent = number.groups()
         return _number_reading(_float_of(digits), 100.0 if percent else _float_of(out_of) if out_of else 0.0)
-    return VerdictReading("name", named.strip(" *_`[]") or text)
+    name = named.strip(" *_`[]")
+    short = len(name.split()) <= _MOST_WORDS
+    return VerdictReading("name", (name.strip("'\"").rstrip(".!") if short else name) or text)
 
 
-def _of_a_line(lines: Sequence[str]) -> VerdictReading | None:
-    """What a text of several lines says in the first, before its reasons, or in the last, behind them."""
-    telling = [lines[0], *([lines[-1]] if _LABEL.match(lines[-1]) else [])]
+def _behind_reasons(text: str) -> VerdictReading | None:
+    """What a text says beside its reasons: in a mark of which there is one, in the first of several lines, in
+    the last, or as 4/5 at the end; None where none of these says anything."""
+    marks = [*_WRAPPED.finditer(text)] or [*_AT_THE_END.finditer(text)]
+    telling = [mark["inside"] for mark in marks] if len(marks) == 1 else []
+    if "\n" in text:
+        lines = text.splitlines()
+        telling += [lines[0], *([lines[-1]] if _LABEL.match(lines[-1].lstrip("*_` ")) else [])]
     readings = map(reading_of, telling)
-    return next((reading for reading in readings if reading.kind not in ("name", "gap")), None)
+    return next((r for r in readings if (r.kind not in ("name", "gap") or len(str(r.value)) == 1)
+                 and not 0 < r.out_of < float(r.value)), None)
 
 
 def _float_of(digits: str) -> float:
