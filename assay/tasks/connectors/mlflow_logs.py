@@ -25,6 +25,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.responses.verdicts import reading_of
 from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of
 from assay.tasks.mlflow import FROM_ENVIRONMENT, connected, refusals, tracking_address
@@ -33,7 +34,10 @@ SCHEME = "mlflow:"
 _RESPONSE = "outputs|output|response|predictions|prediction|answer"
 _QUESTION = "inputs|input|request|question|questions|query|prompt|messages"
 _REFERENCE = "targets|target|ground_truth|expected_response|reference|label"
-_SCORE, _WHY = ("/score", "/value"), ("/justification", "/rationale")
+_SCORE, _WHY = ("/score", "/value", "/rating"), ("/justification", "/rationale")
+_OF_TRACE = frozenset((
+    *f"{_RESPONSE}|{_QUESTION}|{_REFERENCE}".split("|"), "timestamp_ms", "execution_time_ms", "request_time",
+    "execution_duration"))
 _ABOUT = "info.trace_metadata|info.request_metadata"
 _EXPECTED_RESPONSE = "expected_response"
 
@@ -111,11 +115,19 @@ class MlflowLogs(LogImporter):
         answer = text_of(_decoded(value_at(part, _held("Outputs", "response"))), notes, "assistant")
         own = text_at(trace, "info.client_request_id") or text_at(trace, self.shape.id)
         feedback, reference = _assessed(value_at(trace, "info.assessments|data.assessments"), notes)
+        judges = {value_at(assessment, "assessment_name|name") for assessment in feedback}
+        feedback += [{"name": judge, "feedback": score, "rationale": score["reason"]}
+                     for judge, score in _scores_in_columns(record).items() if judge not in judges]
+        for column, value in record.items():
+            idle = column not in _OF_TRACE and not column.endswith((*_SCORE, *_WHY, "id"))
+            if idle and reading_of(value).kind in ("number", "truth"):
+                notes.leave_out(f"columns beside traces: {column}")
         if len(spans) > 1 and answer is not None:
             notes.leave_out("the inner spans of traces")
         response = self.shape.response_of(
             {**trace, "about": about, "feedback": feedback}, notes, question=question, response=answer,
-            reference=reference, task=name, run=run, system=str(about.get("mlflow.modelId") or run or name),
+            reference=reference or text_at(record, _EXPECTED_RESPONSE) or None, task=name, run=run,
+            system=str(about.get("mlflow.modelId") or run or name),
             question_id=sha256((question or own).encode()).hexdigest()[:16] if run else own,
         )
         if response is not None:
@@ -186,13 +198,17 @@ def _rows(place: Place) -> Iterator[Mapping[str, Any]]:
                 "as CSV or Parquet")
         yield {
             **row, "number": str(number),
-            "scores": {judge: {"value": value, "reason": next(
-                (row[judge + why] for why in _WHY if judge + why in row), None)}
-                for name, value in row.items() if name.endswith(_SCORE)
-                for judge in [name.rpartition("/")[0]]},
+            "scores": _scores_in_columns(row),
             "about": {name: value for name, value in row.items()
                       if name not in used and not name.endswith((*_SCORE, *_WHY))},
         }
+
+
+def _scores_in_columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the columns NAME/score and the like say, and why, by the name."""
+    judges = {name: name.rpartition("/")[0] for name in row if name.endswith(_SCORE)}
+    return {judge: {"value": row[name], "reason": next(
+        (row[judge + why] for why in _WHY if judge + why in row), None)} for name, judge in judges.items()}
 
 
 _TABLE_FILE = "eval_results_table.json"

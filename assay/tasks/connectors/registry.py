@@ -119,4 +119,5 @@ def _nearest(place: Place, among: Sequence[Importer]) -> str:
 
 def _formats() -> str:
     names = ", ".join(importer.name for importer in IMPORTERS)
-    return f"there are {names} (docs/how-to/import.md says which files of each)"
+    return (f"there are {names} (docs/how-to/import.md says which files of each); a table with a row an item "
+            "needs no import: assay doctor FILE")

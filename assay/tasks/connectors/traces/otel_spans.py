@@ -44,6 +44,7 @@ _OUTERMOST = ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent
 _RESULT = "gen_ai.evaluation.result"
 _EVALUATION = Scores(at="results", name="gen_ai.evaluation.name", value=(
     "gen_ai.evaluation.score.value|gen_ai.evaluation.score.label"), reason="gen_ai.evaluation.explanation")
+_EVAL_COLUMNS = Scores(at="eval", value="label|score", reason="explanation")     # eval.NAME.label, of a frame
 
 
 class OpenTelemetrySpans(TraceImporter):
@@ -88,7 +89,8 @@ def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     return span_of(
         span, _SPAN, notes, trace=_hex(value_at(span, _SPAN.trace)), id=_hex(value_at(span, _SPAN.id)),
         parent=_hex(value_at(span, _SPAN.parent)), start=_time(value_at(span, _SPAN.start)), kind=kind,
-        inputs=inputs, outputs=outputs, remarks=[*_evaluations(raw.get("events"), notes)],
+        inputs=inputs, outputs=outputs,
+        remarks=[*_evaluations(raw.get("events"), notes), *_EVAL_COLUMNS.remarks(raw)],
         model="" if kind == "tool" else text_at(span, _SPAN.system),
     )
 

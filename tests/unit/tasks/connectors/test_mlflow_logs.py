@@ -122,3 +122,15 @@ def test_a_table_of_an_evaluation_has_scores_and_reasons(tmp_path):
                      "not imported: rows without a response (1 times)"]
     with pytest.raises(BadInput, match="no column holds responses: there are x, y"):
         read(tmp_path, {"columns": ["x", "y"], "data": [[1, 2]]})
+
+
+def test_scores_in_columns_beside_traces_are_read_and_other_numbers_are_told(tmp_path):
+    why = "response/llm_judged/correctness/"
+    rows = [{"request_id": f"r{n}", "request": f"{n}?", "response": "two", "expected_response": "2",
+             "execution_time_ms": 7, f"{why}rating": "yes", f"{why}rationale": "so", "chunk_relevance": 0.5}
+            for n in range(2)]
+    responses, notes = read(tmp_path, rows)
+    assert [remark.value for response in responses for remark in response.remarks] == ["yes", "yes"]
+    assert {(r.reference, r.remarks[0].reason, r.remarks[0].name) for r in responses} == {
+        ("2", "so", "response/llm_judged/correctness")}
+    assert notes == ["not imported: columns beside traces: chunk_relevance (2 times)"]

@@ -289,3 +289,13 @@ def test_a_file_of_another_kind_that_a_tool_writes_is_named_by_its_ending(tmp_pa
     (tmp_path / "out.yaml").write_text("evalId: x\nresults: {}\n")
     with pytest.raises(BadInput, match=r"files that end in \.yaml are not read; export JSON or CSV"):
         bring_in([tmp_path / "out.yaml"], tmp_path / "pool.parquet")
+
+
+def test_evaluations_in_the_columns_of_a_frame_of_spans_are_judges(tmp_path):
+    rows, spec, _ = brought(tmp_path, written(tmp_path, [{
+        "context.trace_id": f"t{n}", "context.span_id": f"s{n}", "name": "llm", "span_kind": "LLM",
+        "parent_id": None, "attributes.input.value": f"q{n}", "attributes.output.value": f"a{n}",
+        "eval.Hallucination.label": ("factual", "hallucinated")[n % 2], "eval.Hallucination.score": n % 2,
+    } for n in range(6)]))
+    assert [row["judge"] for row in rows] == ["factual", "hallucinated"] * 3
+    assert spec["measure"][0] == {"name": "rate", "class": "factual"}
