@@ -171,6 +171,21 @@ VALUES: dict[str, Trait] = {
         lambda f: renamed(renamed(f, (False, True), BOTH[:1]), ("N", "Y"), BOTH[1:]).rename(
             columns={"prediction": "flagged"}), outcome=("Y", "N"), told=Told(prediction="flagged"),
         refusal="which column holds the predictions.*flagged", names={"prediction": "flagged"}),
+    "a decision in opposite words": Trait(
+        lambda f: renamed(renamed(f, ("f", "t"), BOTH[:1]), ("non", "oui"), BOTH[1:]).rename(
+            columns={"prediction": "out"}), outcome=("oui", "non"),
+        refusal="which column holds the predictions.*'out' has two opposite|hold 4 classes|none of|neither",
+        names={"prediction": "out"}),
+    "a decision called so, beside classes": Trait(
+        lambda f: renamed(f, (0, 1), BOTH[:1]).rename(columns={"prediction": "flagged"}),
+        refusal="which column holds the predictions.*'flagged' has two opposite",
+        names={"prediction": "flagged"}),
+    "predictions of one and minus one": Trait(
+        lambda f: renamed(renamed(f, (-1, 1), BOTH[:1]), (0, 1), BOTH[1:]).drop(columns="probability"),
+        outcome=(1, 0), refusal="holds '0' and '1', and predictions are '-1' and '1'|no column 'prob|"
+        "hold 3 classes|none of|neither"),
+    "plus and minus beside ones": Trait(
+        lambda f: renamed(renamed(f, (0, 1), BOTH[:1]), ("-", "+"), BOTH[1:]), outcome=("+", "-")),
     "a row for each annotation": Trait(
         lambda f: pd.concat([f, f]).rename(columns={"id": "item_id"}).assign(
             annotation_id=range(2 * N)),

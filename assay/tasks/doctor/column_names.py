@@ -38,6 +38,11 @@ PROBABILITY = frozenset((      # and p, in front
     "prob", "probs", "proba", "probas", "probability", "probabilities", "confidence", "conf",
     "logprob", "logprobs",
 ))
+# what a program decided, of a column with two opposite values
+DECIDED = frozenset((
+    "flag", "flagged", "match", "matched", "guess", "guessed", "alert", "alerted", "detected", "detection",
+    "classified", "verdict", "result", "caught", "blocked",
+))
 CLERICAL = frozenset(("clerical", "reviewed", "adjudicated"))     # what a person decided, in record linkage
 SCORE = frozenset(("score", "scores", "logit", "logits", "margin", "similarity"))
 # the higher, the less sure, or the farther from what is looked for

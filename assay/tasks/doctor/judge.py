@@ -301,6 +301,12 @@ def _labels(scan: Scan, roles: Roles, name: str) -> Finding:
         examples = ", ".join(repr(label) for label in sorted(scan.labels)[:2])
         return problem(name, f"its values ({examples}) are none of the predicted classes",
                        "write labels and predictions the same way")
+    if roles.outcome == "classes" and (len(scan.labels), len(scan.predictions)) == (2, 2) and set(
+        scan.labels
+    ) != set(scan.predictions):       # -1 and 1 beside 0 and 1 are no three classes
+        two_of_each = [" and ".join(map(repr, sorted(values))) for values in (scan.labels, scan.predictions)]
+        return problem(name, f"holds {two_of_each[0]}, and predictions are {two_of_each[1]}",
+                       "write labels and predictions the same way; three classes need a spec")
     count = scan.rows - scan.missing_labels
     commonest = Counter(scan.labels).most_common(_LISTED)
     listed = ", ".join(f"{n:,} {value!r}" for value, n in sorted(commonest))

@@ -22,6 +22,7 @@ from assay.evalcore.outcomes.class_names import (
 from assay.tasks.doctor.column_names import (
     AGAINST,
     CLERICAL,
+    DECIDED,
     ID,
     INDEX,
     JUDGE,
@@ -419,18 +420,24 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
-    """A column whose values are all labels too; a question, since its name says nothing.
+    """A column whose values are all labels too, or opposites as they are; a question, since its name says
+    nothing.
 
-    Words are taken if one column alone has them. Two numbers, true and false may be anything, and decide.
+    Words are taken if one column alone has them. Two numbers, true and false, and other words than those of
+    the labels may be anything, and decide.
     """
     if label is None:
         return None
     values = pick.by_name[label].class_values
-    yes_or_no = values <= POSITIVE_WORDS | NEGATIVE_WORDS
+
+    def decides_as_well(column: LookedAtColumn) -> bool:
+        opposite = _are_opposites(column.class_values) and len(values) == 2
+        return opposite and (_are_opposites(values) or has_word(column, DECIDED))
+
     fitting = [
         c for c in pick.free
         if not has_word(c, JUDGE) and not is_label(c) and c.distinct > 1
-        and (c.class_values <= values or (yes_or_no and c.class_values <= POSITIVE_WORDS | NEGATIVE_WORDS))
+        and (c.class_values <= values or decides_as_well(c))
         and (c.distinct == 2 if c.numbers or c.boolean else True)
     ]
     if not fitting:
@@ -438,13 +445,27 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     names = tuple(c.name for c in fitting)
     pick.taken.add(names[0])
     has = f"{names[0]!r} has" if len(names) == 1 else f"{' and '.join(map(repr, names))} have"
+    in_other_words = not fitting[0].class_values <= values
     pick.questions.append(OpenChoice(
         option="--prediction", taken=names[0], choices=names,
-        decides=len(names) > 1 or fitting[0].flags or fitting[0].numbers,
-        asks=f"{_WHICH_PREDICTION} ({has} the same values as {label!r})",
+        decides=len(names) > 1 or fitting[0].flags or fitting[0].numbers or in_other_words,
+        asks=f"{_WHICH_PREDICTION} ({has} {'two opposite' if in_other_words else 'the same'} values"
+             f"{', as' if in_other_words else ' as'} {label!r}{' has' if in_other_words else ''})",
         otherwise="--threshold NUMBER, if a score or a probability decides",
     ))
     return names[0]
+
+
+# pairs that say yes and no, besides the words whose meaning every reader knows
+_OPPOSITES = frozenset(map(frozenset, (
+    ("t", "f"), ("on", "off"), ("ja", "nein"), ("oui", "non"), ("sí", "no"), ("si", "no"), ("sim", "não"),
+    ("+", "-"), ("present", "absent"), ("pass", "fail"), ("accept", "reject"), ("accepted", "rejected"),
+    ("是", "否"), ("да", "нет"), ("はい", "いいえ"), ("match", "non-match"), ("match", "no match"),
+)))
+
+
+def _are_opposites(values: frozenset[str]) -> bool:
+    return values in _OPPOSITES or (len(values) == 2 and values <= POSITIVE_WORDS | NEGATIVE_WORDS)
 
 
 def _perhaps_labels(pick: _Pick, prediction: str | None) -> tuple[str, ...]:

@@ -208,7 +208,7 @@ def _without_words(result: Scan) -> None:
             result.missing_predictions.count += many
             result.missing_predictions.first.append(f"{word!r} in {many:,}")
             _drop(result.prediction, result.prediction_names, word)
-    none = none_beside(result.predictions)
+    none = none_beside(result.predictions, result.labels)
     for word in [word for word in result.labels if word.strip() in none]:
         result.no_label[word] = result.labels.pop(word)
         result.missing_labels += result.no_label[word]

@@ -226,7 +226,7 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
     values = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
     if "label" not in text or not values:
         return
-    none = np.isin(text["label"], sorted(none_beside(values)))
+    none = np.isin(text["label"], sorted(none_beside(values, set(text["label"].tolist()))))
     if none.any():
         word = str(text["label"][int(np.argmax(none))])
         raise BadInput(

@@ -9,7 +9,7 @@ So 17 is the id "17" in Parquet, CSV and JSONL alike, and the frozen pool does n
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -49,11 +49,11 @@ def kind(type: pa.DataType) -> Kind:
     return "other"
 
 
-def none_beside(classes: Iterable[str]) -> frozenset[str]:
+def none_beside(classes: Iterable[str], labels: Collection[str] = ()) -> frozenset[str]:
     """The words for no value, without those that are read as one of these classes: where `none` is a class,
-    `None` is that class too, as the reader of classes has it. Compare them with texts without white space
-    at the ends."""
-    reader = ClassReader(tuple(classes))
+    `None` is that class too, as the reader of classes has it. A `-` among `labels` that have a `+` is a class
+    as well. Compare them with texts without white space at the ends."""
+    reader = ClassReader((*classes, "-") if "+" in labels else tuple(classes))
     return frozenset(word for word in NO_VALUE if reader.read(word) is None)
 
 
