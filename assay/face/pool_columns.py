@@ -197,7 +197,7 @@ class RolesOfColumns:
         """The columns as they were given, by the names that they have in the file that is made of them."""
         given, prefix = self._given, self._given["probability"]
         several = {"prediction": [system["prediction"] for system in self._systems.values() if isinstance(
-            system, Mapping)] or listed(given["prediction"] or ()), "judge": given["judge"],
+            system, Mapping)] or listed(given["prediction"] or "prediction"), "judge": given["judge"],
             "covariate": given["covariates"], "contender": given["contenders"]}
         called = {role: column for role, column in given.items() if isinstance(column, str)}
         called |= {f"{kind} {at}": str(name) for kind, names in several.items()

@@ -30,10 +30,10 @@ from assay.tasks.doctor.judge import (
     alike_finding,
     calibration_finding,
     direction_finding,
+    doubtful_classes,
     judge_columns,
     look_at_desk,
     look_at_store,
-    never_predicted,
     of_systems,
     ties_finding,
     with_differing,
@@ -468,8 +468,8 @@ def _auto_for(pool: PoolColumns, measures: Sequence[Measure]) -> Choice:
 def _measured(survey: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:
     """Of which class the measures are, above what an item is predicted positive, and which classes no row
     predicts."""
-    if (unseen := never_predicted(survey, roles)) is not None:
-        yield f"{roles.label}: {unseen}"
+    if (doubts := doubtful_classes(survey, roles)) is not None:
+        yield f"{roles.label}: {doubts}"
     if classes is None or roles.outcome not in ("two classes", "classes"):
         return
     positive = (classes.predicted if survey.prediction_names else classes.labelled)[0]

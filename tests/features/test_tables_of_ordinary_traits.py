@@ -564,3 +564,16 @@ def test_judges_of_two_classes_work_or_say_what_to_write(frame):
     for more in ({}, {"judge": "prediction"}, alone, {**alone, "judge": "prediction"}):
         found = assay.evaluate(frame, oracle="label", **{**ASKED, **listed, **more})
         assert found.value == pytest.approx(truth)
+
+
+@pytest.mark.parametrize("word", ["NA", "None", "-"])
+def test_a_word_for_no_value_among_predictions_is_no_class_or_is_said_to_be_one(word, tmp_path):
+    predicted, labelled = ["a", "b", "c"] * 20, ["a", "b", "c", "c"] * 15
+    numbered(prediction=[word, *predicted[1:]], label=labelled).to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(BadInput, match=f"no prediction in 1 row: '{word}' in 1"):
+        value_by_suggestion(tmp_path / "p.csv", Told(), "accuracy")
+    numbered(prediction=[word, *predicted[1:]], label=[*labelled[:-1], word]).to_csv(
+        tmp_path / "q.csv", index=False)
+    found = examine_file(str(tmp_path / "q.csv"), Told(), forecast=False)
+    assert found.measured_lines == (
+        f"label: a word for no value, and taken for a class since predictions have it too: '{word}' (1 row)",)

@@ -174,11 +174,11 @@ VALUES: dict[str, Trait] = {
     "a decision in opposite words": Trait(
         lambda f: renamed(renamed(f, ("f", "t"), BOTH[:1]), ("non", "oui"), BOTH[1:]).rename(
             columns={"prediction": "out"}), outcome=("oui", "non"),
-        refusal="which column holds the predictions.*'out' has two opposite|hold 4 classes|none of|neither",
+        refusal="which column holds the predictions.*'out' has two values|hold 4 classes|none of|neither",
         names={"prediction": "out"}),
     "a decision called so, beside classes": Trait(
         lambda f: renamed(f, (0, 1), BOTH[:1]).rename(columns={"prediction": "flagged"}),
-        refusal="which column holds the predictions.*'flagged' has two opposite",
+        refusal="which column holds the predictions.*'flagged' has two values",
         names={"prediction": "flagged"}),
     "predictions of one and minus one": Trait(
         lambda f: renamed(renamed(f, (-1, 1), BOTH[:1]), (0, 1), BOTH[1:]).drop(columns="probability"),

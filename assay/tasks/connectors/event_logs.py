@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.records import LogEntry, Notes
 from assay.tasks.connectors.shapes import Scores, Shape, value_at
 
 _NO_SCORES = ("expected", "picked", "sampled", "options", "prompt", "input", "ideal", "completion")
@@ -31,7 +31,7 @@ class OpenAiEvals(LogImporter):
         scores=(Scores(at="scores", value="given"),),
     )
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """The events of each sample together, which are held in memory."""
         spec: Any = {}
         samples: dict[str, dict[str, Any]] = {}

@@ -15,7 +15,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, SystemResponse
 from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import text_or_json
 
@@ -39,7 +39,7 @@ class HelmRuns(LogImporter):
         scores=(Scores(at="stats", name="name.name|name", value="mean|value"),),
     )
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Requests, each with what was said of its instance; none of the files that lie beside them.
 
         Raises BadInput where nothing says what the model answered.
@@ -74,7 +74,7 @@ class HelmRuns(LogImporter):
                 "about": {"perturbation": key[1] or None},
             }
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """The first completion; of a question with choices the choice."""
         completions = value_at(record, "result.completions") or [{"text": record.get("predicted_text")}]
         text, letters = notes.first_answer(completions).get("text"), record.get("output_mapping") or {}
@@ -101,7 +101,7 @@ def _by_instance(beside: Mapping[str, Place], file: str) -> Mapping[tuple[str, .
     return entries
 
 
-def _instance(entry: Mapping[str, Any]) -> tuple[str, str, str]:
+def _instance(entry: LogEntry) -> tuple[str, str, str]:
     """Which instance a record is of: its id, how it was disturbed, and which time it was tried."""
     disturbed = value_at(entry, "perturbation|instance.perturbation")
     return (text_at(entry, "instance_id|instance.id|id"), text_or_json(disturbed) if disturbed else "",

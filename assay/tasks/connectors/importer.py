@@ -6,13 +6,13 @@ response stand (`shapes`); what becomes of them is the same for all.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from assay.tasks.connectors.place import Place, read_as
-from assay.tasks.connectors.records import Layout, Notes, SystemResponse, Written
+from assay.tasks.connectors.records import Layout, LogEntry, Notes, SystemResponse, Written
 from assay.tasks.connectors.responses.layouts import write_responses
 from assay.tasks.connectors.shapes import Shape
 
@@ -51,19 +51,19 @@ class LogImporter(Importer):
     lost: ClassVar[str] = "entries that ended in an error, or without a response"
     counts_repeats: ClassVar[bool] = False        # whether the same response again is another one
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """The records of a place, in its order; as few as possible at a time in memory."""
         return place.values()
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """The response in a record; None where there is none."""
         return self.shape.response_of(record, notes)
 
-    def record_name(self, number: int, record: Mapping[str, Any]) -> str:
+    def record_name(self, number: int, record: LogEntry) -> str:
         """A record in messages."""
         return f"{self.record} {number:,}"
 
-    def lost_name(self, record: Mapping[str, Any]) -> str:
+    def lost_name(self, record: LogEntry) -> str:
         """What is counted as a record without a response, in the plural."""
         return self.lost
 

@@ -13,7 +13,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, SystemResponse
 from assay.tasks.connectors.shapes import Scores, Shape, members, texts_of_conversation
 from assay.tasks.connectors.turns import text_of, turns_of, with_results
 
@@ -102,11 +102,11 @@ class InspectLogs(LogImporter):
                 return any(name in archive.names for name in _HEADERS)
         return super().fits(place)
 
-    def record_name(self, number: int, record: Mapping[str, Any]) -> str:
+    def record_name(self, number: int, record: LogEntry) -> str:
         """A sample, by its id."""
         return f"the sample {record.get('id')!r}"
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Samples, with what the log says of all of them."""
         if not place.is_archive:
             log = place.whole()
@@ -117,12 +117,12 @@ class InspectLogs(LogImporter):
             names = [name for name in archive.names if name.startswith("samples/")]
             yield from self._samples(log, (_parsed(place, archive, name) for name in names), place, notes)
 
-    def _samples(self, log: Any, samples: Any, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def _samples(self, log: Any, samples: Any, place: Place, notes: Notes) -> Iterator[LogEntry]:
         if log.get("status", "success") != "success":
             notes.tell(f"{place.address}: the run did not finish; what it has is imported")
         yield from ({**sample, "log": dict(log.get("eval") or {})} for sample in samples)
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """Its first completion; of a question with choices what a scorer took out of it too."""
         sample = _with_attachments(record)
         if sample.get("scores") is None and sample.get("score") is not None:      # of the first version
@@ -146,7 +146,7 @@ class InspectLogs(LogImporter):
         )
 
 
-def _with_attachments(sample: Mapping[str, Any]) -> dict[str, Any]:
+def _with_attachments(sample: LogEntry) -> dict[str, Any]:
     """With long texts, which a log keeps apart, put back."""
     attached: Any = sample.get("attachments")
     if not attached:

@@ -16,7 +16,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes, Remark, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, Remark, SystemResponse
 from assay.tasks.connectors.shapes import Shape
 from assay.tasks.connectors.turns import parsed_or_text, text_of
 
@@ -39,11 +39,11 @@ class LmEvalSamples(LogImporter):
     lost = "likelihoods without a response"
     shape = Shape(system="system", task="task", run="date", reference="target")
 
-    def record_name(self, number: int, record: Mapping[str, Any]) -> str:
+    def record_name(self, number: int, record: LogEntry) -> str:
         """A document, by its number."""
         return f"the document {record.get('doc_id')}"
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Each document, and each filter of it; none of a file of results."""
         if "doc_id" not in place.keys:
             if not list(place.path.parent.glob("samples_*.jsonl")):
@@ -57,7 +57,7 @@ class LmEvalSamples(LogImporter):
         run = {"task": task, "date": date, "system": _model(place.path, date)}
         yield from ({**sample, **run} for sample in place.values())
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """The likeliest choice, or what was generated."""
         asked = record["arguments"]      # requests, in one of two spellings
         requests = [(request.get("arg_0"), request.get("arg_1")) for request in asked.values()] if isinstance(
@@ -89,7 +89,7 @@ def _model(path: Path, date: str | None) -> str:
     return str(name or path.absolute().parent.name.replace("__", "/"))
 
 
-def _chosen(sample: Mapping[str, Any], requests: Sequence[tuple[Any, Any]]) -> dict[str, Any] | None:
+def _chosen(sample: LogEntry, requests: Sequence[tuple[Any, Any]]) -> dict[str, Any] | None:
     """The likeliest choice and the right one; None where there are no choices."""
     answers = sample["filtered_resps"]
     if len(requests) < 2 or len(answers) < len(requests) or not all(isinstance(a, list) for a in answers):
@@ -104,7 +104,7 @@ def _chosen(sample: Mapping[str, Any], requests: Sequence[tuple[Any, Any]]) -> d
 
 
 def _generated(
-    sample: Mapping[str, Any], requests: Sequence[tuple[Any, Any]], notes: Notes
+    sample: LogEntry, requests: Sequence[tuple[Any, Any]], notes: Notes
 ) -> dict[str, Any]:
     """The generated text; none of likelihoods."""
     answers = sample["resps"][0]

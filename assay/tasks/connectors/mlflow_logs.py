@@ -24,7 +24,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, SystemResponse
 from assay.tasks.connectors.responses.verdicts import reading_of
 from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of
@@ -80,7 +80,7 @@ class MlflowLogs(LogImporter):
         table = place.keys >= {"columns", "data"} or any(name.endswith(_SCORE) for name in place.keys)
         return table and not super().fits(place)
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Traces, or rows of a table."""
         numbers: dict[str, None] = {}
         records = _at_address(place) if place.is_address else (
@@ -92,11 +92,11 @@ class MlflowLogs(LogImporter):
             yield record
         notes.keep([*numbers])
 
-    def lost_name(self, record: Mapping[str, Any]) -> str:
+    def lost_name(self, record: LogEntry) -> str:
         """Rows, or traces."""
         return "rows without a response" if "number" in record else self.lost
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """Of a row, or of a trace.
 
         Traces of an evaluation (`mlflow.genai.evaluate`) are told by their question, so that those of several
@@ -142,7 +142,7 @@ def _held(which: str, name: str) -> str:
             f"info.{name}_preview")
 
 
-def _decoded(value: Any) -> Any:
+def _decoded(value: object) -> Any:
     """JSON that stands in a text; text that is none, or was cut off by MLflow, as it is."""
     try:
         return json.loads(value) if isinstance(value, str) else value
@@ -150,7 +150,7 @@ def _decoded(value: Any) -> Any:
         return value
 
 
-def _trace(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _trace(entry: LogEntry) -> LogEntry:
     """A trace; of a row of a frame of traces the one that it holds, or what its columns say."""
     trace = parsed_or_text(entry.get("trace", entry))
     if isinstance(trace, Mapping) and "info" in trace:
@@ -158,15 +158,15 @@ def _trace(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"info": entry, "data": entry}
 
 
-def _by_key(values: Any) -> Mapping[str, Any]:
+def _by_key(values: object) -> LogEntry:
     """A mapping, or a list of keys and values, as MLflow 2 writes it."""
     values = parsed_or_text(values) or {}
     return values if isinstance(values, Mapping) else {pair["key"]: pair.get("value") for pair in values}
 
 
-def _assessed(assessments: Any, notes: Notes) -> tuple[list[Mapping[str, Any]], str | None]:
+def _assessed(assessments: object, notes: Notes) -> tuple[list[LogEntry], str | None]:
     """Feedback, but what was overridden; and the expected response, or without one all that was expected."""
-    feedback: list[Mapping[str, Any]] = []
+    feedback: list[LogEntry] = []
     expected: dict[str, str] = {}
     for assessment in members(assessments):
         name = value_at(assessment, "assessment_name") or assessment["name"]
@@ -185,7 +185,7 @@ def _assessed(assessments: Any, notes: Notes) -> tuple[list[Mapping[str, Any]], 
     return feedback, "\n".join(f"{name}: {text}" for name, text in expected.items()) or None
 
 
-def _rows(place: Place) -> Iterator[Mapping[str, Any]]:
+def _rows(place: Place) -> Iterator[LogEntry]:
     """The rows of `eval_results_table.json`, with their scores and other values apart. Raises BadInput naming
     the place and the columns where none holds responses."""
     for number, row in enumerate(place.values()):
@@ -204,7 +204,7 @@ def _rows(place: Place) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def _scores_in_columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _scores_in_columns(row: LogEntry) -> dict[str, dict[str, Any]]:
     """What the columns NAME/score and the like say, and why, by the name."""
     judges = {name: name.rpartition("/")[0] for name in row if name.endswith(_SCORE)}
     return {judge: {"value": row[name], "reason": next(
@@ -215,7 +215,7 @@ _TABLE_FILE = "eval_results_table.json"
 _PAGE = 100
 
 
-def _at_address(place: Place) -> Iterator[Mapping[str, Any]]:
+def _at_address(place: Place) -> Iterator[LogEntry]:
     """The traces of an experiment or a run; of a run without any the rows of its table. Raises BadInput and
     MlflowRefused."""
     kind, _, name = place.address.removeprefix(SCHEME).partition("/")

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.records import name_again
+from assay.tasks.connectors.records import LogEntry, name_again
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.csv_rows import Dialect, dialect_of
 from assay.tasks.sources.files.file import hidden
@@ -103,7 +103,7 @@ class Place:
             pass
         return []
 
-    def values(self) -> Iterator[Mapping[str, Any]]:
+    def values(self) -> Iterator[LogEntry]:
         """Every object of a JSON file, or row of a table, as a mapping; missing values are not there.
 
         Of a CSV file every value is text, but for JSON objects and lists.  Raises BadInput naming the line.
@@ -183,7 +183,7 @@ class Place:
 
     # JSON.
 
-    def _json_values(self, head: str, text: io.TextIOWrapper, number: int) -> Iterator[Mapping[str, Any]]:
+    def _json_values(self, head: str, text: io.TextIOWrapper, number: int) -> Iterator[LogEntry]:
         """One object a line is read line by line, anything else as a whole; number: of the first line."""
         try:
             in_lines = isinstance(json.loads(head), Mapping)
@@ -216,7 +216,7 @@ class Place:
             yield value
             at = end
 
-    def _objects(self, value: Any) -> Iterator[Mapping[str, Any]]:
+    def _objects(self, value: Any) -> Iterator[LogEntry]:
         """The objects of a list, and the rows of a table, in whichever way it was written."""
         if isinstance(value, Mapping) and isinstance(value.get("data"), list) and set(value) <= _LISTS:
             columns, data = value.get("columns"), value["data"]
@@ -237,7 +237,7 @@ class Place:
 
     # Tables.
 
-    def _csv_rows(self, lines: Iterator[str]) -> Iterator[Mapping[str, Any]]:
+    def _csv_rows(self, lines: Iterator[str]) -> Iterator[LogEntry]:
         csv.field_size_limit(_LONGEST)
         try:
             rows = csv.reader(lines, strict=True, delimiter=self._dialect.delimiter)
@@ -288,7 +288,7 @@ def _whole(digits: str) -> int:
 _DECODER = json.JSONDecoder(parse_int=_whole)
 
 
-def _by_column(value: Mapping[str, Any]) -> bool:
+def _by_column(value: LogEntry) -> bool:
     """Whether an object is a frame as pandas' to_json() writes it: a mapping of rows for each column."""
     rows = {tuple(column) if isinstance(column, Mapping) else () for column in value.values()}
     return len(rows) == 1 and bool(names := rows.pop()) and all(name.isdigit() for name in names)

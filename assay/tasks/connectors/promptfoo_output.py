@@ -10,13 +10,13 @@ A CSV file has the variables of a test, then for each prompt a column with the r
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
-from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, SystemResponse
 from assay.tasks.connectors.shapes import Scores, Shape, text_at, value_at
 from assay.tasks.connectors.turns import parsed_or_text, text_of, text_or_json
 
@@ -48,7 +48,7 @@ class PromptfooOutput(LogImporter):
         """Its keys, or the columns of its CSV files."""
         return super().fits(place) or (bool(_response_columns(place.columns)) and "vars" not in place.keys)
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Results, each with the names of its test and its system."""
         with read_as(place, "a result", self.written):
             systems = _systems([_column(result) for result in _results(place)])
@@ -62,7 +62,7 @@ class PromptfooOutput(LogImporter):
                        "passed": {"value": passed, "reason": text_at(graded, "reason")}},
                    "graded": {} if result.get("score") is None else {"score": result["score"]}}
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """What the provider put out, as text."""
         held = record.get("response")
         output = held.get("output") if isinstance(held, Mapping) else held
@@ -77,14 +77,14 @@ class PromptfooOutput(LogImporter):
             response=None if output is None else text_or_json(output))
 
 
-def _results(place: Place) -> Iterator[Mapping[str, Any]]:
+def _results(place: Place) -> Iterator[LogEntry]:
     """Results, each with the id of its run where there is one; from a table, its cells as results."""
     rows = _response_columns(place.columns)
     for number, value in enumerate(place.values()):
         run, inside = value.get("evalId"), value.get("results")
         inside = inside.get("results") or inside.get("table") if isinstance(inside, Mapping) else inside
         table = value if "head" in value else inside if isinstance(inside, Mapping) else value.get("table")
-        results: Iterator[Mapping[str, Any]]
+        results: Iterator[LogEntry]
         if rows:
             results = _of_row(number, value, place.columns)
         elif isinstance(inside, list):
@@ -94,7 +94,7 @@ def _results(place: Place) -> Iterator[Mapping[str, Any]]:
         yield from ({"run": run, **result} for result in results)
 
 
-def _cells(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _cells(table: LogEntry) -> Iterator[dict[str, Any]]:
     head, names = table["head"]["prompts"], table["head"].get("vars") or []
     for number, row in enumerate(table["body"]):
         for place, (prompt, cell) in enumerate(zip(head, row["outputs"], strict=True)):
@@ -132,7 +132,7 @@ def _response_columns(columns: Sequence[str]) -> list[int]:
                       and _beside(name) and not _beside(columns[place - 1])]
 
 
-def _of_row(number: int, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _of_row(number: int, row: LogEntry, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The results of a row: variables stand before the first response, what is beside one behind it."""
     starts = _response_columns(columns)
     variables = {name: row[name] for place, name in enumerate(columns) if name in row and place not in starts
@@ -162,7 +162,7 @@ def _of_row(number: int, row: Mapping[str, Any], columns: Sequence[str]) -> Iter
 _Column = tuple[Any, str, str]
 
 
-def _column(result: Mapping[str, Any]) -> _Column:
+def _column(result: LogEntry) -> _Column:
     """(number, provider, label of the prompt)."""
     provider, prompt = result.get("provider") or "", result.get("prompt") or {}
     name = value_at(provider, "label|id") if isinstance(provider, Mapping) else provider
@@ -188,7 +188,7 @@ def _systems(columns: list[_Column]) -> dict[_Column, str]:
     return names
 
 
-def _reference(parts: Any) -> str | None:
+def _reference(parts: Iterable[object]) -> str | None:
     """What the first assertion that compares with a text compares with."""
     for part in parts:
         if value_at(part, "assertion.type") in _COMPARE:

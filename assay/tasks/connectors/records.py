@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 Plain = bool | int | float | str | None
+LogEntry: TypeAlias = Mapping[str, Any]    # an object of JSON, or a row of a table, as another tool wrote it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class SystemResponse:
     reference: str | None = None         # the right answer, as whoever wrote the question has it
     trajectory: str | None = None        # all that led to the response, as HTML that is safe to show
     remarks: Sequence[Remark] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)    # category, language, cost, ...
+    about: LogEntry = field(default_factory=dict)    # category, language, cost, ...
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import Importer
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Layout, Notes, Written
+from assay.tasks.connectors.records import Layout, LogEntry, Notes, Written
 from assay.tasks.connectors.tables import write_table
 
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
@@ -63,7 +63,7 @@ def _rows(folder: Path, notes: Notes) -> Iterator[pa.RecordBatch]:
             raise BadInput(f"{path}: is no sound Arrow file ({error}); save the dataset again") from None
 
 
-def _plain(batch: pa.RecordBatch, features: Mapping[str, Any], notes: Notes) -> pa.RecordBatch:
+def _plain(batch: pa.RecordBatch, features: LogEntry, notes: Notes) -> pa.RecordBatch:
     columns: dict[str, pa.Array] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         feature = features.get(name)

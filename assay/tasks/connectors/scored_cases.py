@@ -6,18 +6,17 @@
 What was retrieved and calls of tools are steps that people can unfold.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, SystemResponse
 from assay.tasks.connectors.responses.verdicts import is_score
 from assay.tasks.connectors.shapes import Scores, Shape, text_at, value_at
 from assay.tasks.connectors.turns import ToolCall, Turn, parsed_or_text, text_or_json, turns_of, with_results
 
 
-def _steps(record: Any, contexts: str, calls: str = "") -> tuple[ToolCall, ...]:
+def _steps(record: object, contexts: str, calls: str = "") -> tuple[ToolCall, ...]:
     """What was retrieved, then the tools that were called."""
     retrieved = parsed_or_text(value_at(record, contexts))
     texts = map(text_or_json, retrieved if isinstance(retrieved, list) else [retrieved])
@@ -47,7 +46,7 @@ class DeepevalResults(LogImporter):
                        decisive="score", error="error"),),
     )
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Test cases, with what is said of the run."""
         value = place.whole()
         run = value.get("testRunData", value)
@@ -56,7 +55,7 @@ class DeepevalResults(LogImporter):
             for case in value_at(run, key) or ():
                 yield {"run": about, **case}
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """Of the conversation, or of a question with its steps and an answer."""
         calls = "toolsCalled"
         turns = [Turn(role=str(turn["role"]), text=str(turn.get("content") or ""),
@@ -87,7 +86,7 @@ class RagasResults(LogImporter):
     shape = Shape(
         question_id="number", reference="row.reference", about=("about",), scores=(Scores(at="scores"),))
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Rows, with their scores and other values apart."""
         own_names = {} if "user_input" in place.keys else _OLD_NAMES
         rows = [{own_names.get(name, name): value for name, value in row.items()} for row in place.values()]
@@ -100,7 +99,7 @@ class RagasResults(LogImporter):
                 "about": {name: value for name, value in row.items() if name not in {*_COLUMNS, *scores}},
             }
 
-    def response(self, record: Mapping[str, Any], notes: Notes) -> SystemResponse | None:
+    def response(self, record: LogEntry, notes: Notes) -> SystemResponse | None:
         """Of a row."""
         row = record["row"]
         user_input = row.get("user_input")

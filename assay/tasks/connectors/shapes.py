@@ -24,7 +24,7 @@ from assay.tasks.connectors.turns import (
 )
 
 
-def value_at(record: Any, paths: str) -> Any:
+def value_at(record: object, paths: str) -> Any:
     """What stands at the first of these paths at which something does; None for nothing."""
     for path in paths.split("|") if paths else ():
         value = _at(record, path)
@@ -33,25 +33,25 @@ def value_at(record: Any, paths: str) -> Any:
     return None
 
 
-def text_at(record: Any, paths: str) -> str:
+def text_at(record: object, paths: str) -> str:
     """The same as a name: the value as text, and no letter for nothing."""
     value = value_at(record, paths)
     return "" if value is None else value if isinstance(value, str) else text_or_json(value)
 
 
-def members(value: Any) -> Iterator[Any]:
+def members(value: object) -> Iterator[Any]:
     """The members of a list, of one in a text too; of a mapping, objects with its keys as `name`, its values
     as `given`, and what these hold, or themselves as `value`."""
-    value = parsed_or_text(value)
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
+    parsed = parsed_or_text(value)
+    if isinstance(parsed, Mapping):
+        for name, inner in parsed.items():
             held = inner if isinstance(inner, Mapping) else {}
             yield {"value": inner, **held, "name": name, "given": inner}
     else:
-        yield from value or ()
+        yield from parsed or ()
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_nothing(value: object) -> bool:
     return value is None or (isinstance(value, str | list | Mapping) and not value)
 
 
@@ -64,7 +64,7 @@ def _ways(path: str) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys((*ways, *spelled)))
 
 
-def _at(record: Any, path: str) -> Any:
+def _at(record: object, path: str) -> Any:
     record = parsed_or_text(record)
     if not isinstance(record, Mapping):
         return None
@@ -79,7 +79,7 @@ def _at(record: Any, path: str) -> Any:
     return nested(columns) if columns else None
 
 
-def nested(value: Any) -> Any:
+def nested(value: object) -> Any:
     """Names with dots as mappings within mappings, and numbered ones as lists: `a.0.b` -> a: [{b: ...}]."""
     if isinstance(value, list | tuple):
         return [nested(member) for member in value]
@@ -121,7 +121,7 @@ class Scores:
     person: str = ""                    # where it stands who speaks
     people: tuple[str, ...] = ()        # what stands there of a person
 
-    def remarks(self, record: Any) -> Iterator[Remark]:
+    def remarks(self, record: object) -> Iterator[Remark]:
         """What was said. Raises KeyError for a verdict without a name."""
         for member in members(value_at(record, self.at)):
             name, reason = value_at(member, self.name), value_at(member, self.reason)
@@ -163,23 +163,23 @@ class Shape:
     kind: str = ""
     start: str = ""
 
-    def has_failed(self, record: Any) -> bool:
+    def has_failed(self, record: object) -> bool:
         """Whether it ended in an error."""
         status = text_at(record, self.status).upper().rpartition(".")[2]
         return status in _FAILED or value_at(record, self.error) not in (None, False)
 
-    def remarks(self, record: Any) -> list[Remark]:
+    def remarks(self, record: object) -> list[Remark]:
         """All that was said."""
         return [remark for scores in self.scores for remark in scores.remarks(record)]
 
-    def further(self, record: Any) -> dict[str, Any]:
+    def further(self, record: object) -> dict[str, Any]:
         """Further values, and the session."""
         held = {path: value_at(record, path) for path in self.about}
         about = {name: value for path, inner in held.items() if inner is not None
                  for name, value in (inner if isinstance(inner, Mapping) else {path: inner}).items()}
         return about | ({"session": session} if (session := text_at(record, self.session)) else {})
 
-    def referred(self, record: Any) -> str | None:
+    def referred(self, record: object) -> str | None:
         """The reference: the value of an object that has one, and any of a list is right."""
         value = parsed_or_text(value_at(record, self.reference))
         value = next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value

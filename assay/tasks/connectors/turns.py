@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.records import LogEntry, Notes
 
 _DEEPEST = 30     # wrappings within each other
 
@@ -43,12 +43,12 @@ class Turn:
     answers: str = ""              # of a tool: the id of the call
 
 
-def turns_of(value: Any, role: str, notes: Notes) -> list[Turn]:
+def turns_of(value: object, role: str, notes: Notes) -> list[Turn]:
     """The turns in any value; `role` is of those that name none."""
     return list(_turns(value, role, notes, 0))
 
 
-def text_of(value: Any, notes: Notes, role: str = "user") -> str | None:
+def text_of(value: object, notes: Notes, role: str = "user") -> str | None:
     """What people read of a text, a message, a list of messages or anything that holds some: a text as it is,
     one message without its role, several below each other, each under its role in square brackets."""
     if value is None or isinstance(value, str):
@@ -69,14 +69,14 @@ def last_question(turns: Sequence[Turn]) -> str | None:
     return only_text([turn for turn in turns if turn.role == "user"][-1:])
 
 
-def text_or_json(value: Any) -> str:
+def text_or_json(value: object) -> str:
     """A text as it is, and anything else as JSON; nothing for None."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
-def parsed_or_text(value: Any) -> Any:
+def parsed_or_text(value: object) -> Any:
     """A JSON object or array that stands in a text, parsed; anything else as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
@@ -91,7 +91,7 @@ def only_text(turns: Sequence[Turn]) -> str | None:
     return "\n\n".join(turn.text for turn in turns if turn.text) or None
 
 
-def _turns(value: Any, role: str, notes: Notes, depth: int) -> Iterator[Turn]:
+def _turns(value: object, role: str, notes: Notes, depth: int) -> Iterator[Turn]:
     original, value = value, parsed_or_text(value)
     if value is None or value == "":
         return
@@ -116,7 +116,7 @@ _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "t
 
 
 def _of_mapping(
-    value: Mapping[str, Any], role: str, notes: Notes, depth: int, original: Any
+    value: LogEntry, role: str, notes: Notes, depth: int, original: Any
 ) -> Iterator[Turn]:
     """original: the mapping, or the text that it stands in, which is a text of its own if it is no message"""
     if "kwargs" in value and "lc" in value:                          # LangChain, serialised
@@ -146,7 +146,7 @@ def _of_mapping(
         yield Turn(role=role, text=text_or_json(original))
 
 
-def _message(message: Mapping[str, Any], role: str, notes: Notes) -> Iterator[Turn]:
+def _message(message: LogEntry, role: str, notes: Notes) -> Iterator[Turn]:
     """One message: its text with its calls, and a turn for each result of a tool that stands in its parts."""
     texts: list[str] = []
     calls: list[ToolCall] = []
@@ -196,7 +196,7 @@ def _take_part(
             texts.append(f"[{name}]")
 
 
-def _call(call: Mapping[str, Any]) -> ToolCall:
+def _call(call: LogEntry) -> ToolCall:
     """Raises AttributeError for what is no mapping."""
     wrapped = call.get("tool_call")
     call = wrapped if isinstance(wrapped, Mapping) else call

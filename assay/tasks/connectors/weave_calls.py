@@ -9,11 +9,10 @@ answers (`eval_results/query`) is read too.
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.records import LogEntry, Notes
 from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.turns import text_or_json
 
@@ -39,7 +38,7 @@ class WeaveCalls(LogImporter):
             at="feedback", source="source", time="created_at", person="who", people=("person",))),
     )
 
-    def records(self, place: Place, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    def records(self, place: Place, notes: Notes) -> Iterator[LogEntry]:
         """Calls that score an example; where there is none, those without a parent."""
         evaluated = any("rows" in call or _op(call) in _SCORED for call in place.values())
         for call in place.values():
@@ -57,7 +56,7 @@ class WeaveCalls(LogImporter):
                 notes.leave_out("the inner calls of evaluations and traces")
 
 
-def _trials(rows: Any) -> Iterator[Mapping[str, Any]]:
+def _trials(rows: object) -> Iterator[LogEntry]:
     """What the API of evaluations answers, as calls."""
     for row in members(rows):
         for evaluation in members(row.get("evaluations")):
@@ -68,7 +67,7 @@ def _trials(rows: Any) -> Iterator[Mapping[str, Any]]:
                     "inputs": {"example": row.get("raw_data_row")}}
 
 
-def _scored(call: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
+def _scored(call: LogEntry, notes: Notes) -> LogEntry:
     """A call that scores an example, with its parts at the paths of the shape."""
     example, run = value_at(call, "inputs.example"), text_at(call, "parent_id")
     if isinstance(example, str) and example.startswith("weave:"):
@@ -91,11 +90,11 @@ def _last_name(address: str) -> str:
     return address.rpartition("/")[2].partition(":")[0]
 
 
-def _op(call: Mapping[str, Any]) -> str:
+def _op(call: LogEntry) -> str:
     return _last_name(text_at(call, "op_name"))
 
 
-def _feedback(entries: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
+def _feedback(entries: object, notes: Notes) -> Iterator[LogEntry]:
     for entry in members(entries):
         kind = text_at(entry, "feedback_type")
         form = next((form for form in _FEEDBACK if kind.startswith(form[0])), None)

@@ -38,7 +38,7 @@ PROBABILITY = frozenset((      # and p, in front
     "prob", "probs", "proba", "probas", "probability", "probabilities", "confidence", "conf",
     "logprob", "logprobs",
 ))
-# what a program decided, of a column with two opposite values
+# what a program decided, of a column with two values
 DECIDED = frozenset((
     "flag", "flagged", "match", "matched", "guess", "guessed", "alert", "alerted", "detected", "detection",
     "classified", "verdict", "result", "caught", "blocked",

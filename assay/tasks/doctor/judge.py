@@ -22,6 +22,7 @@ from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.operating_system import in_the_way_of
 from assay.tasks.pool.predictions.systems import codes_by_system
 from assay.tasks.report import wording
+from assay.tasks.sources.values import none_beside
 from assay.tasks.spec.evaluation import Spec
 
 _COARSE = 20  # distinct scores, below which they are too few
@@ -320,20 +321,25 @@ def _labels(scan: Scan, roles: Roles, name: str) -> Finding:
             "labels of items that were not drawn by Assay cannot be used",
         )
     every = f"every {scan.which('row')}"
-    if (unseen := never_predicted(scan, roles)) is not None:
-        return warning(name, f"{every} is labelled ({listed}); {unseen}", "leave the label of these rows "
+    if (doubts := doubtful_classes(scan, roles)) is not None:
+        return warning(name, f"{every} is labelled ({listed}); {doubts}", "leave the label of these rows "
                        "empty, if that is none; `assay replay` can try methods on the file")
     return ok(name, f"{every} is labelled ({listed}): `assay replay` can try methods on it")
 
 
-def never_predicted(scan: Scan, roles: Roles) -> str | None:
-    """The classes of labels that no row predicts, with their numbers of rows, in a sentence that says that
-    they are taken for classes; None where there are none, or nothing predicts classes."""
-    unseen = [label for label in scan.labels if label not in scan.predictions]
-    if roles.outcome != "classes" or not scan.predictions or not unseen or len(scan.labels) <= 2:
+def doubtful_classes(scan: Scan, roles: Roles) -> str | None:
+    """The classes of labels that no row predicts, and those that are called as no value is, with their
+    numbers of rows, in a sentence that says that they are taken for classes; None where there are none, or
+    nothing predicts classes."""
+    if roles.outcome != "classes" or not scan.predictions:
         return None
-    listed = ", ".join(f"{label!r} ({plural(scan.labels[label], 'row')})" for label in unseen[:3])
-    return f"never predicted, and taken for a class: {listed}" + ", ..." * (len(unseen) > 3)
+    unseen = [label for label in scan.labels if label not in scan.predictions and len(scan.labels) > 2]
+    words = none_beside((), scan.labels).intersection(scan.labels, scan.predictions)
+    doubts = (("never predicted, and taken for a class", unseen),
+              ("a word for no value, and taken for a class since predictions have it too", sorted(words)))
+    return "; ".join(f"{doubt}: " + ", ".join(
+        f"{label!r} ({plural(scan.labels[label], 'row')})" for label in labels[:3]
+    ) + ", ..." * (len(labels) > 3) for doubt, labels in doubts if labels) or None
 
 
 def _beside_numbers(scan: Scan) -> list[str]:

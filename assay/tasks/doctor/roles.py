@@ -420,8 +420,8 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
-    """A column whose values are all labels too, or opposites as they are; a question, since its name says
-    nothing.
+    """A column whose values are all labels too; or of two values as labels, where both are opposites or its
+    name says that something was decided. A question, since no name says that it predicts.
 
     Words are taken if one column alone has them. Two numbers, true and false, and other words than those of
     the labels may be anything, and decide.
@@ -431,8 +431,9 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     values = pick.by_name[label].class_values
 
     def decides_as_well(column: LookedAtColumn) -> bool:
-        opposite = _are_opposites(column.class_values) and len(values) == 2
-        return opposite and (_are_opposites(values) or has_word(column, DECIDED))
+        both_opposites = _are_opposites(column.class_values) and _are_opposites(values)
+        two_each = len(column.class_values) == len(values) == 2
+        return two_each and (both_opposites or has_word(column, DECIDED))
 
     fitting = [
         c for c in pick.free
@@ -449,8 +450,7 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     pick.questions.append(OpenChoice(
         option="--prediction", taken=names[0], choices=names,
         decides=len(names) > 1 or fitting[0].flags or fitting[0].numbers or in_other_words,
-        asks=f"{_WHICH_PREDICTION} ({has} {'two opposite' if in_other_words else 'the same'} values"
-             f"{', as' if in_other_words else ' as'} {label!r}{' has' if in_other_words else ''})",
+        asks=f"{_WHICH_PREDICTION} ({has} {'two' if in_other_words else 'the same'} values as {label!r})",
         otherwise="--threshold NUMBER, if a score or a probability decides",
     ))
     return names[0]

@@ -201,13 +201,16 @@ def _number_labels(result: Scan, values: pa.Array, batch: SourceBatch, path: str
 
 def _without_words(result: Scan) -> None:
     """Take words for no value out of the labels, where they are no class that is predicted; and out of
-    predictions that are numbers otherwise, which are then missing."""
-    if _are_numbers(set(result.predictions) - NO_VALUE):
-        for word in [word for word in result.predictions if word in NO_VALUE]:
-            many = result.predictions.pop(word)
-            result.missing_predictions.count += many
-            result.missing_predictions.first.append(f"{word!r} in {many:,}")
-            _drop(result.prediction, result.prediction_names, word)
+    predictions, which are then missing, where those are numbers otherwise, or all labels are known and none
+    of them is called so."""
+    numbers = _are_numbers(set(result.predictions) - NO_VALUE)
+    of_labels = set(result.labels) if result.labels and not result.missing_labels else NO_VALUE
+    none = NO_VALUE if numbers else none_beside(of_labels, of_labels)
+    for word in [word for word in result.predictions if word.strip() in none]:
+        many = result.predictions.pop(word)
+        result.missing_predictions.count += many
+        result.missing_predictions.first.append(f"{word!r} in {many:,}")
+        _drop(result.prediction, result.prediction_names, word)
     none = none_beside(result.predictions, result.labels)
     for word in [word for word in result.labels if word.strip() in none]:
         result.no_label[word] = result.labels.pop(word)

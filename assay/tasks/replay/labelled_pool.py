@@ -222,16 +222,20 @@ def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
 
 
 def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
-    """Raises BadInput for labels such as n/a, where no other column has them as a class."""
+    """Raises BadInput for labels such as n/a, where no other column has them as a class, and for predictions
+    that are such a word, where no label is."""
     values = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
     if "label" not in text or not values:
         return
-    none = np.isin(text["label"], sorted(none_beside(values, set(text["label"].tolist()))))
-    if none.any():
-        word = str(text["label"][int(np.argmax(none))])
-        raise BadInput(
-            f"{path}, column 'label': row {row_list(none)} has no label, but {word!r}; every item needs one"
-        )
+    labels = set(np.unique(text["label"]).tolist())
+    words_of = {"label": none_beside(values, labels), **dict.fromkeys(
+        (name for name in text if name.startswith("prediction")), none_beside(labels, labels))}
+    for name, words_for_none in words_of.items():
+        none = np.isin(text[name], sorted(words_for_none))
+        if none.any():
+            role, word = name.split(" ")[0], str(text[name][int(np.argmax(none))])
+            raise BadInput(f"{path}, column {name!r}: row {row_list(none)} has no {role}, but {word!r}; every "
+                           "item needs one")
 
 
 def _beside_flags(text: Mapping[str, Array]) -> list[str]:

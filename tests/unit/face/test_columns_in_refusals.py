@@ -57,7 +57,7 @@ def test_a_measure_that_lacks_a_column_is_named():
 
 
 def test_where_every_row_has_a_label_the_argument_for_the_size_is_named():
-    message = r"every row has a label; .*how many items it has: pool_size"
+    message = r"every row has a label; .*how many items it has \(pool_size\)"
     with pytest.raises(assay.errors.BadInput, match=message):
         assay.estimate(frame(), label="truth", outcome=["a", "b", "c"], prediction="said",
                        measures=["accuracy"])

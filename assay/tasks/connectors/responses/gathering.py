@@ -201,7 +201,7 @@ def _item(response: SystemResponse, spool: Spool, notes: Notes) -> LoggedRespons
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A name or a text as it is; anything else that stands where one should be as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 

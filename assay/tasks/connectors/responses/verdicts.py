@@ -18,7 +18,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -97,7 +97,7 @@ def verdict_text(text: str) -> str:
         str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in shown)
 
 
-def reading_of(value: Any) -> VerdictReading:
+def reading_of(value: object) -> VerdictReading:
     """A verdict of JSON read whichever way a tool writes it: as truth, mark, letter, number, name, or a gap
     where it says nothing."""
     if isinstance(value, bool):
@@ -226,7 +226,7 @@ def verdicts_of(counts: _Counts, name: str = "") -> Verdicts:
 _NO_SCORES = ("id", "index", "unnamed", "column", "latency", "duration", "time", "cost", "token", "length")
 
 
-def is_score(name: str, values: Sequence[Any], *, words: bool = True) -> bool:
+def is_score(name: str, values: Sequence[object], *, words: bool = True) -> bool:
     """Whether a column holds what a metric says: numbers, truths, or names of which one is good; and no codes
     (007), counts or ids.
 

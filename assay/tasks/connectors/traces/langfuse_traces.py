@@ -8,11 +8,10 @@ Scores that people gave (source ANNOTATION) are votes of their authors, all othe
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
-from assay.tasks.connectors.records import Notes, Remark
+from assay.tasks.connectors.records import LogEntry, Notes, Remark
 from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, span_of
 
@@ -54,7 +53,7 @@ class LangfuseTraces(TraceImporter):
         person="source", people=("ANNOTATION",),
     )
 
-    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+    def spans(self, value: LogEntry, notes: Notes) -> Iterator[TracedSpan]:
         """Of a trace one for the whole, and one for each observation and each step with a score."""
         trace, is_step = text_at(value, "traceId"), {"traceId", "trace_id"} & set(value) and "type" in value
         if value_at(value, "dataType") is not None and not trace:
@@ -75,18 +74,18 @@ class LangfuseTraces(TraceImporter):
                 yield self._step({"trace": whole.trace, **inner}, notes)
             yield from self._scored(whole.trace, _scores(value.get("scores"), notes))
 
-    def _step(self, value: Mapping[str, Any], notes: Notes) -> TracedSpan:
+    def _step(self, value: LogEntry, notes: Notes) -> TracedSpan:
         return span_of(value, self.step, notes, id=str(value["id"]),
                        kind=_KINDS.get(text_at(value, self.step.kind), "other"))
 
-    def _scored(self, trace: str, scores: Any) -> Iterator[TracedSpan]:
+    def _scored(self, trace: str, scores: Iterable[LogEntry]) -> Iterator[TracedSpan]:
         """What was said of a trace and of its observations, as spans with nothing else."""
         for score in scores:
             place = text_at(score, "observationId") or trace
             yield TracedSpan(trace=trace, id=place, parent="" if place == trace else trace,
                              remarks=[self._remark(score)])
 
-    def _remark(self, score: Mapping[str, Any]) -> Remark:
+    def _remark(self, score: LogEntry) -> Remark:
         [remark] = self.scores.remarks({"scores": [score]})
         kind, text = text_at(score, "dataType"), value_at(score, "stringValue")
         value = text if kind in ("CATEGORICAL", "BOOLEAN") and text is not None else remark.value
@@ -96,7 +95,7 @@ class LangfuseTraces(TraceImporter):
         return replace(remark, value=value, source=author)
 
 
-def _scores(scores: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
+def _scores(scores: object, notes: Notes) -> Iterator[LogEntry]:
     """A list of scores; of an export of the browser a value, or several, by name."""
     if isinstance(scores, Mapping):
         for score in members(scores):
@@ -106,7 +105,7 @@ def _scores(scores: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
         yield from _with_details(scores or (), "scores", notes)
 
 
-def _with_details(values: Any, what: str, notes: Notes) -> Iterator[Mapping[str, Any]]:
+def _with_details(values: object, what: str, notes: Notes) -> Iterator[LogEntry]:
     for value in members(values):
         if isinstance(value, str):
             notes.leave_out(f"{what} of which only the id is there: export traces with their details")

@@ -10,9 +10,8 @@ given: the answers are kept where they are there, else the mean is a judge of it
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
-from assay.tasks.connectors.records import Notes, Remark
+from assay.tasks.connectors.records import LogEntry, Notes, Remark
 from assay.tasks.connectors.responses.verdicts import is_score
 from assay.tasks.connectors.shapes import Scores, Shape, members, text_at, value_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, span_of
@@ -43,7 +42,7 @@ class LangsmithRuns(TraceImporter):
         scores=(Scores(at="feedback", name="name|key", value="value|score", reason="comment"),),
     )
 
-    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+    def spans(self, value: LogEntry, notes: Notes) -> Iterator[TracedSpan]:
         """The spans of a run and of all runs inside it, the outer ones first; those inside take trace and
         parent from it where they name none."""
         kind_name = text_at(value, self.shape.kind)
@@ -66,7 +65,7 @@ class LangsmithRuns(TraceImporter):
             yield from self.spans({"trace_id": span.trace, "parent_run_id": value["id"], **inner}, notes)
 
 
-def _feedback(stats: Any, notes: Notes) -> Iterator[Remark]:
+def _feedback(stats: object, notes: Notes) -> Iterator[Remark]:
     """Of the summary that a run has of each key: how many answers, their mean, and answers that are words."""
     for summary in members(stats):
         key, mean, values, answers = (summary.get(name) for name in ("name", "avg", "values", "n"))

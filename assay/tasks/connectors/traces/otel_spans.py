@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from assay.tasks.connectors.records import Notes, Remark
+from assay.tasks.connectors.records import LogEntry, Notes, Remark
 from assay.tasks.connectors.shapes import Scores, Shape, members, nested, text_at, value_at
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter, exact_turn, span_of
 from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
@@ -55,7 +55,7 @@ class OpenTelemetrySpans(TraceImporter):
     reads = "spans of OpenTelemetry, GenAI or OpenInference (OTLP as JSON, or of the console exporter)"
     marks = ("resourceSpans", "resource_spans", "context:trace_id kind")
 
-    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+    def spans(self, value: LogEntry, notes: Notes) -> Iterator[TracedSpan]:
         """Every span of an OTLP export, or the one span that the object is."""
         resources = value.get("resourceSpans", value.get("resource_spans"))
         if resources is None:
@@ -74,7 +74,7 @@ class PhoenixSpans(TraceImporter):
              "server)")
     marks = ("context.span_id", "context:span_id span_kind")
 
-    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+    def spans(self, value: LogEntry, notes: Notes) -> Iterator[TracedSpan]:
         """The one span that a row of an export of Phoenix is."""
         yield _span(value, notes)
 
@@ -82,7 +82,7 @@ class PhoenixSpans(TraceImporter):
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")     # the last is of older collectors
 
 
-def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
+def _span(raw: LogEntry, notes: Notes) -> TracedSpan:
     attributes = _attributes(raw)
     span = {**raw, "attributes": attributes}
     kind, inputs, outputs = _content(attributes, text_at(span, _SPAN.kind), notes)
@@ -95,17 +95,17 @@ def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     )
 
 
-def _hex(value: Any) -> str:
+def _hex(value: object) -> str:
     return "" if value is None else str(value).removeprefix("0x")
 
 
-def _time(value: Any) -> str:
+def _time(value: object) -> str:
     """Numbers of nanoseconds of one length, or text that sorts as it is."""
     text = f"{value:.0f}" if isinstance(value, float) else "" if value is None else str(value)
     return text.zfill(20) if text.isdecimal() else text
 
 
-def _attributes(raw: Mapping[str, Any]) -> Any:
+def _attributes(raw: LogEntry) -> Any:
     """By name, of a list of keys and values, a mapping, or columns `attributes.NAME`."""
     held = parsed_or_text(raw.get("attributes"))
     return _of_pairs(held) if isinstance(held, list) else value_at(raw, "attributes") or {}
@@ -115,7 +115,7 @@ def _of_pairs(pairs: list[Any]) -> dict[str, Any]:
     return {str(pair["key"]): _otlp_value(pair.get("value") or {}) for pair in pairs}
 
 
-def _otlp_value(value: Mapping[str, Any]) -> Any:
+def _otlp_value(value: LogEntry) -> Any:
     """A value of OTLP, which names its type."""
     for kind, held in value.items():
         if kind in ("arrayValue", "array_value"):
@@ -128,7 +128,7 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
     return None
 
 
-def _content(attributes: Any, operation: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn]]:
+def _content(attributes: object, operation: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn]]:
     """Kind, and what went in and came out."""
     if operation in _TOOLS:
         inputs, outputs = value_at(attributes, _TOOL_IN), value_at(attributes, _TOOL_OUT)
@@ -142,7 +142,7 @@ def _content(attributes: Any, operation: str, notes: Notes) -> tuple[SpanKind, l
     return "model" if is_model and operation not in _OUTERMOST else "other", *turns
 
 
-def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
+def _messages(value: object, role: str, notes: Notes) -> list[Turn]:
     """OpenInference puts each message under `message`."""
     held = nested(parsed_or_text(value))
     if isinstance(held, Mapping) and set(held) <= {"value", "mime_type"}:
@@ -152,7 +152,7 @@ def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
     return turns_of(held, role, notes)
 
 
-def _evaluations(events: Any, notes: Notes) -> Iterator[Remark]:
+def _evaluations(events: object, notes: Notes) -> Iterator[Remark]:
     """What evaluations said, of the events of a span."""
     for event in members(events):
         if not isinstance(event, Mapping) or event.get("name") != _RESULT:

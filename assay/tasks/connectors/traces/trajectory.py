@@ -14,7 +14,7 @@ from typing import Any, Literal
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
-from assay.tasks.connectors.records import Notes, Remark, SystemResponse
+from assay.tasks.connectors.records import LogEntry, Notes, Remark, SystemResponse
 from assay.tasks.connectors.shapes import Shape, text_at, value_at
 from assay.tasks.connectors.turns import (
     Story,
@@ -51,14 +51,14 @@ class TracedSpan:
     run: str = ""                          # and of one run of it
     reference: str | None = None
     remarks: Sequence[Remark] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: LogEntry = field(default_factory=dict)
 
 
 class TraceImporter(LogImporter):
     """A format that holds spans of traces. Spans of one trace may stand in several files."""
 
     @abstractmethod
-    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+    def spans(self, value: LogEntry, notes: Notes) -> Iterator[TracedSpan]:
         """The spans that an object, or a row, of a file holds."""
 
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
@@ -91,7 +91,7 @@ class TraceImporter(LogImporter):
                 yield response
 
 
-def span_of(record: Mapping[str, Any], shape: Shape, notes: Notes, **fields: Any) -> TracedSpan:
+def span_of(record: LogEntry, shape: Shape, notes: Notes, **fields: Any) -> TracedSpan:
     """The span in a record; of a tool, arguments and result are exactly what stands there.
 
     fields   those that do not stand at a path; `kind` is known to the importer alone
@@ -109,7 +109,7 @@ def span_of(record: Mapping[str, Any], shape: Shape, notes: Notes, **fields: Any
     })
 
 
-def exact_turn(value: Any) -> Turn:
+def exact_turn(value: object) -> Turn:
     """Arguments or a result of a tool; of an object with nothing but `input` or `output`, that."""
     value = parsed_or_text(value)
     if isinstance(value, Mapping) and len(value) == 1:
