@@ -234,8 +234,8 @@ def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
         none = np.isin(text[name], sorted(words_for_none))
         if none.any():
             role, word = name.split(" ")[0], str(text[name][int(np.argmax(none))])
-            raise BadInput(f"{path}, column {name!r}: row {row_list(none)} has no {role}, but {word!r}; every "
-                           "item needs one")
+            raise BadInput(f"{path}, column {name!r}: row {row_list(none)} has no {role}, but {word!r}; "
+                           "every item needs one")
 
 
 def _beside_flags(text: Mapping[str, Array]) -> list[str]:
