@@ -96,19 +96,43 @@ class StratumCounts:
         return LAG_LABELS * self.items.shape[1]
 
     @property
+    def own_share(self) -> Floats:
+        """n/(n + ℓ), as far as a stratum's own labels, not the model's guess, decide how many more it gets,
+        (R, H); 0 without `lag`."""
+        if not self.lag:
+            return np.zeros(self.labelled.shape)
+        return self.labelled / (self.labelled + self.lag_labels)
+
+    @property
     def observed_rate(self) -> Floats:
-        """The share of positives among the labels of each stratum; the guess where there are none.
+        """The share of positives among the labels of each stratum, (R, H); the guess where there are none.
 
         A stratum whose labels are of one kind gets fewer of them, so its rate leans towards that kind:
-        E p̂ - p = -Cov(p̂, n)/E n (Bowden & Trippa 2017).  With `lag`, ½ n/(n + ℓ) (1 - 2p̂) (1 - f) positives
-        are added where both kinds were seen.
+        E p̂ - p = -Cov(p̂, n)/E n (Bowden & Trippa 2017).  With `lag`, a (1 - 2p̂) (1 - f) positives are added,
+        a = ½ n/(n + ℓ).  Labels of one kind may be so by the stratum's nature, not by chance: there the lean
+        counts as far as the guess g of the other kind says that the model's labels would have met it,
+        1 - exp(-n ℓ/(n + ℓ) g).
         """
         n, k = self.labelled, self.positive
-        positives = k
-        if self.lag:
-            lean = 0.5 * n / (n + self.lag_labels) * (1 - 2 * k / np.maximum(n, 1)) * self.share_left
-            positives = k + np.where((k >= 1) & (n - k >= 1) & (n < self.items), lean, 0.0)
+        unseen = np.where(k < 1, self.guessed_rate, 1 - self.guessed_rate)
+        chance = np.where((k >= 1) & (n - k >= 1), 1.0, -np.expm1(-n * (1 - self.own_share) * unseen))
+        lean = 0.5 * self.own_share * (1 - 2 * k / np.maximum(n, 1)) * self.share_left * chance
+        positives = k + np.where(n < self.items, lean, 0.0)
         return np.where(n > 0, positives / np.maximum(n, 1), self.guessed_rate)
+
+    def variance_lean(self, rate: Floats) -> Floats:
+        """By how much p (1 - p)/n at these rates (R, H) is to grow where labels follow what was seen, (R, H):
+
+            1 + a (1 - a) (1 - 2p)²/(ν p (1 - p) + 1),      a = ½ n/(n + ℓ).
+
+        A stratum gets labels as √(p̂ (1 - p̂)), of which it follows 2a: n/E n = (1 + δ)^a/E (1 + δ)^a with δ
+        the relative error of p̂ (1 - p̂), and E δ² = (1 - 2p)²/(n p (1 - p)).  So the variance that is read off
+        the labels, p̂ (1 - p̂)/n, is too small in the mean by the part a (1 - a) E δ²; the 1 keeps that part
+        below a (1 - a) where no second kind is to be expected.
+        """
+        follows = 0.5 * self.own_share
+        spread = rate * (1 - rate)
+        return 1 + follows * (1 - follows) * (1 - 4 * spread) / (self.effective_labels * spread + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -208,7 +232,7 @@ class ScoreTest:
 
     estimate = w·p̂ - c is compared with its standard error under the hypothesis,
 
-        V = Σ_h w_h² p̃_h (1 - p̃_h)/ν_h / (1 - ν_h/(ν_h + 1)²),
+        V = Σ_h w_h² p̃_h (1 - p̃_h)/ν_h / (1 - ν_h/(ν_h + 1)²) · `variance_lean`,
 
     and N_h² p̃_h scatter_h/ν_h more where the positives of a stratum pull at the measure differently;
     p̃ the most likely rates with one pseudo-label a stratum, which shrinks E p̃(1 - p̃) by that last factor.
@@ -233,7 +257,7 @@ class ScoreTest:
             weight, observed * labels + PSEUDO_LABELS * counts.guessed_rate, labels + PSEUDO_LABELS, target
         )
         shrinks = 1 - labels / (labels + PSEUDO_LABELS) ** 2
-        part = weight**2 * rate * (1 - rate) / labels / shrinks
+        part = weight**2 * rate * (1 - rate) / labels / shrinks * counts.variance_lean(rate)
         scatter = 0.0 if self.measure.scatter is None else self.measure.scatter
         apart = counts.items**2 * rate * scatter / labels
         variance = np.maximum((part + apart).sum(axis=1), _SMALLEST)

@@ -193,3 +193,38 @@ def test_a_stratum_of_few_follows_its_own_rate_sooner_than_one_of_many():
     # the lean of all strata together stays a like part of the error: H n/(n + l) over the root of the labels
     leans = [strata * own_share(strata) / np.sqrt(20 * strata) for strata in (2, 8, 32)]
     assert max(leans) < 2 * min(leans)
+
+
+def test_labels_that_were_placed_beforehand_are_not_corrected():
+    pool = counts([400, 300], [20, 30], [0, 7], [0.1, 0.2], lag=False)
+
+    np.testing.assert_array_equal(pool.observed_rate, [[0, 7 / 30]])
+    np.testing.assert_array_equal(pool.variance_lean(pool.observed_rate), 1.0)
+
+
+def test_a_stratum_without_a_positive_leans_as_far_as_one_was_to_be_expected():
+    sure, possible = (counts([400], [20], [0], [guess], lag=True) for guess in (1e-9, 0.5))
+
+    np.testing.assert_allclose(sure.observed_rate, 0.0, atol=1e-8)
+    by_model = 20 * possible.lag_labels / (20 + possible.lag_labels)      # the labels that the model placed
+    lean = 0.5 * 20 / (20 + possible.lag_labels) * (1 - 20 / 400) * (1 - np.exp(-by_model * 0.5))
+    np.testing.assert_allclose(possible.observed_rate, lean / 20)
+
+
+def test_a_variance_that_is_read_off_labels_that_follow_it_is_put_right_in_the_mean():
+    runs, first, rate = 40_000, 60, 0.15
+    rng = stream(3, "labels that follow their own rate")
+    pool = counts([1e6], [first], [first * rate], [rate], lag=True)
+    follows = 0.5 * float(pool.own_share[0, 0])
+    seen = rng.binomial(first, rate, runs) / first
+    seen = np.clip(seen, 1 / first, 1 - 1 / first)
+    labels = (seen * (1 - seen) / (rate * (1 - rate))) ** follows
+    labels = first * labels / labels.mean()
+    read_off = seen * (1 - seen) / labels / (1 - 1 / first)
+    truth = rate * (1 - rate) / first
+    error = read_off.std() / np.sqrt(runs) * 4.9     # two-sided, one false alarm in a million
+
+    corrected = read_off.mean() * float(pool.variance_lean(np.array([[rate]]))[0, 0])
+    assert read_off.mean() + error < truth
+    # the expansion stops at δ², the rest is of the order of 1/(n p)²
+    assert abs(corrected - truth) < error + truth / (first * rate) ** 2
