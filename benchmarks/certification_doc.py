@@ -9,6 +9,7 @@ budget: no single method could have chosen so well.
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from scipy.stats import binom
 
 from assay.evalcore.replay.families import FAMILIES
-from benchmarks.contenders import UNBIASED
+from benchmarks.contenders import SUBJECTS, UNBIASED
 from benchmarks.half_widths import Needs, Row, every_row, table
 from benchmarks.real_pools import KINDS as REAL
 from benchmarks.real_pools import SAYS
@@ -64,7 +65,7 @@ def totals(cache: Path, names: str) -> Totals:
     return result
 
 
-def full(found: Totals, asked: str, subject: str = "recalibrated") -> list[dict[str, str]]:
+def full(found: Totals, asked: str, subject: str) -> list[dict[str, str]]:
     """One row per pool, measure and budget, as text; empty where a figure does not exist."""
     rows = []
     for pool_name, method_name, measure_name, budget in found:
@@ -78,7 +79,7 @@ def full(found: Totals, asked: str, subject: str = "recalibrated") -> list[dict[
         ratio = mse / other["mse"] if other and other["mse"] > 0 else float("nan")
         width = own["width"] / n
         rows.append({
-            "asked_for": asked, "pool": pool_name, "kind": KIND_OF.get(pool_name, ""),
+            "asked_for": asked, "method": subject, "pool": pool_name, "kind": KIND_OF.get(pool_name, ""),
             "measure": measure_name, "labels": f"{budget}", "repeats": f"{n:.0f}",
             "mse": f"{mse:.3e}", "mse_standard_error": f"{se:.1e}", "bias": f"{own['error'] / n:+.4f}",
             "coverage": f"{own['covers'] / n:.3f}", "p_of_so_few_at_0.93": f"{_doubt(own):.4f}",
@@ -117,7 +118,7 @@ def narrowing(cache: Path, needs: Needs) -> dict[str, list[Row]]:
     }
 
 
-def summary(found: Totals, reached: Sequence[Row], subject: str = "recalibrated") -> str:
+def summary(found: Totals, reached: Sequence[Row], subject: str) -> str:
     """One row per pool and measure: geometric means of the ratios and relative widths, least coverage, and
     labels to the half-widths with the coverage held there.
     """
@@ -156,7 +157,7 @@ def summary(found: Totals, reached: Sequence[Row], subject: str = "recalibrated"
     return "\n".join(told) + "\n"
 
 
-def doubtful(found: Totals, subject: str = "recalibrated") -> str:
+def doubtful(found: Totals, subject: str) -> str:
     """Where coverage is below WANTED by the binomial test at 1%; hidden positives by the wide interval."""
     rows = 0
     told = []
@@ -180,18 +181,20 @@ def document(cache: Path, reached: Mapping[str, Sequence[Row]]) -> str:
     reached: labels to half-widths, by what was asked for together.
     """
     parts = [
-        "# Certification of `recalibrated`\n",
-        "Made by `python -m benchmarks.certify` (see there): 95% intervals, batches of 25, fixed seeds. "
+        "# Certification\n",
+        f"Made by `python -m benchmarks.certify` (see there), version {version('assay-evaluation')}: 95% "
+        "intervals, batches of 25, fixed seeds. `auto` reports `score-test`, which trusts nothing but the "
+        "labels, or, where positives are too rare for that, `recalibrated`, which trusts the score. "
         "The ratio is to the unbiased published method with the smallest error at that budget; it says "
-        "little where that method found nothing and the truth is next to 0. R: runs of `recalibrated`, "
+        "little where that method found nothing and the truth is next to 0. R: runs, "
         f"fewest and most over budgets. p: the chance of as few covers if the coverage were {WANTED}. Labels "
         "to a half-width: where half the mean width has come down to it for good, with the coverage there; "
-        "an asterisk where that is below what the method is held to (0.94 for `recalibrated`, 0.93 for "
+        "an asterisk where that is below what the method is held to (0.94 for the two, 0.93 for "
         "published ones; binomial, 1%), so that its labels are not to be compared. The "
         "[oracle](../how-to/replay.md) is the stratified design that knows the true rate of every cell. "
         "Where positives hide, the wide interval counts, and labels are told to its half-width. In full: "
         "[every row](certification.csv), [every method's labels](certification-half-widths.csv); pools that "
-        "nothing was tuned on: [unseen](unseen.md).\n",
+        "nothing was tuned on: [labels to a half-width](labels.md), [unseen](unseen.md).\n",
         "## The pools\n",
         "Real ones with real labels (`benchmarks.real_pools`), and synthetic ones "
         "(`assay.evalcore.replay.families`).\n",
@@ -202,10 +205,13 @@ def document(cache: Path, reached: Mapping[str, Sequence[Row]]) -> str:
     ]
     for names in dict.fromkeys(line["measures"] for line in lines(cache)):
         found = totals(cache, names)
-        parts += [
-            f"## Asked for: {names.replace('+', ', ')}\n", doubtful(found), summary(found, reached[names]),
-            "Labels to a half-width:\n", table(reached[names]),
-        ]
+        methods = {method_name for _, method_name, _, _ in found}
+        for subject in (subject for subject in SUBJECTS if subject in methods):
+            parts += [
+                f"## {names.replace('+', ', ')}: `{subject}`\n", doubtful(found, subject),
+                summary(found, reached[names], subject),
+                "Labels to a half-width:\n", table(reached[names], subject),
+            ]
     return "\n".join(parts)
 
 
@@ -214,7 +220,8 @@ def write_csv(cache: Path, path: Path) -> None:
     rows = [
         row
         for names in dict.fromkeys(line["measures"] for line in lines(cache))
-        for row in full(totals(cache, names), names)
+        for subject in SUBJECTS
+        for row in full(totals(cache, names), names, subject)
     ]
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")

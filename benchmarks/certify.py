@@ -1,10 +1,9 @@
-"""Certification: pool × measure × budget, for `recalibrated` and for the best published method beside it.
+"""Certification: pool × measure × budget, what `auto` reports beside published methods.
 
     python -m benchmarks.certify --repeats 100 --pools abt-buy,band --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --until 300 --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --methods recalibrated --budgets 50,100,150 --cache c.jsonl
     python -m benchmarks.certify --write --cache certification.jsonl       # docs/measured/certification.md
-    python -m benchmarks.certify --again --cache fewer.jsonl         # docs/measured/certification-again.md
 
 Work is cut into cells (pool, method, measures, block of 50 repeats), as many at a time as there are
 processors.  A finished cell is a line of the cache: sums of errors, squared errors, covers and widths, so
@@ -25,7 +24,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -52,18 +50,13 @@ from benchmarks.certification_doc import (
     totals,
     write_csv,
 )
-from benchmarks.contenders import NARROW, UNBIASED, contender
-from benchmarks.half_widths import Needs, Row, oracle_needs, table
+from benchmarks.contenders import NARROW, SUBJECTS, UNBIASED, contender
+from benchmarks.half_widths import Needs, oracle_needs, table
 from benchmarks.half_widths import write_csv as write_half_widths
 from benchmarks.pages import write_page
 from benchmarks.real_pools import real_pool
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "certification.md"
-AGAIN = (
-    "# Certification again\n\nMade by `python -m benchmarks.certify --again`: as "
-    "[certification](certification.md), with fewer runs (R) of a later engine, that of version "
-    f"{version('assay-evaluation')}. Where several measures are named, the first drives.\n\n"
-)
 
 
 @lru_cache(maxsize=4)    # a process works on one pool after the other
@@ -200,11 +193,11 @@ def write(cache: Path, names: Sequence[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run cells, or write the tables of a cache."""
-    parser = argparse.ArgumentParser(description="Certify `recalibrated` by replay.")
+    parser = argparse.ArgumentParser(description="Certify what `auto` reports, by replay.")
     parser.add_argument("--cache", type=Path, required=True, help="JSON lines of finished cells")
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--pools", default=",".join([*REAL, *FAMILIES]))
-    parser.add_argument("--methods", default=";".join(["recalibrated", *UNBIASED, *NARROW]),
+    parser.add_argument("--methods", default=";".join([*SUBJECTS, *UNBIASED, *NARROW]),
                         help="joined with ;")
     parser.add_argument("--measures", default="f1", help="asked for together; the first drives sampling")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="rising")
@@ -212,31 +205,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--processes", type=int, help="at a time; by default one for each processor")
     parser.add_argument("--write", action="store_true", help="only write the tables")
     parser.add_argument("--show", action="store_true", help="print the summary of the cache")
-    parser.add_argument("--again", action="store_true", help="write it as a page, and not what `auto` reads")
     given = parser.parse_args(arguments)
     names = given.measures.split(",")
     if given.write:
         write(given.cache, names)
         return
-    if not (given.show or given.again):
+    if not given.show:
         budgets = [b for b in map(int, given.budgets.split(",")) if given.until is None or b <= given.until]
         run(given.pools.split(","), given.methods.split(";"), names, given.repeats, given.cache,
             budgets, given.processes)
-    every = narrowing(given.cache, needs(given.cache))
-    if given.again:
-        told = "\n".join(
-            f"## {one.replace('+', ', ')}\n\n{_told(given.cache, one, reached)}"
-            for one, reached in every.items()
-        )
-        write_page(OUT.with_name("certification-again.md"), AGAIN + told)
-        return
     together = "+".join(names)
-    print(_told(given.cache, together, every.get(together, [])))
-
-
-def _told(cache: Path, names: str, reached: Sequence[Row]) -> str:
-    found = totals(cache, names)
-    return "\n".join([doubtful(found), summary(found, reached), "", table(reached), ""])
+    found, reached = totals(given.cache, together), narrowing(given.cache, needs(given.cache))
+    for subject in SUBJECTS:
+        print(doubtful(found, subject), summary(found, reached.get(together, []), subject),
+              table(reached.get(together, []), subject), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The methods that certifications run: `recalibrated`, and published ones beside it."""
+"""The methods that certifications run: what `auto` chooses between, and published ones beside."""
 
 from dataclasses import replace
 
@@ -7,6 +7,8 @@ from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.fixed_proposal import StaticIS
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 
+# what `auto` reports of one class against the rest: trusting nothing but labels, and trusting the score
+SUBJECTS = ("score-test", "recalibrated")
 DEFENSIVE = "static-is, 10% even"   # the supplied probabilities, with a tenth of the draws spread evenly
 # the published method of smallest error is chosen among these
 UNBIASED = ("passive", "dirichlet-tree", DEFENSIVE, "static-is", "sawade", "bernoulli", "oasis")

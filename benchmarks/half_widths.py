@@ -13,7 +13,7 @@ from assay.evalcore.measures.registry import named
 from assay.evalcore.printed import printed
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import LabelsTo, labels_to, oracles
-from benchmarks.contenders import contender
+from benchmarks.contenders import SUBJECTS, contender
 
 HALF_WIDTHS = (0.10, 0.05)
 
@@ -74,8 +74,8 @@ def narrowed(
         )
 
 
-def table(every: Sequence[Row], subject: str = "recalibrated") -> str:
-    """The subject beside the published method that covers and needs the fewest labels, and the oracle."""
+def table(every: Sequence[Row], subject: str) -> str:
+    """One of SUBJECTS beside the published method that covers and needs the fewest labels, and the oracle."""
     told = [
         f"| pool | measure | half-width | oracle | {subject} | coverage | x oracle | best that covers "
         f"| its labels | coverage | x oracle | {subject} / it | sooner, but does not cover |",
@@ -84,7 +84,7 @@ def table(every: Sequence[Row], subject: str = "recalibrated") -> str:
     for own in (row for row in every if row.method == subject):
         beside = [
             row for row in every
-            if (row.pool, row.measure) == (own.pool, own.measure) and row.method != subject
+            if (row.pool, row.measure) == (own.pool, own.measure) and row.method not in SUBJECTS
         ]
         for i, mine in enumerate(own.reached):
             covering = {r.method: r.reached[i] for r in beside if r.reached[i].covers}
