@@ -202,7 +202,8 @@ def _halves(case: Case, budgets: tuple[int, ...], repeats: int) -> Floats:
     phi, found = kind.phi(case.pool.codes), []
     for s in range(2):
         one = Stack(kind=kind, measures=(outcome_measure(case.measure, kind, len(items), system=s),))
-        found.append((one, one.of(items, phi), one.known(items).mean(axis=0), one.known_sizes(items)))
+        losses = one.item_losses(items, phi)
+        found.append((one, losses, one.known(items).mean(axis=0), one.known_sizes(items)))
     errors = np.zeros((repeats, len(budgets)))
     for r in range(repeats):
         orders = [rng.permutation(len(items)) for _ in range(2)]

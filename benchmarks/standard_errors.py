@@ -64,7 +64,7 @@ def ratios_of(pool: str, method_name: str, measure_name: str, repeats: int) -> I
         return
     ready = prepared(how, labelled, [measure])
     for look, state in simulate_rounds(how, ready, LOOKS, repeats=repeats, batch_size=25):
-        estimate = how.numbers(state, 0.95, stream(1, "standard errors", look))[0]
+        estimate = how.number_estimates(state, 0.95, stream(1, "standard errors", look))[0]
         has_value = np.isfinite(estimate.value)
         yield {
             "pool": pool, "method": method_name, "measure": measure_name, "look": look, "repeats": repeats,

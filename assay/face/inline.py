@@ -290,10 +290,10 @@ def _in_terminal(evaluation: Evaluation, console: "Console") -> Iterator[_Told]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=evaluation.budget, said="")
 
-        def told(result: Result) -> None:
+        def show_progress(result: Result) -> None:
             bar.update(task, completed=result.labels, said=_newest(result))
 
-        yield told
+        yield show_progress
 
 
 @contextmanager
@@ -302,13 +302,13 @@ def _in_notebook(evaluation: Evaluation) -> Iterator[_Told]:
     display = import_module("IPython.display")       # there is one where there is a notebook
     shown = display.display(display.HTML(""), display_id=True)
 
-    def told(result: Result) -> None:
+    def show_progress(result: Result) -> None:
         bar = f'<progress value="{result.labels}" max="{evaluation.budget}"></progress>'
         message = escape(f"{evaluation.name} {result.labels}/{evaluation.budget} {_newest(result)}")
         shown.update(display.HTML(f"{bar} {message}"))
 
     try:
-        yield told
+        yield show_progress
     finally:
         shown.update(display.HTML(""))
 

@@ -92,13 +92,13 @@ class RolesOfColumns:
         for role in ("prediction", "label") if self.positive is not None else ():
             columns[role] = self._what.column(self._called.get(role, role), columns[role].combine_chunks())
 
-        def read(path: str) -> LabelledPool | OutcomePool:
+        def read_pool(path: str) -> LabelledPool | OutcomePool:
             pool = read_labelled_pool(
                 path, positive=self.positive, features=[name for name in columns if name.startswith(_FEATURE)]
             )
             return with_columns_that_speak(path, pool, **beside, curves=curves)
 
-        made: LabelledPool | OutcomePool = self._read_as(columns, read)
+        made: LabelledPool | OutcomePool = self._read_as(columns, read_pool)
         return made
 
     def _features(self) -> dict[str, pa.ChunkedArray]:

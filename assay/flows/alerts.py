@@ -124,7 +124,7 @@ def raise_verdicts(
         alert = verdict_alert(
             key=change.key,
             kind=change.kind,
-            severity=alerts.severity.of(change.kind),
+            severity=alerts.severity.of_kind(change.kind),
             about=opened.name,
             news=VerdictNews(
                 now=_reading(moment),
@@ -178,7 +178,7 @@ def raise_failure(store: Store, name: str, error: Exception, moment: datetime) -
     raise_alert(Ledger(store, name), owned_alert(Alert(
         key=f"{what}-{moment:%Y%m%d}",
         kind="failure",
-        severity=alerts.severity.of("failure"),
+        severity=alerts.severity.of_kind("failure"),
         subject=f"{name}: cannot continue ({type(error).__name__})",
         body=f"{one_line(text, LONGEST_BODY // 2)}\nNothing is lost. "
              "Every sweep tries again, and succeeds once the cause is removed.",
@@ -199,7 +199,7 @@ def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, mo
     sentence = f" {wording.plural(len(evaluations), 'evaluation')} wait for it." if evaluations[1:] else ""
     raise_alert(owner, owned_alert(Alert(
         key=f"failure-unreachable-{layout.digest(message.encode())[:12]}-{moment:%Y%m%d}",
-        kind="failure", severity=alerts.severity.of("failure"),
+        kind="failure", severity=alerts.severity.of_kind("failure"),
         subject=f"{owner.name}: its desk cannot be reached",
         body=f"{message}\nNothing is lost.{sentence} Every sweep tries again. This is said once a day.",
         links=report_links(alerts, owner.name), group="unreachable",

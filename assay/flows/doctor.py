@@ -361,7 +361,7 @@ def _resumed(spec: Spec, ledger: Ledger) -> Finding:
         return ok("name", begun)     # killed before the pool was frozen
     except BadInput as error:
         return problem("name", str(error), "until then `assay run` refuses it")
-    return ok("name", f"{begun}, with {FrozenPool.of(ledger, spec, manifest).text}")
+    return ok("name", f"{begun}, with {FrozenPool.from_ledger(ledger, spec, manifest).text}")
 
 
 SILENT = ExaminationWatch()

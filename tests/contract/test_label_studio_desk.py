@@ -110,7 +110,7 @@ def test_the_project_says_what_it_is_about_and_names_the_round_until_somebody_re
 
     def project() -> dict[str, Any]:
         (found,) = people[0].projects(evaluation)
-        return label_studio_api.read(f"api/projects/{found['id']}/")
+        return label_studio_api.get_json(f"api/projects/{found['id']}/")
 
     mark = project()["title"].rpartition(" ")[2]
     assert project()["title"] == f"{evaluation}: match or no match? {mark}"
@@ -201,7 +201,7 @@ def test_fields_whose_first_values_are_pictures_are_shown_as_pictures(
     batch = Batch(evaluation=evaluation, round=1, items=[Item(item_id="a", shown=shown)])
     desk.post(batch, batch.items)
     (project,) = people[0].projects(evaluation)
-    page = label_studio_api.read(f"api/projects/{project['id']}/")["label_config"]
+    page = label_studio_api.get_json(f"api/projects/{project['id']}/")["label_config"]
     assert page.count("<HyperText ") == 2
     (task,) = people[0].tasks(project["id"])
     assert task["data"]["shown_name_a"].startswith('<img src="https://example.com/1.png"')

@@ -255,7 +255,7 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
 
 
 def hooks(api):
-    return [hook for hook in api.read("api/webhooks/") if hook["url"].endswith("/label-studio/awake")]
+    return [hook for hook in api.get_json("api/webhooks/") if hook["url"].endswith("/label-studio/awake")]
 
 
 def until(true, otherwise, seconds=150):

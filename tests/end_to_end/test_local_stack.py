@@ -124,7 +124,7 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         store = open_store(env["ASSAY_STORE"])
         until(lambda: store.exists(layout.arrived("whole", 1, 1)), 240, lambda: "no first batch")
         desk = LabelStudioApi(env["LABEL_STUDIO_URL"], env["LABEL_STUDIO_API_KEY"])
-        until(lambda: desk.read("api/webhooks/"), 240, lambda: "the receiver registered nothing")
+        until(lambda: desk.get_json("api/webhooks/"), 240, lambda: "the receiver registered nothing")
         person = SimulatedPerson(desk, "whole", truth)
         for round in (1, 2):
             until(lambda r=round: store.exists(layout.arrived("whole", r, 1)), 240, lambda: "no next batch")
@@ -141,7 +141,7 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         page = httpx.get(
             f"{pages}/evaluations/{store_alias}/whole", headers=token, timeout=120, trust_env=False
         ).text
-        (project,) = {one["project"] for one in desk.read("api/webhooks/")}
+        (project,) = {one["project"] for one in desk.get_json("api/webhooks/")}
         assert f'href="{env["LABEL_STUDIO_URL"]}/projects/{project}/data?labeling=1"' in page
         assert f'href="{api.removesuffix("/api")}/runs/flow-run/{run}"' in page
     taken = [name for name, value in env.items() if name.startswith("ASSAY_LOCAL_PORT_") and listens(value)]

@@ -152,8 +152,8 @@ def test_a_version_is_never_made_for_a_window_that_is_due(tmp_path):
     # the next one applies no earlier than the last
     assert amend(store, a_monitor(tmp_path, error_rate=0.02), moment=after(3)).first == "2026-11-09"
     assert [one.number for one in open_monitor(store, "stream").all] == [1, 2, 3]
-    assert open_monitor(store, "stream").of("2026-11-08").number == 1
-    assert open_monitor(store, "stream").of("2026-11-09").number == 3
+    assert open_monitor(store, "stream").version_of("2026-11-08").number == 1
+    assert open_monitor(store, "stream").version_of("2026-11-09").number == 3
     with pytest.raises(MonitorNameTaken, match=r"version 3 differs in monitor.error_rate\)\. .*assay amend"):
         register(store, newer)
 

@@ -123,7 +123,7 @@ def test_a_judge_may_say_nothing_of_some_items_and_lie_between_two_grades(tmp_pa
         assert (code, never) == (-2e300 if said == "n/a" else float(said) - 1, -2e300)
     assert {code % 1 for code in planned.judges[:, 0].tolist() if code >= 0} == {0.0, 0.5}
     told = report_data(open_evaluation(store, data["name"]), standing)
-    [first] = JUDGE_FIGURES.of(told).judges     # the other said nothing
+    [first] = JUDGE_FIGURES.value_in(told).judges     # the other said nothing
     assert 0 < next(one.labels for one in first.figures if one.figure == "agreement") < 40
     assert "judge" in render_report(told)["report.html"].decode()
 

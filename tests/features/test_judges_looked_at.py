@@ -159,7 +159,7 @@ def test_from_python(answers):
     by_id = {row["item_id"]: row["human"] for row in human}
     while len(batch := evaluation.ask()):
         evaluation.tell({item: by_id[item] for item in batch["item_id"].to_pylist()})
-    checks = JUDGE_CHECKS.of(evaluation.report_data())
+    checks = JUDGE_CHECKS.value_in(evaluation.report_data())
     assert {one.feature for one in checks.effects.effects} == {"length(answer)", "layout"}
     with pytest.raises(BadInput, match="colour"):
         assay.begin(

@@ -148,7 +148,7 @@ def test_a_revision_has_a_record_of_the_annotators_by_the_answers_of_now(tmp_pat
     verified(world)
     opened = open_evaluation(world.store, name)
     data = report_data(opened, world.advance())
-    assert ANNOTATORS.of(data).revision == 1
+    assert ANNOTATORS.value_in(data).revision == 1
     assert b"By the answers of revision 1" in render_report(data)["report.html"]
 
 
@@ -179,7 +179,7 @@ def test_one_person_and_no_gold_leave_nothing_to_record(tmp_path):
     assert step(world, look_again=True).revision == 1
     assert not world.store.exists(layout.revision_annotators("small", 1))
     data = report_data(open_evaluation(world.store, "small"), world.advance())
-    assert "nothing is known about annotators' errors" in ANNOTATORS.of(data).correction.reason
+    assert "nothing is known about annotators' errors" in ANNOTATORS.value_in(data).correction.reason
 
 
 def test_gold_nobody_answered_is_no_non_response(tmp_path):

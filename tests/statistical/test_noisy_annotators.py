@@ -41,7 +41,7 @@ def one_run(chosen, cells, by_label, measures, labels, batch, gold, run):
     votes = simulated_votes(rng, truth, [[ERROR, ERROR]], 1)
     rates = error_rates(votes, truth, np.zeros(gold, int), rng)
     assert rates is not None
-    errors = np.repeat(rates.of("p0")[:, None, :], 2, axis=1)   # the same for both predictions
+    errors = np.repeat(rates.drawn_rates("p0")[:, None, :], 2, axis=1)   # the same for both predictions
     return chosen.estimate(state, 0.95, rng), corrected(chosen, state, errors, 0.95, rng)
 
 

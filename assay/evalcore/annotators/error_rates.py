@@ -144,7 +144,7 @@ class ErrorRates:
     gold: bool           # gold was used
     repeated: bool       # items answered by several people were used
 
-    def of(self, annotator: str) -> Floats:
+    def drawn_rates(self, annotator: str) -> Floats:
         """The drawn error rates of one person, (S, T): S draws, and T = 2 by truth with two classes, else 1.
         Raises ValueError for a person of whom there are none."""
         return np.asarray(self.draws[:, self.annotators.index(annotator)])

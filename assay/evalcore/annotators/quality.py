@@ -162,7 +162,7 @@ def people(
     labels = labels_by_place(rounds)
     number = {name: j for j, name in enumerate(votes.annotators)}
     intervals = {} if rates is None else {
-        name: rate_intervals(rates.of(name), confidence) for name in sorted(rates.known)
+        name: rate_intervals(rates.drawn_rates(name), confidence) for name in sorted(rates.known)
     }
     return tuple(
         Person(

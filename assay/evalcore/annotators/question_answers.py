@@ -37,7 +37,7 @@ class QuestionAnswers(AnswerKind):
         """What people may answer to each question, for a sentence, separated by semicolons."""
         return "; ".join(f"{name}: {kind.wanted}" for name, kind in self.each.items())
 
-    def of(self, texts: Mapping[str, str | None], *, spelled: bool = False) -> str | None:
+    def joint_answer(self, texts: Mapping[str, str | None], *, spelled: bool = False) -> str | None:
         """The answers in their fixed spelling; None where one of them is none, or all are missing.
 
         texts: question -> what somebody wrote; None, or an empty text that means nothing: not answered;
@@ -98,7 +98,7 @@ class QuestionAnswers(AnswerKind):
             name: self.each[name].joined(counts, self.each[name].rules[0])
             for name, counts in by_question.items()
         }
-        return None if None in made.values() else self.of(made)
+        return None if None in made.values() else self.joint_answer(made)
 
     def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
         """Always empty: each question has an agreement of its own."""
@@ -118,7 +118,7 @@ class QuestionAnswers(AnswerKind):
             else right_answer
             for name, right_answer in self.by_question(truth).items()
         }
-        return self.of(dict(with_errors)) or truth
+        return self.joint_answer(dict(with_errors)) or truth
 
     def _packed(self, codes: Mapping[str, float]) -> float:
         row = [codes.get(name, UNANSWERED) for name in self.each]
@@ -132,7 +132,7 @@ class QuestionAnswers(AnswerKind):
         if not isinstance(parsed, dict):
             return None
         written = {str(name): _as_text(value) for name, value in parsed.items()}
-        return self.of(written, spelled=spelled)
+        return self.joint_answer(written, spelled=spelled)
 
 
 def _as_text(value: object) -> str | None:

@@ -324,7 +324,7 @@ def surprising_classes(
     slopes = stack.slopes(risk, cells.known_sizes.tolist())[: len(stack.measures[0].parts)]
     class_codes = np.arange(len(kind.parts), dtype=np.float64)
     pull = np.stack([
-        stack.of(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in class_codes
+        stack.item_losses(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in class_codes
     ], axis=1)                                                                     # (T, K, Q)
     apart = np.abs(pull - (p[..., None] * pull).sum(axis=1, keepdims=True)).max(axis=2)
     moved = apart * items_behind_draws(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)

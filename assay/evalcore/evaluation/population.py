@@ -64,7 +64,7 @@ def both_estimates(
 def _estimates_about(question: Question, state: State, about: About) -> list[EstimateArrays]:
     def estimates_in(inner: object) -> list[EstimateArrays]:
         rng = stream(question.seed, question.evaluation, state.round, "estimate")
-        estimates: list[EstimateArrays] = question.method.numbers(inner, question.confidence, rng)
+        estimates: list[EstimateArrays] = question.method.number_estimates(inner, question.confidence, rng)
         return estimates
 
     if about == "pool":

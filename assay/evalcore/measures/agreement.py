@@ -50,7 +50,7 @@ class Hit(Loss):
         interval is then that of a binomial share."""
         return (1,)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The chance that each prediction is right, (n, 1) for n items: the component of φ at the predicted
         class. It is 0 or 1 where φ are labels, a probability where φ is expected."""
         return self.kind.at(phi, items.prediction[:, self.system])[:, None]
@@ -87,7 +87,7 @@ class AgreementLoss(Loss):
     def _weight(self) -> Floats:
         return np.array(self.weights) if self.weights else np.eye(self.kind.width)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Losses of n items, (n, 1 + K): first the weight of the predicted class and the label, Σ_k
         weight[prediction, k] φ_k, then φ itself, whose mean gives the share of each class."""
         agreed = ((self.known(items) @ self._weight()) * phi).sum(axis=1, keepdims=True)
@@ -213,7 +213,7 @@ class Pairs(Loss):
         Their means are the confusion matrix."""
         return self.kind.width**2
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Indicators of the pair of predicted class and label, (n, K²) for n items: the K labels of the
         first predicted class, then those of the second, and so on. Their mean is the confusion matrix in
         shares, row by row."""

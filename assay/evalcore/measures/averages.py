@@ -127,7 +127,7 @@ class TagTotals(Loss):
         their means."""
         return 2
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Losses of n items, (n, 2): how many of the predicted tags are right, Σ_k φ_k over the predicted
         tags, and how many tags the item has, Σ_k φ_k."""
         hits = (phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1)

@@ -73,7 +73,7 @@ class Counts(Loss):
         items. Intervals of shares then hold for each of them."""
         return (self.kind.width, self.kind.width)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Losses of n items, (n, 2K): the hits of each of K classes or tags, φ_k where it is predicted and
         else 0, then the labels φ_k."""
         return np.concatenate([phi * self.known(items), phi], axis=1)
@@ -127,7 +127,7 @@ class CountsOfClass(Counts):
         one: all of them shares of the items."""
         return (2, 2)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Losses of n items, (n, 4): hits of the other classes together and of this one, then labels of
         both, from φ added up over the other classes. A mistake among the other classes counts as a hit of
         theirs."""

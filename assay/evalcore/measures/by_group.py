@@ -119,7 +119,7 @@ class Quantity(ABC):
         return self._made[key][0]
 
     @property
-    def numbers(self) -> "list[Estimand]":
+    def estimands(self) -> "list[Estimand]":
         """The q numbers of the measure, each as an `Estimand`, which gives the value and the slopes of that
         number alone."""
         return [Estimand(self, j) for j in range(self.size)]

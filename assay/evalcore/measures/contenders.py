@@ -82,14 +82,14 @@ class OfContender(Loss):
         return (np.asarray(first_system == self.number, np.float64)[:, None],
                 np.asarray(second_system == self.number, np.float64)[:, None])
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Losses of n rows, (n, d): the inner loss where the system stands first, the inner loss of the
         mirrored outcome where it stands second, and 0 for rows of other systems."""
         stands_first, stands_second = self._sides(items)
-        loss = stands_first * self.inner.of(items, phi)
-        return np.asarray(
-            loss + stands_second * self.inner.of(items, _mirrored(phi)) if stands_second.any() else loss
-        )
+        loss = stands_first * self.inner.item_losses(items, phi)
+        if stands_second.any():
+            loss = loss + stands_second * self.inner.item_losses(items, _mirrored(phi))
+        return np.asarray(loss)
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:
         """(n, P) of the loss itself, seen from the system's side."""

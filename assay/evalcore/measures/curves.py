@@ -140,7 +140,7 @@ class Bands(Loss):
         above: Literal["left", "right"] = "right" if self.of_grid or not has_score else "left"
         return np.asarray(np.searchsorted(edges, score, side=above), np.int64)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """Losses of n items, (n, H) for H bands: the chance φ that the item is of the class, in the band of
         its score, and 0 in all others."""
         return np.asarray(self.known(items) * phi[:, self.part, None])

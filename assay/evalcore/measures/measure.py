@@ -78,13 +78,13 @@ class Loss(ABC):
         return np.zeros(self.size)
 
     @abstractmethod
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected. n counts
         the items and d the components."""
 
     def if_all(self, items: Items, code: float) -> Floats:
         """ℓ (n, d) of the items if this were the outcome of each."""
-        return self.of(items, self.kind.phi(np.full(len(items), float(code))))
+        return self.item_losses(items, self.kind.phi(np.full(len(items), float(code))))
 
     def known(self, items: Items) -> Floats:
         """The part of the loss that the pool alone tells, (n, d_k) for n items: its mean over the pool is
@@ -101,7 +101,7 @@ class Loss(ABC):
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
         """A guess at the variance (n,) of slope·ℓ, for a loss without `pull`; as of shares, by default.
         Designs draw by it before any label is known."""
-        mean = np.clip(self.of(items, phi), 0, 1)
+        mean = np.clip(self.item_losses(items, phi), 0, 1)
         return np.asarray((mean * (1 - mean)) @ slope**2)
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
@@ -264,7 +264,7 @@ class OutcomeMeasure(DeclaredMeasure):
                 return np.asarray(values.mean(axis=0))
             return np.asarray(items.weight[:, 0] @ values / items.weight.sum())
 
-        dependent = np.concatenate([mean(loss.of(items, phi)) for loss in self.losses])
+        dependent = np.concatenate([mean(loss.item_losses(items, phi)) for loss in self.losses])
         known_means = [mean(loss.known(items)) for loss in self.losses]
         return self.value(np.concatenate([dependent, *known_means]))
 

@@ -104,7 +104,7 @@ class Numeric(Loss):
         grades = self.kind.grades
         return codes if grades is None else np.array(grades)[codes.astype(np.int64)]
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The expected value of each function of value and prediction, (n, d) for n items and d functions.
         Where φ are labels it is the function of the label itself."""
         f = self._prediction(items)[:, None]

@@ -40,7 +40,7 @@ class ByClass(Loss):
         """The loss (n, K) of each item if its label were each class."""
         raise NotImplementedError
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The expected loss of each item, (n, 1): the loss of each class, weighted by φ. Where φ are labels
         it is the loss of the labelled class."""
         return np.asarray((self.table(items) * phi).sum(axis=1, keepdims=True))

@@ -50,7 +50,7 @@ class RankedGain(Loss):
         gain_of_rank = 1 / np.log2(rank + 1) if self.discounted else np.full(rank.shape, 1 / self.k)
         return np.where(rank <= self.k, gain_of_rank, 0.0)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The discounted gain of each document, (n, 1): the expected gain of its grade, Σ_k gain_k φ_k,
         times the discount of its rank; 0 beyond rank k."""
         return np.asarray((phi @ np.array(self.gains) * self.discount(_rank(items)))[:, None])

@@ -46,7 +46,7 @@ class Shares(Loss):
         """One run; none of preferences, of which no outcome is rare."""
         return () if self.kind.name == "preference" else (self.size,)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The outcomes themselves, (n, K) for n items, or the column of one class or tag, (n, 1). Predictions
         play no part in it."""
         return phi if self.part is None else phi[:, self.part : self.part + 1]

@@ -191,24 +191,24 @@ class Stack:
         the kind of outcome, or where the pool has weights and they have none."""
         self.kind.check(items)
         if self.weights is not None:
-            self.weights.of(items)
+            self.weights.relative_weights(items)
         for measure in self.measures:
             measure.check(items)
         for loss in self.common or ():
             loss.needs(items)
 
-    def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
+    def item_losses(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
         """The losses ℓ of n items side by side, (n, D) for D components; times the weights of the items
         where the pool has weights. Written to the array `into` where there is one."""
-        losses = np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
+        losses = np.concatenate([loss.item_losses(items, phi) for loss in self.losses], axis=1, out=into)
         if self.weights is not None:
-            losses *= self.weights.of(items)[:, None]
+            losses *= self.weights.relative_weights(items)[:, None]
         return losses
 
     def if_all(self, items: Items, code: float) -> Floats:
         """ℓ (n, D) of the items if this were the outcome of each."""
         losses = np.concatenate([loss.if_all(items, code) for loss in self.losses], axis=1)
-        return losses if self.weights is None else losses * self.weights.of(items)[:, None]
+        return losses if self.weights is None else losses * self.weights.relative_weights(items)[:, None]
 
     @cached_property
     def perfect(self) -> Floats:
@@ -222,7 +222,7 @@ class Stack:
         known_losses = np.concatenate([loss.known(items) for loss in self.losses], axis=1)
         if self.weights is None:
             return known_losses
-        weight = self.weights.of(items)[:, None]
+        weight = self.weights.relative_weights(items)[:, None]
         return np.concatenate([known_losses * weight, weight], axis=1)
 
     def value(self, risk: Floats, known_sizes: Sequence[int]) -> Floats:
@@ -369,7 +369,7 @@ class Stack:
         spreads = self._plain_spreads(items, phis, slopes, likely)
         if self.weights is None:
             return spreads
-        squares = self.weights.of(items)[:, None] ** 2
+        squares = self.weights.relative_weights(items)[:, None] ** 2
         return [plain * squares for plain in spreads]
 
     def _plain_spreads(
@@ -403,7 +403,7 @@ class Stack:
         squares: Floats = np.zeros((len(items), len(slopes)))
         for code in outcomes.T:
             phi = self.kind.phi(code)
-            pull = sum(loss.of(items, phi) @ slopes[:, columns].T for loss, columns in nonlinear)
+            pull = sum(loss.item_losses(items, phi) @ slopes[:, columns].T for loss, columns in nonlinear)
             total, squares = total + pull, squares + pull**2
         n = outcomes.shape[1]
         variance = squares / n - (total / n) ** 2

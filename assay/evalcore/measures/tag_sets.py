@@ -62,7 +62,7 @@ class OfSet(Loss):
         is then a share, with the intervals of shares."""
         return self.function is _subset
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The loss of each item, (n, 1): the function of the true tags φ and the predicted tags. Where φ are
         probabilities it is the function of expected counts, a guess that labels correct."""
         return self.function(phi, self.kind.phi(items.prediction[:, self.system]))[:, None]

@@ -53,7 +53,7 @@ class OfUser(Loss):
             self._of(items, np.full(len(items), float(k))) for k in range(self.kind.width)
         ], axis=1)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
+    def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The loss of each item, (n, d): of classes the mean of the user's loss over the classes, weighted
         by φ; of other outcomes the user's loss of the outcome nearest to φ. Raises BadInput where the
         user's function gives another shape, or NaN."""

@@ -353,7 +353,9 @@ class SamplingMethod(Method, Generic[CellsT, MeasuresT, StateT, DesignT, Answers
         return state
 
     @abstractmethod
-    def numbers(self, state: StateT, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def number_estimates(
+        self, state: StateT, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
         """The estimate of each number that is asked for, in order; exact where no label can change it."""
 
 

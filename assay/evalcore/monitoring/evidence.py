@@ -213,7 +213,7 @@ class Worth(LimitNumbers):
     lowest: Floats
     highest: Floats
 
-    def of(self, loss: Floats, known_parts: Floats) -> Floats:
+    def worth_of_losses(self, loss: Floats, known_parts: Floats) -> Floats:
         """v (K, n) of losses (n, D) and what is known of them (n, D_k). K counts limits and n items; v is
         linear in the losses."""
         return np.asarray(self.constant[:, None] + self.slope @ loss.T + self.known_slope @ known_parts.T)
@@ -221,7 +221,7 @@ class Worth(LimitNumbers):
     def expected(self, labelled_round: LabelledRound, share: float) -> betting.Expected:
         """Undecided items count with v = 0, and the mean over the others has its sign."""
         cells = self.question.cells
-        expected_value = self.of(
+        expected_value = self.worth_of_losses(
             self.question.method.expects(labelled_round.before), cells.told / cells.size[:, None]
         )
         mean = np.clip(expected_value, self.lowest, self.highest)
@@ -234,7 +234,8 @@ class Worth(LimitNumbers):
     def observed(self, labelled_round: LabelledRound) -> Floats:
         stack = self.question.measures
         phi = stack.kind.phi(np.where(is_outcome(labelled_round.code), labelled_round.code, 0.0))
-        return self.of(stack.of(labelled_round.items, phi), stack.known(labelled_round.items))
+        losses = stack.item_losses(labelled_round.items, phi)
+        return self.worth_of_losses(losses, stack.known(labelled_round.items))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -283,7 +284,7 @@ class WatchedStack(WatchedNumber):
         for earlier_round in earlier:
             has_outcome = earlier_round.plan.ask & is_outcome(earlier_round.code) & earlier_round.new
             phi = stack.kind.phi(np.where(has_outcome, earlier_round.code, 0.0))
-            total = total + stack.of(earlier_round.items, phi)[has_outcome].sum(axis=0)
+            total = total + stack.item_losses(earlier_round.items, phi)[has_outcome].sum(axis=0)
             n += has_outcome.sum()
         columns = stack.columns(self.measure, cells.known_sizes.tolist())
         return np.asarray(np.concatenate([total / n, cells.known / cells.n_items])[columns])

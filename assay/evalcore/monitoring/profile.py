@@ -72,7 +72,7 @@ class Binned:
     counts: tuple[int, ...]     # one more than edges
 
     @classmethod
-    def of(cls, values: Floats, bins: int, edges: tuple[float, ...] | None = None) -> Self:
+    def from_values(cls, values: Floats, bins: int, edges: tuple[float, ...] | None = None) -> Self:
         """Of values (n,): in bins of equal shares of them, unless edges are given. n counts the values; one
         on an edge belongs to the bin above."""
         if edges is None:
@@ -131,7 +131,8 @@ def profile_of(traffic: Traffic, measure: Measure, like: Profile | None = None) 
 
 def scores_like(scores: Floats, like: Profile | None) -> Binned:
     """Scores (n,) in bins; `like`: an earlier profile, whose edges are used."""
-    return Binned.of(scores, SCORE_BINS, None if like is None or like.scores is None else like.scores.edges)
+    edges = None if like is None or like.scores is None else like.scores.edges
+    return Binned.from_values(scores, SCORE_BINS, edges)
 
 
 def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None = None) -> Profile:
@@ -141,7 +142,7 @@ def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None =
     return replace(
         profile,
         features={**profile.features, **{
-            name: Binned.of(values, FEATURE_BINS, edges.get(name))
+            name: Binned.from_values(values, FEATURE_BINS, edges.get(name))
             for name, values in beside.features.items()
         }},
         segments={name: _most_common(values) for name, values in beside.segments.items()},
@@ -197,7 +198,7 @@ class SomeValues:
     weight: float     # the rows that each stands for
 
     @classmethod
-    def of(cls, values: Floats) -> Self:
+    def from_values(cls, values: Floats) -> Self:
         """The summary of values (n,): the order statistics at the middles of equal parts of the ranks. n
         counts the values; each stands for an equal part of them."""
         n = len(values)
@@ -309,7 +310,5 @@ def _weight(items: Items) -> Floats:
 def _losses(measure: OutcomeMeasure, items: Items) -> Floats:
     """(n, d + d_k) of items whose outcomes are as probable as supplied."""
     phi = np.zeros((len(items), 0)) if items.probability is None else items.probability
-    return np.concatenate(
-        [*(loss.of(items, phi) for loss in measure.losses), *(loss.known(items) for loss in measure.losses)],
-        axis=1,
-    )
+    losses = [loss.item_losses(items, phi) for loss in measure.losses]
+    return np.concatenate([*losses, *(loss.known(items) for loss in measure.losses)], axis=1)

@@ -226,7 +226,7 @@ class PoolWeights:
         unseen errors are made for so many."""
         return self.items * (self.mean / self.least)
 
-    def of(self, items: Items) -> Floats:
+    def relative_weights(self, items: Items) -> Floats:
         """(n,) weights with a mean of 1 over the pool. Raises BadInput for items without a weight. n counts
         the items."""
         if items.weight is None:
@@ -283,7 +283,7 @@ class Joint:
         counts those that are frequent."""
         return len(self.marks) + 1
 
-    def of(self, prediction: Floats) -> Ints:
+    def group_numbers(self, prediction: Floats) -> Ints:
         """The number (n,) of each joint prediction (n, S); M for all others."""
         order = np.argsort(self.marks)
         marks = _marks_of(prediction)
@@ -436,7 +436,7 @@ class ByJoint(Places):
     def group(self, items: Items) -> Ints:
         """The number of each item's joint prediction, (n,): 0 for the most frequent one, and the last number
         for all that are not frequent."""
-        return self.joint.of(items.prediction)
+        return self.joint.group_numbers(items.prediction)
 
 
 def heard_judges(items: Items) -> Floats:

@@ -39,7 +39,7 @@ class AnswerPlaces:
     first: int = 0
     decimals: int | None = None
 
-    def of(self, codes: Floats) -> Floats:
+    def places_of(self, codes: Floats) -> Floats:
         """The places of answers among the levels of their question, (n,) from 1 to `levels`: the code plus 1
         for classes, tags and the like, the nearest point of the decimal grid for numbers."""
         if self.decimals is None:
@@ -48,8 +48,8 @@ class AnswerPlaces:
         return np.asarray(np.clip(on_grid, 0, self.levels - 1) + 1)
 
     def codes(self, places: Floats) -> Floats:
-        """The codes of the answers at these places, (n,): the inverse of `of`, with UNANSWERED for place 0.
-        Numbers come back rounded to the grid."""
+        """The codes of the answers at these places, (n,): the inverse of `places_of`, with UNANSWERED for
+        place 0. Numbers come back rounded to the grid."""
         codes = places - 1
         if self.decimals is not None:
             codes = (codes + self.first) / 10**self.decimals
@@ -70,7 +70,8 @@ class Packing:
         unit = 1.0
         for column, answer_places in zip(codes.T, self.places, strict=True):
             answered = column > UNANSWERED
-            total = total + unit * np.where(answered, answer_places.of(np.where(answered, column, 0.0)), 0.0)
+            places = answer_places.places_of(np.where(answered, column, 0.0))
+            total = total + unit * np.where(answered, places, 0.0)
             unit *= answer_places.levels + 1
         return total
 

@@ -137,7 +137,7 @@ class StratumFinder:
         self._table: Ints | None = None
         self._above = np.append(edges, np.inf)      # the upper edge of each stratum
 
-    def of(self, scores: Floats) -> Ints:
+    def strata_of(self, scores: Floats) -> Ints:
         """The stratum (N,) of each of scores (N,), which are finite."""
         if len(scores) < _FEW or len(self._edges) < 2:
             return np.searchsorted(self._edges, scores, side="right").astype(np.int64)
@@ -221,7 +221,7 @@ def freedman_diaconis(scores: OrderedScores) -> int:
 
 def assign(edges: Floats, scores: Floats) -> Ints:
     """The stratum (N,) of each of scores (N,); edges (K,): interior edges, rising."""
-    return StratumFinder(edges).of(scores)
+    return StratumFinder(edges).strata_of(scores)
 
 
 def log_odds(probability: Floats) -> Floats:
@@ -456,8 +456,8 @@ class CellSums:
         )
 
     def add(self, keys: Ints, scores: Floats, probabilities: Floats) -> None:
-        """Add items (n,) to these, one after the other in their order, as `of` does with all at once. n
-        counts the items; the sums are changed in place."""
+        """Add items (n,) to these, one after the other in their order, as `from_items` does with all at once.
+        n counts the items; the sums are changed in place."""
         self.size[:] += np.bincount(keys, minlength=len(self.size))
         np.add.at(self.score, keys, scores)
         np.add.at(self.probability, keys, probabilities)

@@ -179,7 +179,7 @@ def _outlooks(
                 evidence=evidence, estimand=estimand, posts=posts, counts=counts, guard=guard,
                 values=[np.ascontiguousarray(v[..., estimand.at]) for v in values],
             )
-            for estimand in quantity.numbers
+            for estimand in quantity.estimands
         ]
     return outlooks
 

@@ -63,13 +63,14 @@ class OutcomePool:
         stack.check(self.items)
         total, known_total = np.zeros(stack.size), 0.0
         for rows, piece in self.items.chunks():
-            total += stack.of(piece, self.kind.phi(self.codes[rows])).sum(axis=0)
+            total += stack.item_losses(piece, self.kind.phi(self.codes[rows])).sum(axis=0)
             known_total = known_total + stack.known(piece).sum(axis=0)
         risk = np.concatenate([total, np.asarray(known_total)]) / len(self.items)
         value = stack.value(risk, stack.known_sizes(self.items))
         columns = stack.columns_of_items(self.items, self.kind.phi(self.codes))
         if columns is not None:
-            weight = np.ones(len(self.items)) if stack.weights is None else stack.weights.of(self.items)
+            weights = stack.weights
+            weight = np.ones(len(self.items)) if weights is None else weights.relative_weights(self.items)
             for q, exact in stack.values_of_items(columns, weight).items():
                 value[q] = exact
         return value

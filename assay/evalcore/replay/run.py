@@ -174,7 +174,7 @@ def run_block(
         missing = budget - (counts[-1] if counts else np.zeros(repeats, np.int64))
         state = _label(method, state, missing, plan.batch_size, people, rng)
         counts.append(state.bought)
-        estimates = method.numbers(state, confidence, stream(seed, purpose, block, f"at {budget}"))
+        estimates = method.number_estimates(state, confidence, stream(seed, purpose, block, f"at {budget}"))
         looks.append([*estimates, *ready.further(method, state, confidence)])
         winners += _named_best(method, state)
         distance = ready.distance(method, state, plan.batch_size) if plan.divergences else None

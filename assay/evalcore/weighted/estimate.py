@@ -179,7 +179,7 @@ def weighted_rows(
 def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised:
     """Value, variance and slopes of one measure; stack: of this measure alone."""
     (measure,), phi = stack.measures, stack.kind.phi(sample.label)
-    outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
+    outcome = np.concatenate([loss.item_losses(of.items, phi) for loss in measure.losses], axis=1)
     known_losses = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
     w, item_weights = sample.weight * of.among, own_weights(sample, of)
     total, n = float(w.sum()), max(int(of.among.sum()), 1)

@@ -208,7 +208,7 @@ def _explained(pool: JudgedPool, leading: OutcomeMeasure, judge: Judge) -> float
         return None
     slope = fit.slopes[0]
     pull, expected = (
-        stack.of(pool.items, phi) @ slope for phi in (pool.kind.phi(sample.label), judge.phi)
+        stack.item_losses(pool.items, phi) @ slope for phi in (pool.kind.phi(sample.label), judge.phi)
     )
     share = sample.weight / sample.weight.sum()
     if judge.among is not None:     # what it says nothing of, it expects to be as the rest

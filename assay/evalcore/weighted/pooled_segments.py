@@ -105,7 +105,7 @@ class PredictedSegments:
     stack: Stack
     known_sizes: Sequence[int]
 
-    def of(self, measure: OutcomeMeasure) -> Floats:
+    def predicted_values(self, measure: OutcomeMeasure) -> Floats:
         """(S, q) each number of a measure of the stack; NaN of all where nothing is predicted. S counts
         segments and q the numbers."""
         if self.risk is None:

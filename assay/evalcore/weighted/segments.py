@@ -142,7 +142,7 @@ def _of_column(
     unseen = np.maximum(1 - np.minimum(worth / np.maximum(segments.items, 1.0), 1.0), 1e-6)
     for measure in short_measures:
         pooled_parts = len(measure.parts) if len(measure.parts) <= MOST_POOLED else 0
-        predicted = segments.of(measure)
+        predicted = segments.predicted_values(measure)
         for part in range(pooled_parts):
             places = [at + s * len(measure.parts) + part for s in range(n_segments)]
             fits = [numbers[q].fit for q in places]

@@ -149,7 +149,7 @@ def _compared(opened: Opened, source: str | None) -> ComparedPool:
 
     Raises SourceChanged where it holds something else; BadInput where `source` cannot be looked at.
     """
-    pool, reason = FrozenPool.of(opened.ledger, opened.spec, opened.manifest), None
+    pool, reason = FrozenPool.from_ledger(opened.ledger, opened.spec, opened.manifest), None
     try:
         refuse_changed_source(opened.ledger, opened.spec, opened.manifest, source=source)
     except SourceChanged:
@@ -174,7 +174,7 @@ def _is_error(spec: Spec, measure: str | None) -> bool:
     """Whether less of the measure is better; of the first one where none is named."""
     kind, one_class = spec.labels.outcome, spec.labels.one_class
     measures = [
-        choice.of_two_classes(one_class) if kind is None else choice.of(kind, spec.budget.labels)
+        choice.of_two_classes(one_class) if kind is None else choice.outcome_measure(kind, spec.budget.labels)
         for choice in spec.measure
     ]
     measures = [choice for choice in measures if choice.name == measure] if measure else measures[:1]

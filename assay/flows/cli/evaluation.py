@@ -140,7 +140,7 @@ def begin_command(spec: Path, name: str | None, where: str | None, as_json: bool
     if as_json:
         print_json(standing.to_json())
     else:
-        pool = FrozenPool.of(opened.ledger, opened.spec, opened.manifest).text
+        pool = FrozenPool.from_ledger(opened.ledger, opened.spec, opened.manifest).text
         flag = store_flag(opened.ledger.store.url)
         began = "had begun before, with" if before else "began with"
         click.echo(f"{opened.name}: {began} {pool}; next: assay advance {opened.name}{flag}")

@@ -55,14 +55,14 @@ def add_incident_pages(
         text = _PAGE.format(title=html.escape(title), body=body)
         return Response(text, status_code=status, media_type="text/html", headers=HEADERS)
 
-    def meant(token: str) -> LinkedIncident | None:
+    def incident_of_token(token: str) -> LinkedIncident | None:
         return read_token(secret, token, clock().timestamp())
 
     gone = "This link does not hold", "<p>It is older than two weeks, or not whole. Ask for a newer one.</p>"
 
     @app.get("/incidents/{token}")
     def show(token: str) -> Response:
-        about = meant(token)
+        about = incident_of_token(token)
         if about is None:
             return page(404, *gone)
         try:
@@ -74,7 +74,7 @@ def add_incident_pages(
     async def handle(token: str, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
-        about, body = meant(token), await body_of(request)
+        about, body = incident_of_token(token), await body_of(request)
         if about is None or body is None:
             return page(404 if about is None else 413, *gone)
         try:

@@ -181,7 +181,7 @@ class _Rows:
             return None
         key = self.newest_on.get(window)
         verdict = None if key is None else self._verdict(key)
-        return history_row(window, self.versions.of(window), openings, verdict, wrong)
+        return history_row(window, self.versions.version_of(window), openings, verdict, wrong)
 
     def spent(self, month: str, verdicts: Mapping[str, VerdictGlance]) -> int:
         """Labels bought in a month."""

@@ -65,7 +65,7 @@ def read_monitor_history(store: Store, name: str, clock: Callable[[], datetime] 
         horizon=spec.monitor.horizon,
         test=spec.monitor.test,
         rows=tuple(
-            history_row(window, versions.of(window), openings.get(window, []), standing.get(window),
+            history_row(window, versions.version_of(window), openings.get(window, []), standing.get(window),
                  standing_state(states.get(window, [])))
             for window in sorted({*openings, *(name for name, of in states.items() if standing_state(of))})
         ),

@@ -116,7 +116,7 @@ def judge(
 
     recorded: the verdict that is verified by this one; None where it is new.
     """
-    version = versions.of(window)
+    version = versions.version_of(window)
     newest = latest(before)
     earlier = newest.get(window)
     standing = versions.comparable(window, newest)
@@ -227,7 +227,7 @@ def size_for(versions: Versions, window: str, verdicts: Sequence[WindowVerdict])
 
     None where the spec fixes them, and where those windows say nothing.
     """
-    spec = versions.of(window).spec
+    spec = versions.version_of(window).spec
     if spec.monitor.sizing == "fixed":
         return None
     newest = latest(verdicts)
@@ -251,6 +251,6 @@ def _last(
 
     further: how many more than the spec's `recent`
     """
-    count, model = versions.of(window).spec.monitor.recent + further, versions.model_of(window)
+    count, model = versions.version_of(window).spec.monitor.recent + further, versions.model_of(window)
     same = sorted(name for name in newest if name < window and versions.model_of(name) == model)
     return same[-count:] if count else []

@@ -73,7 +73,7 @@ def _sum_up(run: MonitorRun, ended: Mute, muted: Sequence[MutedAlert]) -> None:
     for alert in standing:
         raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
     if "muted" in choices.tell:
-        severity = choices.severity.of("muted")
+        severity = choices.severity.of_kind("muted")
         lines = [*(alert.subject for alert in standing), *_still_without(run, [row.alert for row in muted])]
         summary = summary_alert(run.spec.name, ended, muted, lines, severity)
         raise_alert(run.ledger, owned_alert(summary, run.spec.ownership), run.now)

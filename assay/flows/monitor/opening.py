@@ -308,7 +308,7 @@ def signals_of_traffic(
     profiles   their profiles (`known_profiles`)
     apart   what was unusual about them (`unusual_signals`)
     """
-    spec = versions.of(window.name).spec
+    spec = versions.version_of(window.name).spec
     before = [
         Watched(
             profile=profiles[name], seasons=seasons(spec.window(name)), apart=apart.get(name, frozenset())

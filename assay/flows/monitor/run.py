@@ -132,7 +132,7 @@ class MonitorRun:
     def spec_of(self, window: str) -> MonitorSpec:
         """The spec that a window is judged by: that of the newest version whose first window is not later
         than it. So an amendment changes no window that was before it."""
-        return self.versions.of(window).spec
+        return self.versions.version_of(window).spec
 
     def window(self, name: str) -> Window:
         """The window of this name. Raises BadInput for a name of another kind."""
@@ -313,7 +313,7 @@ def due_windows(versions: Versions, moment: datetime) -> list[Window]:
     # a version may ask for a longer wait; each window waits as its own does
     return [
         window for window in due(versions.all[0].spec.first, versions.newest.last, moment, timedelta(0))
-        if (spec := versions.of(window.name).spec).has(window) and ended(window, spec.settle, moment)
+        if (spec := versions.version_of(window.name).spec).has(window) and ended(window, spec.settle, moment)
     ]
 
 

@@ -48,7 +48,8 @@ def tell_if_silent(run: MonitorRun) -> bool:
     if run.now - since <= allowed:
         return False
     last_name = max((name for name in run.standing if name < waiting[0]), default=None)
-    alert = silence_alert(run.spec.name, run.alerts.severity.of("silent"), last_name, waiting, since, run.now)
+    severity = run.alerts.severity.of_kind("silent")
+    alert = silence_alert(run.spec.name, severity, last_name, waiting, since, run.now)
     raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
     return True
 

@@ -66,14 +66,14 @@ def tell_states(run: MonitorRun) -> None:
             if (standing := standing_state(run.states[window])) is not None and standing.state == state
             and (window in begun_today or state in _LAST or run.now <= _mendable_until(run, window))
         ]
-        severity = alerts.severity.of(kind)
+        severity = alerts.severity.of_kind(kind)
         if entries:
             _raise(run, daily_alert(run.spec.name, kind, severity, entries, begun_today, run.now))
         elif "recovery" in alerts.tell and (ended := _last_end(run, state)) is not None:
             since, end = ended
             _raise(run, ended_alert(run.spec.name, kind, severity, end.window, end.number, since, end.at))
     if "spent" in alerts.tell and run.openings and left_this_month(run) < 1:
-        severity = alerts.severity.of("spent")
+        severity = alerts.severity.of_kind("spent")
         labels = run.spec.monitor.monthly_labels
         _raise(run, spent_alert(run.spec.name, month_of(run), labels, severity, run.now))
 

@@ -89,7 +89,7 @@ def alert_of(spec: MonitorSpec, news: PlaceNews, kind: Kind) -> Alert:
         # the number is the verdict's: a window that is reissued is told again
         key=f"verdict-{verdict.number:06d}" + ("" if segment is None else f"-{_slug(verdict, segment)}"),
         kind=kind,
-        severity=alerts.severity.of(kind),
+        severity=alerts.severity.of_kind(kind),
         monitor=spec.name,
         news=news,
         links=window_links(alerts, spec.name, verdict.window),

@@ -84,7 +84,7 @@ def tell_signals(run: MonitorRun) -> None:
         if kind not in alerts.tell or "recovery" not in alerts.tell or any(a.kind == kind for a in standing):
             continue
         if (ended := _last_ended(run, kind)) is not None:
-            _raise(run, usual_again_alert(run.spec.name, kind, alerts.severity.of(kind), ended))
+            _raise(run, usual_again_alert(run.spec.name, kind, alerts.severity.of_kind(kind), ended))
 
 
 def unusual_alerts(run: MonitorRun) -> list[Alert]:
@@ -97,7 +97,7 @@ def unusual_alerts(run: MonitorRun) -> list[Alert]:
         for since in sorted(set(traffic.since.values())):
             names = {name for name, begun in traffic.since.items() if begun == since}
             new_alerts.append(unusual_alert(
-                run.spec.name, traffic.kind, alerts.severity.of(traffic.kind), since, traffic.newest,
+                run.spec.name, traffic.kind, alerts.severity.of_kind(traffic.kind), since, traffic.newest,
                 [signal for signal in traffic.raised if signal.name in names],
             ))
     return new_alerts

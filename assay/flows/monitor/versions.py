@@ -69,19 +69,20 @@ class Versions:
         is the spec of the last amendment, or the one that the monitor began with."""
         return self.all[-1].spec
 
-    def of(self, window: str) -> Version:
+    def version_of(self, window: str) -> Version:
         """The version of the spec that a window is judged by: the newest whose first window is not later
         than it, else the first one."""
         return next((version for version in reversed(self.all) if version.first <= window), self.all[0])
 
     def model_of(self, window: str) -> int:
         """The number of the version that began the model of a window."""
-        return self._begun(self.of(window), lambda version: version.new_model)
+        return self._begun(self.version_of(window), lambda version: version.new_model)
 
     def since(self, window: str, limit: str) -> int:
         """The number of the version with which the evidence against a limit began, at a window. It begins
         anew with another model, and where an amendment changes that limit."""
-        return self._begun(self.of(window), lambda version: version.new_model or limit in version.anew)
+        judged_by = self.version_of(window)
+        return self._begun(judged_by, lambda version: version.new_model or limit in version.anew)
 
     def comparable(self, window: str, newest: Mapping[str, WindowVerdict]) -> NewestVerdicts:
         """The newest verdicts that a window may be held against, each with the evidence that goes on. Place

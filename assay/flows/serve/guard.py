@@ -108,7 +108,7 @@ def _headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _with_headers(send: Send) -> Send:
-    async def told(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
             have = {name.lower() for name, _ in headers}
@@ -118,4 +118,4 @@ def _with_headers(send: Send) -> Send:
             message = {**message, "headers": headers}
         await send(message)
 
-    return told
+    return send_with_headers

@@ -100,7 +100,7 @@ class Pages:
         if request.query.store and request.query.store not in request.sees:
             raise NoSuchPage(f"no store is called {request.query.store!r}")
         view = self._seen(request.sees)
-        lines = request.query.of(view.entries)
+        lines = request.query.matching_entries(view.entries)
         pages = _pages(len(lines), request.page)
         shown, aliases = lines[(request.page - 1) * PER_PAGE : request.page * PER_PAGE], sorted(request.sees)
 

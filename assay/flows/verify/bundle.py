@@ -97,9 +97,9 @@ def _of_the_rest(bundle: Bundle, store: Store) -> Iterator[Difference]:
     for name, blob in made.files.items():
         if name not in bundle.names:
             yield Difference(key=name, difference="is missing")
-        elif not alike(name, bundle.read(name), blob):
+        elif not alike(name, bundle.file_bytes(name), blob):
             yield Difference(key=name, difference="says something else than what is made of the ledger now")
-        elif name.endswith(".html") and not pictures_alike(bundle.read(name), blob):
+        elif name.endswith(".html") and not pictures_alike(bundle.file_bytes(name), blob):
             yield Difference(key=name, difference=_other_pictures(bundle.drawn_by, made.drawn_here))
 
 
@@ -121,7 +121,7 @@ def _by_this_version(bundle: Bundle) -> bool:
 def _of_figures(bundle: Bundle, due: bytes) -> Iterator[Difference]:
     """Where the figures of the report are not those of the ledger, whatever words another version has."""
     try:
-        reported, new = (json.loads(blob) for blob in (bundle.read(_REPORT), due))
+        reported, new = (json.loads(blob) for blob in (bundle.file_bytes(_REPORT), due))
         wrong = list(value_differences(
             {name: reported.get(name) for name in _COMPARED}, {name: new.get(name) for name in _COMPARED}
         ))

@@ -174,7 +174,7 @@ class _Verdicts:
             yield Difference(key=key, difference=in_one_sentence(wrong))
 
     def _version_differences(self, verdict: WindowVerdict) -> Iterator[Difference]:
-        due = self._versions.of(verdict.window).number
+        due = self._versions.version_of(verdict.window).number
         if verdict.version != due:
             yield Difference(
                 key=layout.monitor_verdict(self._ledger.name, verdict.number),

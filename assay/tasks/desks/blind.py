@@ -49,7 +49,7 @@ class BlindPair:
         sides = dict(zip(self.order(item_id), SIDES, strict=True))
         return sides.get(label, label) if isinstance(label, str) else label
 
-    def meant(self, annotation: Annotation) -> Annotation:
+    def with_answer_names(self, annotation: Annotation) -> Annotation:
         """What a person said, by the names of the two answers."""
         order = self.order(annotation.item_id)
         names = dict(zip(SIDES, order, strict=True))
@@ -76,7 +76,8 @@ class BlindDesk:
 
     def collect(self, batch: Batch) -> Collected:
         collected = self.desk.collect(self._shown(batch))
-        return replace(collected, annotations=[self._pair.meant(answer) for answer in collected.annotations])
+        annotations = [self._pair.with_answer_names(answer) for answer in collected.annotations]
+        return replace(collected, annotations=annotations)
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         self.desk.request_more(self._shown(batch), item_ids, annotators)

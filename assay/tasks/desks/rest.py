@@ -39,7 +39,7 @@ class RestApi:
         self._root, self._attempts = root, read_attempts
         self._client = client_of(product, timeout, **options)
 
-    def read(self, path: str, params: Mapping[str, Any] | None = None) -> Row:
+    def get_json(self, path: str, params: Mapping[str, Any] | None = None) -> Row:
         """GET, tried a few times. An object of JSON; DeskUnreachable, DeskRefused or NotThere."""
         reading = retrying(DeskUnreachable, self._attempts, pause)
         reply: Row = reading(self._read_once, path, params)

@@ -70,7 +70,7 @@ class ByScore:
 
     def finder(self) -> Finder:
         strata = StratumFinder(self.edges)
-        return lambda table: strata.of(numbers_of(table.column("score")))
+        return lambda table: strata.strata_of(numbers_of(table.column("score")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ class RowChecker:
             "show a shorter text, or the address of a picture instead of the picture itself",
         )
 
-    def numbers(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
+    def finite_numbers(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A column (n,) of n finite numbers. Raises BadInput, which lists the rows, where values are no
         numbers, not finite, or so large that they stand for a missing one."""
         values = columns[name]
@@ -219,14 +219,14 @@ class RowChecker:
 
     def _weight(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A column (n,) of weights, 0 or more. Raises BadInput."""
-        weights = self.numbers(batch, name, columns)
+        weights = self.finite_numbers(batch, name, columns)
         self.refuse(batch, name, columns[name], weights < 0, "are below 0",
                     "a weight says what an item counts for: 0 or more; correct these rows, or drop them")
         return weights
 
     def _rank(self, batch: SourceBatch, name: str, columns: dict[str, pa.Array]) -> Floats:
         """A column (n,) of whole numbers from 1 on. Raises BadInput."""
-        ranks = self.numbers(batch, name, columns)
+        ranks = self.finite_numbers(batch, name, columns)
         self.refuse(batch, name, columns[name], (ranks < 1) | (ranks != np.floor(ranks)), "are no ranks",
                     "a rank is 1 for the first document of a query, then 2, 3 and so on; correct these rows")
         return ranks
@@ -321,8 +321,8 @@ class _Rows:
     given: dict[str, pa.Array]
     spelled: Predictions | None = None   # how names are spelled; None: as the pool's predictions are
 
-    def numbers(self, name: str) -> Floats:
-        return self.checker.numbers(self.batch, name, self.given)
+    def number_column(self, name: str) -> Floats:
+        return self.checker.finite_numbers(self.batch, name, self.given)
 
     def codes(self, name: str) -> Array:
         return self.checker.codes(self.batch, name, self.given, self.spelled)

@@ -75,7 +75,7 @@ class _KeptReceipt:
     digest: str
 
     @staticmethod
-    def of(receipt: Receipt, beside: Sequence[str]) -> "_KeptReceipt":
+    def from_receipt(receipt: Receipt, beside: Sequence[str]) -> "_KeptReceipt":
         """With the digest that it has to have."""
         undigested = _KeptReceipt(receipt=receipt, beside=tuple(beside), digest="")
         return replace(undigested, digest=layout.digest(record.encode(undigested)))
@@ -89,7 +89,7 @@ class Basis:
     digest: str
 
     @staticmethod
-    def of(spec: Spec, source: Source) -> "Basis":
+    def from_spec(spec: Spec, source: Source) -> "Basis":
         """What a freeze of this source rests on: the evaluation's name and a digest of the spec, the
         versions of the code, and the path, size and version of every file as it was listed."""
         content: JsonMapping = {
@@ -129,7 +129,7 @@ def kept_receipt(
     try:
         kept_record = record.decode(_KeptReceipt, scratch.get(key), key)
         receipt = kept_record.receipt
-        if kept_record != _KeptReceipt.of(receipt, kept_record.beside):
+        if kept_record != _KeptReceipt.from_receipt(receipt, kept_record.beside):
             return None
         beside = [*basis.ids_keys(shard, len(receipt.buckets)), *[basis.scores_key(shard)] * ranked]
         if [layout.digest(scratch.get(place)) for place in beside] != list(kept_record.beside):
@@ -242,7 +242,7 @@ class FreezeShard:
         receipt = pass_.receipt(None, tuple(ids))
         if self.ranked:
             beside.append(self._put(self.basis.scores_key(shard), pass_.scores.run()))
-        self._put(self.basis.receipt_key(shard), record.encode(_KeptReceipt.of(receipt, beside)))
+        self._put(self.basis.receipt_key(shard), record.encode(_KeptReceipt.from_receipt(receipt, beside)))
         return receipt
 
     def _kept(self, shard: Shard, run: int, ids: SeenIds, beside: list[str]) -> tuple[int, ...]:
@@ -377,7 +377,7 @@ class FrozenRows:
         self.map_over: MapOver = map_over if len(shards) > 1 else one_after_the_other
         self._small = is_small(source)
         self._scratch = Travelling(MemoryStore() if self._small else store)
-        self._basis = Basis.of(spec, source)
+        self._basis = Basis.from_spec(spec, source)
         self._kept: list[tuple[str, tuple[int, ...]]] = []
         fit = len(shards) > 1 and max(shard.rows for shard in shards) <= RUN      # in memory, each
         self._ranked = prediction_kind(spec).ranked if fit else None

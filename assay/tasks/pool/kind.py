@@ -203,7 +203,7 @@ class FrozenCut(Protocol):
 class PredictionReader(Protocol):
     """What reads values out of a batch of rows, or refuses them with file, column and row."""
 
-    def numbers(self, name: str) -> Floats:
+    def number_column(self, name: str) -> Floats:
         """A column (n,) of n finite numbers. Raises BadInput for values that are none."""
         ...
 
@@ -253,7 +253,7 @@ class Tallying(Protocol):
     column: ClassVar[str]    # of checked rows: the one whose values are counted between edges
     bins: ClassVar[int]
 
-    def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
+    def tally_rows(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
         """What checked rows add up to: counts of values between the edges of bins, and whatever the profile
         needs beside."""
         ...
@@ -294,7 +294,7 @@ class Predictions(ABC):
 
     def features(self, rows: PredictionReader) -> list[Array]:
         """The values of the features that the pool is cut by."""
-        return [rows.numbers(name) for name in self._spec.pool.features or ()]
+        return [rows.number_column(name) for name in self._spec.pool.features or ()]
 
     missing_code: ClassVar[int] = -1   # the code of a missing prediction; -1 where there must be one
 

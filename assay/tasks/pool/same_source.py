@@ -37,7 +37,7 @@ class FrozenPool:
     frozen: str | None    # when, in ISO 8601; None where the process crashed before it wrote that
 
     @staticmethod
-    def of(ledger: Ledger, spec: Spec, manifest: Manifest) -> "FrozenPool":
+    def from_ledger(ledger: Ledger, spec: Spec, manifest: Manifest) -> "FrozenPool":
         """The frozen pool of an evaluation; its date is read from the ledger."""
         begun = read_begun(ledger)
         return FrozenPool(
@@ -68,7 +68,7 @@ def refuse_changed_source(
     files = [(file.path, file.size, file.version) for file in listing.files]
     if record is not None and files == [(file.path, file.size, file.version) for file in record.files]:
         return
-    pool = FrozenPool.of(ledger, spec, manifest)
+    pool = FrozenPool.from_ledger(ledger, spec, manifest)
     try:
         rows, digest = source_digest(spec, listing, progress)
     except BadInput as error:

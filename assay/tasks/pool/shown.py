@@ -198,7 +198,7 @@ def shown_of(
         of_file[part, number][row.row] = place - starts[number]
     columns = [SHOWN + name for name in display]
 
-    def read(file: tuple[int, int]) -> dict[int, dict[str, str]]:
+    def read_texts(file: tuple[int, int]) -> dict[int, dict[str, str]]:
         part, number = file
         key = shown_keys(manifest.evaluation, part, manifest.parts[part])[number]
         places = sorted(of_file[file].items())
@@ -215,7 +215,7 @@ def shown_of(
 
     by_row: dict[int, dict[str, str]] = {}
     with ThreadPoolExecutor(_AT_ONCE if len(of_file) >= _MANY_FILES else 1) as threads:
-        for piece in threads.map(read, of_file):
+        for piece in threads.map(read_texts, of_file):
             by_row |= piece
     return [by_row[row.row] for row in rows]
 
@@ -267,16 +267,16 @@ class PoolIndex:
         """The rows of each part, numbered over the whole pool. Many parts are read at once: a store waits."""
         part_keys = self._manifest.part_keys
 
-        def read(part: int) -> pa.Table:
+        def read_part(part: int) -> pa.Table:
             return read_part_rows(
                 self._ledger.store, part_keys[part], [number % PART_ROWS for number in of_part[part]]
             )
 
         if len(of_part) < _MANY_PARTS:
-            yield from map(read, of_part)
+            yield from map(read_part, of_part)
             return
         with ThreadPoolExecutor(_AT_ONCE) as threads:
-            yield from threads.map(read, of_part)
+            yield from threads.map(read_part, of_part)
 
     def shown(self, spec: Spec, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
         """What people see of these items: display column -> text, in the order of the spec.

@@ -90,7 +90,7 @@ def refuse_columns_that_speak(ledger: Ledger, spec: Spec, manifest: Manifest) ->
     for key in spec.left_out(manifest.columns):
         if not says_nothing(spec.pool.source, key, getattr(spec.pool, key)):
             raise changed_source(
-                FrozenPool.of(ledger, spec, manifest), spec.pool.source,
+                FrozenPool.from_ledger(ledger, spec, manifest), spec.pool.source,
                 f"column {getattr(spec.pool, key)!r} (pool.{key}) is missing, or says "
                 "something that it did not say then",
             )

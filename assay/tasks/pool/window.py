@@ -145,7 +145,7 @@ class ReadWindowShard:
             name: np.zeros(len(self.edges[name]) + 1, np.int64) for name in columns
         }
         for part in window.parts():
-            tallies.append(self.tallying.tally(part, self.edges[self.tallying.column]))
+            tallies.append(self.tallying.tally_rows(part, self.edges[self.tallying.column]))
             for name, counts in features.items():
                 counts += counts_between(numbers_of(part.column(name)), self.edges[name])
         return _ShardSeen(
@@ -168,7 +168,7 @@ class FindWindowEdges:
         for part in WindowRows(self.spec, self.source, shard.slices).parts():
             for name, chunks in numbers.items():
                 chunks.append(numbers_of(part.column(name)))
-        return {name: SomeValues.of(np.concatenate(chunks)) for name, chunks in numbers.items()}
+        return {name: SomeValues.from_values(np.concatenate(chunks)) for name, chunks in numbers.items()}
 
 
 def profile_by_shard(

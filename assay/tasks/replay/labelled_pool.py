@@ -101,7 +101,7 @@ def _checked_pool(
     if "label" not in columns:
         chance = probability_column(path, "label_probability", columns["label_probability"])
     further = [classes[name] for name in systems]
-    table = [numbers(path, name, columns[name]) for name in features]
+    table = [finite_column(path, name, columns[name]) for name in features]
     return LabelledPool(
         score=score,
         probability=probability,
@@ -155,11 +155,11 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
     if "probability" not in columns and "score" not in columns:
         return None
     if "probability" not in columns:
-        score = numbers(path, "score", columns["score"])
+        score = finite_column(path, "score", columns["score"])
         return score, np.asarray(scipy.special.expit(score))
     probability = probability_column(path, "probability", columns["probability"])
     if "score" in columns:
-        return numbers(path, "score", columns["score"]), probability
+        return finite_column(path, "score", columns["score"]), probability
     return log_odds(probability), probability
 
 
@@ -277,7 +277,7 @@ def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
     return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
 
 
-def numbers(path: str, name: str, values: pa.Array) -> Floats:
+def finite_column(path: str, name: str, values: pa.Array) -> Floats:
     """(n,) the values of a column as finite numbers. Raises BadInput for a value that is missing or none,
     naming the file, the column and the rows."""
     column, good = named_numbers(path, name, values)
@@ -292,7 +292,7 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
 def probability_column(path: str, name: str, values: pa.Array) -> Floats:
     """(n,) the values of a column as probabilities; what is up to a millionth beyond 0 or 1 counts as 0 or
     1. Raises BadInput for a value further outside, and for one that is no number."""
-    chance, outside = within_0_and_1(numbers(path, name, values))
+    chance, outside = within_0_and_1(finite_column(path, name, values))
     if outside.any():
         example = chance[np.argmax(outside)]
         remedy = "; if these are scores, give the column as score" if name == "probability" else ""

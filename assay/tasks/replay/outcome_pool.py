@@ -41,8 +41,8 @@ from assay.tasks.pool.silent_columns import says_nothing
 from assay.tasks.replay.labelled_pool import (
     check_ids,
     class_words,
+    finite_column,
     labelled_source,
-    numbers,
     one_array,
     probability_column,
     row_list,
@@ -162,7 +162,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         cluster = None      # of one item each: the items
     names, contender = _contenders(path, columns, arrays)
     covariates, features = (
-        np.stack([numbers(path, c, arrays[c]) for c in group], axis=1) if group else None
+        np.stack([finite_column(path, c, arrays[c]) for c in group], axis=1) if group else None
         for group in (columns.covariates, columns.features)
     )
     items = Items(
@@ -275,9 +275,9 @@ def _without_between(
     path: str, spoken: Mapping[str, pa.Array], judges: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Columns of grades, without what judges say between the lowest and the highest of the others."""
-    grades = [numbers(path, name, column) for name, column in spoken.items() if name not in judges]
+    grades = [finite_column(path, name, column) for name, column in spoken.items() if name not in judges]
     low, high = min(values.min() for values in grades), max(values.max() for values in grades)
-    by_name = {name: numbers(path, name, column) for name, column in spoken.items()}
+    by_name = {name: finite_column(path, name, column) for name, column in spoken.items()}
     return {
         name: spoken[name] if name not in judges else pa.array(values[(values < low) | (values > high)])
         for name, values in by_name.items()
@@ -298,7 +298,7 @@ def classes_by_name(kind: OutcomeKind | None, predicted: Iterable[pa.Array]) -> 
 
 def _spread(path: str, name: str, column: pa.Array) -> Floats:
     """(N, 1) positive numbers."""
-    spreads = numbers(path, name, column)
+    spreads = finite_column(path, name, column)
     if (spreads <= 0).any():
         raise BadInput(f"{path}, column {name!r}: row {int(np.argmax(spreads <= 0)) + 1}: "
                        f"{spreads[np.argmax(spreads <= 0)]:g} is not above 0, as a spread is")
@@ -307,7 +307,7 @@ def _spread(path: str, name: str, column: pa.Array) -> Floats:
 
 def _ranks(path: str, name: str, column: pa.Array, query: Floats | None) -> Floats:
     """(N, 1) 1, 2, 3 and so on within each query."""
-    ranks = numbers(path, name, column)
+    ranks = finite_column(path, name, column)
     if query is None:
         raise BadArgument("rank", "is of documents in queries: name the column of queries under cluster")
     order = np.lexsort((ranks, query[:, 0]))
@@ -323,7 +323,7 @@ def _ranks(path: str, name: str, column: pa.Array, query: Floats | None) -> Floa
 
 def _weights(path: str, name: str, column: pa.Array) -> Floats | None:
     """(N, 1) numbers of 0 or more, not all of them 0; None where all are equal, which says nothing."""
-    weights = numbers(path, name, column)
+    weights = finite_column(path, name, column)
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise BadInput(f"{path}, column {name!r}: row {row + 1}: {weights[row]:g} is below 0; a weight says "
@@ -396,7 +396,8 @@ def _classes(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) 
 
 def _grades(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -> OutcomeKind:
     """Classes with values, from the lowest to the highest."""
-    grades = {g for name, column in spoken.items() for g in np.unique(numbers(path, name, column)).tolist()}
+    columns = [finite_column(path, name, column) for name, column in spoken.items()]
+    grades = {grade for column in columns for grade in np.unique(column).tolist()}
     grades |= {_grade(path, text) for text in classes}
     if not 2 <= len(grades) <= MOST_CLASSES:
         raise BadInput(
@@ -473,14 +474,14 @@ def _named(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
 def _graded(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
     """The place of each grade among all; between two of them for what lies between."""
     grades = np.array(kind.grades)
-    return np.asarray(np.interp(numbers(path, name, column), grades, np.arange(len(grades))))
+    return np.asarray(np.interp(finite_column(path, name, column), grades, np.arange(len(grades))))
 
 
 READERS: Mapping[str, Reader] = {
     "classes": Reader(kind=_classes, codes=_named),
     "grades": Reader(kind=_grades, codes=_graded),
     "tags": Reader(kind=_tags, codes=_tagged),
-    "number": Reader(kind=_number, codes=lambda path, name, column, kind: numbers(path, name, column)),
+    "number": Reader(kind=_number, codes=lambda path, name, column, kind: finite_column(path, name, column)),
     "preference": Reader(kind=_preference, codes=_named),
 }
 

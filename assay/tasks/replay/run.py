@@ -159,7 +159,7 @@ def run_replay(
     """
     simulation = simulation_of(pool, request)
     try:
-        numbers = simulation.numbers
+        numbers = simulation.simulated_numbers
     except BadInput as error:
         raise BadInput(f"{pool_name}: {error}") from None
     total, done = request.repeats * len(request.methods), 0

@@ -246,7 +246,7 @@ class Simulation(ABC):
 
     @property
     @abstractmethod
-    def numbers(self) -> list[Simulated]:
+    def simulated_numbers(self) -> list[Simulated]:
         """In the order of a replay's traces. Raises BadInput for a measure without a value on the pool. Each
         has the true value, by all labels of the pool."""
 
@@ -297,7 +297,7 @@ class _OfTwoClasses(Simulation):
             raise BadArgument("systems", f"need the method {able} alone; {one_system[0]!r} judges one system")
 
     @property
-    def numbers(self) -> list[Simulated]:
+    def simulated_numbers(self) -> list[Simulated]:
         results = []
         for s, system in enumerate((None, *self.request.systems)):
             confusion = self._pool.confusion(s)
@@ -435,7 +435,7 @@ class _OfAnyOutcome(Simulation):
                                        "look at probabilities alone; leave it out")
 
     @property
-    def numbers(self) -> list[Simulated]:
+    def simulated_numbers(self) -> list[Simulated]:
         stack: Stack = self.measures
         truth = self._pool.truth(stack)
         if not np.isfinite(truth).any():

@@ -160,7 +160,7 @@ class Bundle:
     def __exit__(self, *_: object) -> None:
         self._archive.close()
 
-    def read(self, name: str) -> bytes:
+    def file_bytes(self, name: str) -> bytes:
         """The bytes of a file. Raises BadInput where they are damaged."""
         try:
             return self._archive.read(name)
@@ -171,7 +171,7 @@ class Bundle:
         """The keys and values of the record."""
         for name in self.names:
             if name.startswith(LEDGER):
-                yield name.removeprefix(LEDGER), self.read(name)
+                yield name.removeprefix(LEDGER), self.file_bytes(name)
 
     def differences(self) -> Iterator[Difference]:
         """Files that are not what bundle.json says, that it lacks, or that are missing or there twice.
@@ -209,9 +209,9 @@ class Bundle:
             return "not signed", None if key is None else missing
         if key is None and PUBLIC_KEY not in self.names:
             return None, Difference(key=PUBLIC_KEY, difference="is missing")
-        public = self.read(PUBLIC_KEY) if key is None else key
+        public = self.file_bytes(PUBLIC_KEY) if key is None else key
         try:
-            check_signature(public, self.read(SIGNATURE), self.content)
+            check_signature(public, self.file_bytes(SIGNATURE), self.content)
         except WrongSignature as error:
             return None, Difference(key=SIGNATURE, difference=str(error))
         whose = "the key given with --key" if key is not None else (
@@ -226,7 +226,7 @@ class Bundle:
             missing = Difference(key=TIME_STAMP, difference="is missing: nobody stamped it")
             return None, None if root is None else missing
         try:
-            at = stamped_at(self.read(TIME_STAMP), self.content, root)
+            at = stamped_at(self.file_bytes(TIME_STAMP), self.content, root)
         except WrongSignature as error:
             return None, Difference(key=TIME_STAMP, difference=str(error))
         whose = "by the server of --time-root" if root is not None else (

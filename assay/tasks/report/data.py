@@ -89,7 +89,7 @@ class ReportFinding(Generic[T_co]):
 
     name: str
 
-    def of(self, data: "ReportData") -> T_co | None:
+    def value_in(self, data: "ReportData") -> T_co | None:
         """Its value in the data of a report; None where there is none."""
         return data.findings.get(self.name)
 

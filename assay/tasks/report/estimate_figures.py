@@ -99,7 +99,7 @@ def _interval(ax: "Axes", of: MeasureEstimate, rows: Sequence[MeasureEstimate]) 
 
 def _lines(ax: "Axes", data: ReportData, of: MeasureEstimate) -> None:
     """The true value and the limits, where they are known."""
-    truth = (TRUE_VALUES.of(data) or {}).get(of.measure)
+    truth = (TRUE_VALUES.value_in(data) or {}).get(of.measure)
     if truth is not None:
         ax.axhline(
             truth, color=TRUTH, linewidth=1.2, dashes=(5, 2.5), label=f"true value ({wording.number(truth)})"
@@ -124,7 +124,8 @@ def _range(data: ReportData, of: MeasureEstimate, rows: Sequence[MeasureEstimate
     values = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     values += [r.value for r in rows if r.value is not None]
     values += _limits(data, of)
-    values += [value for measure, value in (TRUE_VALUES.of(data) or {}).items() if measure == of.measure]
+    truth = TRUE_VALUES.value_in(data) or {}
+    values += [value for measure, value in truth.items() if measure == of.measure]
     if not values:
         return lowest, highest
     low, high = min(values), max(values)

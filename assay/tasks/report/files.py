@@ -117,7 +117,8 @@ def report_json(data: ReportData) -> bytes:
         for past in data.history
     ]
     document = {**data.contract(), "rests_on": data.rests_on, "history": history} | {
-        finding.name: printed(part) for finding in IN_JSON if (part := finding.of(data)) not in (None, (), [])
+        finding.name: printed(part) for finding in IN_JSON
+        if (part := finding.value_in(data)) not in (None, (), [])
     }
     with understood(data.evaluation):    # a number that no measure has
         return json_file(document)

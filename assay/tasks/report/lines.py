@@ -202,7 +202,7 @@ def table_line(
 
     reference   a value that the drawing marks, such as the whole pool's
     """
-    truth = TRUE_VALUES.of(data) or {}
+    truth = TRUE_VALUES.value_in(data) or {}
     return EstimateLine(
         name=wording.measure_name(row.measure),
         meaning=sentences.measure_meaning(row.measure, data, row.question),
@@ -279,7 +279,7 @@ def truth_lines(data: ReportData) -> list[TruthLine]:
     further system, class or question are left out."""
     lines = []
     for row in whole_pool_rows(data):
-        true = (TRUE_VALUES.of(data) or {}).get(row.measure)
+        true = (TRUE_VALUES.value_in(data) or {}).get(row.measure)
         if true is None or row.system or row.class_name or row.question:
             continue
         digits = wording.digits_for(row)

@@ -54,7 +54,7 @@ def outcome_section(data: ReportData) -> OutcomeSection | None:
 
 
 def _numbers(data: ReportData) -> OutcomeSection | None:
-    pairs = PAIRS.of(data)
+    pairs = PAIRS.value_in(data)
     if not pairs:
         return None
     return OutcomeSection(

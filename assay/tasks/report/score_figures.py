@@ -156,7 +156,7 @@ def bin_label(lower: float, upper: float) -> str:
 
 def labels_by_score(data: ReportData) -> BinSection | None:
     """The section of two classes; None where there is no axis."""
-    bins = SCORE_AXIS.of(data)
+    bins = SCORE_AXIS.value_in(data)
     if not bins:
         return None
     axis = _axis(data)
@@ -216,7 +216,7 @@ def _draw_axis(bins: Sequence[ScoreBin], axis: str, figure: "Figure") -> None:
 
 def reliability_diagram(data: ReportData) -> BinSection | None:
     """The section of classes with probabilities; None without labels of known weights."""
-    bins = RELIABILITY.of(data)
+    bins = RELIABILITY.value_in(data)
     if not bins:
         return None
     two_classes = data.outcome is None

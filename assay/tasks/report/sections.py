@@ -88,7 +88,7 @@ def zero_of_difference(row: MeasureEstimate) -> float | None:
 
 def _best(data: ReportData) -> BestSection | None:
     return best_section(
-        data.best, whole_pool_rows(data), STRENGTHS.of(data) or {}, finished=data.state == "finished",
+        data.best, whole_pool_rows(data), STRENGTHS.value_in(data) or {}, finished=data.state == "finished",
         outcome=data.outcome,
     )
 
@@ -132,19 +132,19 @@ class PricesSection:
 
 def _prices(data: ReportData) -> PricesSection | None:
     rows = [price_line(data, row) for row in whole_pool_rows(data) if row.price_tag]
-    price = AUDIT.of(data)
+    price = AUDIT.value_in(data)
     return PricesSection(rows=rows, audit=None if price is None else audit_in_words(price)) if rows else None
 
 
 def _errors(data: ReportData) -> ErrorSection | None:
-    errors, baseline = ERRORS.of(data), data.systems.baseline if data.systems else None
-    return None if errors is None else errors_in_words(errors, baseline, ERROR_TEXTS.of(data) or {})
+    errors, baseline = ERRORS.value_in(data), data.systems.baseline if data.systems else None
+    return None if errors is None else errors_in_words(errors, baseline, ERROR_TEXTS.value_in(data) or {})
 
 
 def _annotators(data: ReportData) -> AnnotatorsSection | None:
-    quality = ANNOTATORS.of(data)
+    quality = ANNOTATORS.value_in(data)
     return None if quality is None else annotators_in_words(
-        quality, whole_pool_rows(data), CEILING.of(data) or ()
+        quality, whole_pool_rows(data), CEILING.value_in(data) or ()
     )
 
 
@@ -159,11 +159,11 @@ def _rounds(data: ReportData) -> list[tuple[RoundEstimate, EstimateLine | None]]
 
 def _read(finding: ReportFinding[T], says: Callable[[T], object]) -> Callable[[ReportData], object]:
     """What a section says that is made of one finding alone."""
-    def said(data: ReportData) -> object:
-        value = finding.of(data)
+    def finding_in_words(data: ReportData) -> object:
+        value = finding.value_in(data)
         return None if value is None else says(value)
 
-    return said
+    return finding_in_words
 
 
 SECTIONS = (
@@ -186,7 +186,7 @@ SECTIONS = (
     Section(name="errors", says=_errors, reads=(ERRORS, ERROR_TEXTS)),
     Section(name="truth", says=truth_lines, reads=(TRUE_VALUES,)),
     Section(name="random_sampling", reads=(RANDOM_SAMPLING,), says=lambda data: [
-        random_sampling_line(data, sample) for sample in RANDOM_SAMPLING.of(data) or ()
+        random_sampling_line(data, sample) for sample in RANDOM_SAMPLING.value_in(data) or ()
     ]),
     Section(name="annotators", says=_annotators, reads=(ANNOTATORS, CEILING), apart=False),
     Section(name="chosen", says=sentences.sampling, apart=False),

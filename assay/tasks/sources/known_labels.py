@@ -75,13 +75,13 @@ def rows_of_questions(
                 if filled[name][row] or (cells[name][row] == "" and answers.questions[name].empty is not None)
             }
             for name, written in replies.items():
-                if answers.of({name: written}, spelled=True) is None:
+                if answers.joint_answer({name: written}, spelled=True) is None:
                     raise BadInput(
                         f"{key}: {source.files[batch.file].path}: column {name!r}, row "
                         f"{batch.first_row + row + 1}: {written!r} is {no_answer(answers.questions[name])}; "
                         "correct the file or `labels`"
                     )
-            labels.append(answers.of(replies, spelled=True) if replies else None)
+            labels.append(answers.joint_answer(replies, spelled=True) if replies else None)
         yield pa.RecordBatch.from_arrays([text[id_column], texts_of(labels)], names=["id", "label"])
 
 

@@ -144,7 +144,7 @@ class QuotedValues:
     @property
     def _columns_there(self) -> int:
         if self._columns is None:
-            self._columns = _Columns.of(self._start(), self._delimiter.decode())
+            self._columns = _Columns.from_beginning(self._start(), self._delimiter.decode())
         return len(self._columns.by_place)
 
     def _misquoted(self, data: bytes, record: int, opens: int, end: int, what: str) -> Misquoted:
@@ -209,7 +209,7 @@ class _Columns:
     by_place: tuple[_Column, ...]
 
     @staticmethod
-    def of(start: str, delimiter: str) -> "_Columns":
+    def from_beginning(start: str, delimiter: str) -> "_Columns":
         """From the beginning of a file, its line of column names included."""
         records = _plain_records(start, delimiter)
         header = next(records, [])

@@ -100,7 +100,7 @@ class AlertSeverity(GrownPart):
     signal: Severity = Field(default="warning", description="info, warning or critical")
     silent: Severity = Field(default="warning", description="info, warning or critical")
 
-    def of(self, kind: Kind) -> Severity:
+    def of_kind(self, kind: Kind) -> Severity:
         """The severity of an alert of this kind, as the spec sets it: info, warning or critical. A recovery
         has that of a breach."""
         severity: Severity = getattr(self, "breach" if kind == "recovery" else kind)

@@ -60,7 +60,7 @@ def _of_contenders(spec: "WholeSpec", rows: Contenders, kind: OutcomeKind) -> It
         if two and choice.name != "win_rate":
             yield f"measure[{i}]", "of comparisons between several systems is win_rate; leave others out"
         try:
-            of_contender(choice.of(kind, 1), 0)
+            of_contender(choice.outcome_measure(kind, 1), 0)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
     if not kind.parts and not all(map(isfinite, kind.value_range)):
@@ -90,7 +90,8 @@ def _of_best(spec: "WholeSpec", kind: OutcomeKind) -> Iterator[Problem]:
     lead = spec.measure[0]
     try:
         by_system = [
-            lead.of(kind, 1, s) if rows is None else of_contender(lead.of(kind, 1), s)
+            lead.outcome_measure(kind, 1, s) if rows is None
+            else of_contender(lead.outcome_measure(kind, 1), s)
             for s in range(len(names))
         ]
     except BadInput as error:

@@ -44,7 +44,9 @@ def _range_of(spec: Spec) -> float | None:
 
 def _bounds_of(spec: Spec) -> tuple[float, float]:
     kind, lead = spec.labels.outcome, spec.measure[0]
-    return (lead.of_two_classes(spec.labels.one_class) if kind is None else lead.of(kind, 1)).bounds
+    if kind is None:
+        return lead.of_two_classes(spec.labels.one_class).bounds
+    return lead.outcome_measure(kind, 1).bounds
 
 
 def _told_as(spec: Spec, share: float) -> str:

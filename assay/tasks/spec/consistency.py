@@ -153,7 +153,8 @@ def out_of_range(
     lead = measures[0]
     try:
         bounds = (
-            lead.of_two_classes(labels.one_class) if labels.outcome is None else lead.of(labels.outcome, 1)
+            lead.of_two_classes(labels.one_class) if labels.outcome is None
+            else lead.outcome_measure(labels.outcome, 1)
         ).bounds
     except BadInput:
         return []      # said already
@@ -400,7 +401,7 @@ def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
         else:
             from assay.evalcore.methods.any_outcome.guaranteed import refuse_without_margin
 
-            measures = [choice.of(kind, 1) for choice in spec.measure]
+            measures = [choice.outcome_measure(kind, 1) for choice in spec.measure]
             compared = [difference(measure, measure) for measure in measures if measure.system is not None] \
                 if spec.pool.compares else []
             refuse_without_margin([*measures, *compared])
@@ -472,7 +473,8 @@ def why_cold(
     if kind.name == "questions":
         return "teaches a model of one question, and several are asked; leave it out"
     try:
-        chosen, estimands = outcome_method(method_name, kind), [choice.of(kind, 1) for choice in measures]
+        chosen = outcome_method(method_name, kind)
+        estimands = [choice.outcome_measure(kind, 1) for choice in measures]
     except BadInput:
         return None   # said already
     if not kind.one_of_parts:

@@ -352,7 +352,8 @@ class Spec(Part):
             return None
         if self.target.best_of is not None or pool.contenders is not None:
             return None
-        measures = [choice.of(kind, 1, s) for s in range(len(pool.compared) or 1) for choice in self.measure]
+        systems = range(len(pool.compared) or 1)
+        measures = [choice.outcome_measure(kind, 1, s) for s in systems for choice in self.measure]
         return aim_of_rows(
             Stack(kind=kind, measures=tuple(measures)), pool.no_item(kind.width), predicted,
             self.first_half_width, self.target.confidence, self.budget.labels,
@@ -388,7 +389,7 @@ class Spec(Part):
         """The name of the first measure, with the class or the difference of two systems that it is of.
         Limits and targets without a name are about it."""
         kind, one_class = self.labels.outcome, self.labels.one_class
-        name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
+        name = self.measures[0].name if kind is None else self.measure[0].outcome_measure(kind, 1).full_name
         name = name if one_class is None else f"{name}({one_class})"
         baseline, *other_systems = self.pool.system_names or (None,)
         return f"{name} of {other_systems[0]} minus {baseline}" if len(other_systems) == 1 else name
@@ -398,7 +399,7 @@ class Spec(Part):
         """The names of the measures, with the class or setting that each is of."""
         kind, one_class = self.labels.outcome, self.labels.one_class
         if kind is not None:
-            return [measure.of(kind, 1).full_name for measure in self.measure]
+            return [measure.outcome_measure(kind, 1).full_name for measure in self.measure]
         return [measure.of_two_classes(one_class).name for measure in self.measure]
 
     @property
@@ -414,8 +415,9 @@ class Spec(Part):
     def watches_an_error(self) -> bool:
         """Whether the first measure is the better the smaller it is."""
         kind, lead = self.labels.outcome, self.measure[0]
-        measure = lead.of_two_classes(self.labels.one_class) if kind is None else lead.of(kind, 1)
-        return measure.is_error
+        if kind is None:
+            return lead.of_two_classes(self.labels.one_class).is_error
+        return lead.outcome_measure(kind, 1).is_error
 
     @property
     def ownership(self) -> Ownership:

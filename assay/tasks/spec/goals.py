@@ -105,7 +105,7 @@ class MeasureChoice(Part):
     def _why_not(self, kind: OutcomeKind) -> str | None:
         """Why there is no such measure of this kind of outcome; None where there is."""
         try:
-            self.model_copy(update={"class_": None, "k": None, "question": None}).of(kind, 1)
+            self.model_copy(update={"class_": None, "k": None, "question": None}).outcome_measure(kind, 1)
         except BadInput as error:
             return str(error)
         return None
@@ -132,7 +132,7 @@ class MeasureChoice(Part):
             raise BadInput(f"measure {self.name!r} takes no `at`; pr_curve and roc_curve do")
         return measure(self.name, self.beta)
 
-    def of(
+    def outcome_measure(
         self, kind: OutcomeKind, pool_size: int, system: int = 0, grids: Mapping[int, Grid] | None = None,
         weights: PoolWeights | None = None,
     ) -> OutcomeMeasure:
@@ -453,7 +453,7 @@ class Budget(Part):
         without an audit."""
         return (self.audit or 0) / self.labels
 
-    def of(self, labels: int) -> "Budget":
+    def scaled_to(self, labels: int) -> "Budget":
         """A budget of so many labels, the audit the same share of it, rounded up. Price and money are left
         out of it."""
         audit = None if self.audit is None else ceil(self.audit * labels / self.labels)

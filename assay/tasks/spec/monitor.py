@@ -314,7 +314,7 @@ class MonitorSpec(Spec):
         for entry in self.questions_asked.values():
             of = [choice for choice in self.measure if choice.question == entry.name]
             if entry.watched and of:
-                measure = of[0].of(kind, 1)
+                measure = of[0].outcome_measure(kind, 1)
                 questions.append(WatchedQuestion(
                     question=entry.name, measure=measure.full_name, limit=entry.limit, drop=entry.drop,
                     is_error=measure.is_error,
@@ -438,7 +438,7 @@ class MonitorSpec(Spec):
         data["name"] = name
         data["pool"]["source"] = window.fill(self.pool.source)
         data["method"] = self._single_draws()
-        data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
+        data["budget"] = self.budget.scaled_to(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
         if self.questions_asked:
             data.setdefault("drive", [entry.question for entry in self.watched])

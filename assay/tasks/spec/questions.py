@@ -45,7 +45,7 @@ def _of_measures(spec: SpecOfQuestions, labels: QuestionList) -> Iterator[Proble
     entries = labels.asked
     for i, choice in enumerate(spec.measure):
         try:
-            measure = choice.of(labels.outcome, 1)
+            measure = choice.outcome_measure(labels.outcome, 1)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
             continue
@@ -138,7 +138,7 @@ def watched_questions(labels: QuestionList, measures: Sequence[MeasureChoice]) -
             continue    # said already
         for reason in unwatchable(entry.answer, _alone(of[0]), compares=False):
             yield f"labels[{i}].measure", reason
-        for key, text in out_of(entry.limit, of[0].of(labels.outcome, 1).bounds, of[0].name):
+        for key, text in out_of(entry.limit, of[0].outcome_measure(labels.outcome, 1).bounds, of[0].name):
             yield f"labels[{i}].{key}", text
         drop = entry.drop
         if drop is not None and drop.by >= 1 and entry.answer.shares:

@@ -126,11 +126,11 @@ def _default(value: Mapping[str, object]) -> str:
 
 def _named_part(defined: _Schemas) -> Callable[[str], str]:
     """What is said of a part: its values where they are listed, else that it is a mapping."""
-    def said(reference: str) -> str:
+    def listed_values(reference: str) -> str:
         listed = defined[reference.rpartition("/")[2]].get("enum")
         return " or ".join(f"`{value}`" for value in listed) if listed else "mapping"
 
-    return said
+    return listed_values
 
 
 def holds(value: JsonSchemaValue, part: Callable[[str], str]) -> str:

@@ -109,7 +109,8 @@ def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error(echo, sta
     url, handler = echo
     handler.status = status
     api = LabelStudioApi(url, TOKEN, read_attempts=1)
-    for call in (lambda: api.read("/api/projects"), lambda: api.send("POST", "/api/projects/1/import", [{}]),
+    for call in (lambda: api.get_json("/api/projects"),
+                 lambda: api.send("POST", "/api/projects/1/import", [{}]),
                  lambda: api.change("PATCH", "/api/projects/1", {})):
         with pytest.raises(DeskError) as caught:
             call()

@@ -201,7 +201,7 @@ class OutcomeMethod(SamplingMethod[OutcomeCells, Stack, SampleState, Design, Rou
         Items that nobody answered cost nothing here."""
         return after.bought - before.bought
 
-    def numbers(
+    def number_estimates(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The estimate of each of the Q numbers, measure by measure and part by part, as arrays over the

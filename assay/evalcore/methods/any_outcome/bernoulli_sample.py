@@ -414,7 +414,7 @@ class _Believed:
         """(D + D_k,) sums of the losses that p_a expects, and of the known ones."""
         total: Floats = np.zeros(stack.size + sum(stack.known_sizes(items)))
         for _, piece in items.chunks():
-            expected = stack.of(piece, believed(stack, piece, self.trust))
+            expected = stack.item_losses(piece, believed(stack, piece, self.trust))
             total += np.concatenate([expected, stack.known(piece)], axis=1).sum(axis=0)
         return total
 
@@ -434,13 +434,13 @@ class Deviations(SquaredPulls):
     printed: bool         # equation 109 where a measure is no ratio
     likely: Likely | None = None
 
-    def of(self, stack: Stack, items: Items) -> Floats:
+    def expected_squares(self, stack: Stack, items: Items) -> Floats:
         """The expected squares h² under p_a, (n, Q) for n items and Q numbers: the variance of the pull plus
         the square of its mean counted from `centre`. In the printed form measures that are no ratio take
         equation 109, tag by tag."""
         p = believed(stack, items, self.trust)
         inner = self.slopes[:, : stack.size]
-        mean = stack.of(items, p) @ inner.T + stack.known(items) @ self.slopes[:, stack.size :].T
+        mean = stack.item_losses(items, p) @ inner.T + stack.known(items) @ self.slopes[:, stack.size :].T
         squares = stack.spread(items, p, inner, self.likely) + (mean - self.centre) ** 2
         for q, (m, _) in enumerate(stack.parts) if self.printed else ():
             if not _is_ratio(stack.measures[m]):

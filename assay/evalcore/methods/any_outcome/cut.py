@@ -405,6 +405,6 @@ def weight_octave(stack: Stack, items: Items) -> Ints:
     """(n,) how often the weight is halved or doubled from the mean, from 0."""
     if stack.weights is None:
         raise ValueError("the items have no weights")
-    weight = stack.weights.of(items)
+    weight = stack.weights.relative_weights(items)
     twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
     return np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES

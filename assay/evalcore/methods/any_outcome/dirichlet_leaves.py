@@ -161,7 +161,7 @@ def _even_risk(stack: Stack, items: Items) -> Floats:
     k = stack.kind.width
     total: Floats = np.zeros(stack.size + sum(stack.known_sizes(items)))
     for _, piece in items.chunks():
-        loss = stack.of(piece, np.full((len(piece), k), 1 / k))
+        loss = stack.item_losses(piece, np.full((len(piece), k), 1 / k))
         total = total + np.concatenate([loss, stack.known(piece)], axis=1).sum(axis=0)
     return total
 

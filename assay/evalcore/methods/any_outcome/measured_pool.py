@@ -412,7 +412,7 @@ class AddUpItems:
         weight: Floats = np.zeros(len(items))
         heaviest: Floats = np.zeros(c)
         if stack.weights is not None:
-            weight = stack.weights.of(items)
+            weight = stack.weights.relative_weights(items)
             np.maximum.at(heaviest, cell, weight)
         return cell, SumsOfItems(
             size=np.bincount(cell, minlength=c), guess=guess, spread=spread, told=known_sums,

@@ -315,12 +315,12 @@ class RecalibratedSample(Sampled):
         the question is given to."""
         return self._for(state).estimate(state, confidence)
 
-    def numbers(
+    def number_estimates(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The estimate of each number, in order, as arrays over the repeats; computed item by item where the
         whole pool is labelled and the measure needs it."""
-        return exact_by_items(state, self._for(state).numbers(state, confidence, rng))
+        return exact_by_items(state, self._for(state).number_estimates(state, confidence, rng))
 
     @property
     def holds_at_every_look(self) -> bool:

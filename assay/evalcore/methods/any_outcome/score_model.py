@@ -190,7 +190,7 @@ class ScoreModel(PlannedAhead):
         by_label, rate = score_state.loss, _rates(score_state)[0, :, None]
         return np.asarray(by_label[:, 0] + rate * (by_label[:, 1] - by_label[:, 0]))
 
-    def numbers(
+    def number_estimates(
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The estimate of each number, in order, as arrays over the repeats; the posterior's draws come from

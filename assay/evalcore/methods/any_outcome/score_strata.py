@@ -235,7 +235,7 @@ class RowScoreTest(PlannedAhead):
             return nothing_yet(state.stack, exact)
         strata_state = cast(StrataState, state)
         sample = strata_state.sample(strata_state.strata.level(state.n))
-        numbers = [number for quantity in strata_state.quantities for number in quantity.numbers]
+        numbers = [number for quantity in strata_state.quantities for number in quantity.estimands]
         apart = between_of_rates(state, lambda reading: self.risk(state, reading))
         bounds = bounds_of(state.stack)
         settled_value, settled = _settled(strata_state, numbers)

@@ -101,9 +101,9 @@ class _Place:
         for rows, piece in items.chunks():
             guesses = stack.guesses(piece)
             outcome = np.einsum("b,nbp->np", self.weights[: guesses.shape[1]], guesses)
-            hit = stack.of(piece, outcome)[:, self.component]
+            hit = stack.item_losses(piece, outcome)[:, self.component]
             if stack.weights is not None:
-                weight = stack.weights.of(piece)
+                weight = stack.weights.relative_weights(piece)
                 hit = np.where(weight > 0, hit / np.where(weight > 0, weight, 1.0), 0.0)
             odds[rows] = log_odds(hit)
         if self.leading is None:

@@ -384,19 +384,19 @@ class SharedReading(Sampled):
             ),
         )
 
-    def numbers(
+    def number_estimates(
         self, state: Any, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The estimate of each number, question by question, as arrays over the repeats."""
         return [
             number
             for question in state.questions
-            for number in self.of_one.numbers(question, confidence, rng)
+            for number in self.of_one.number_estimates(question, confidence, rng)
         ]
 
     def estimate(self, state: Any, confidence: float) -> OutcomeEstimates:
-        """Nothing: raises ValueError, because each question has estimates of its own, which `numbers`
-        returns."""
+        """Nothing: raises ValueError, because each question has estimates of its own, which
+        `number_estimates` returns."""
         raise ValueError("each of several questions has estimates of its own")
 
     def weights(self, state: Any) -> ItemWeights:

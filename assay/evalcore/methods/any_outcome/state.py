@@ -171,8 +171,8 @@ def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
     counts items, B guesses and D components."""
     n_guesses = phi.shape[1]
     for b in range(n_guesses):
-        stack.of(items, phi[:, b], into=loss[:, b])
-    item_weight = 1.0 if stack.weights is None else stack.weights.of(items)[:, None]
+        stack.item_losses(items, phi[:, b], into=loss[:, b])
+    item_weight = 1.0 if stack.weights is None else stack.weights.relative_weights(items)[:, None]
     if not stack.kind.label_model.shared:
         loss[:, n_guesses - 1] = item_weight
     if loss.shape[1] > n_guesses:
@@ -180,7 +180,7 @@ def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
         loss[:, n_guesses:] = 1.0
         loss[:, n_guesses : n_guesses + beside.shape[1]] = beside[..., None]
         if stack.weights is not None:
-            loss[:, n_guesses:] *= stack.weights.of(items)[:, None, None]
+            loss[:, n_guesses:] *= stack.weights.relative_weights(items)[:, None, None]
 
 
 def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
@@ -188,7 +188,7 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
     the codes of the outcomes are (n,)."""
     truth = stack.kind.phi(codes)
     phi, guess = guessed(stack, items)
-    loss = stack.of(items, truth)
+    loss = stack.item_losses(items, truth)
     if stack.kind.label_model.shared:
         guessed_outcome, actual = stack.compared(phi), stack.compared(truth)
         gram = np.einsum("nbp,nkp->nbk", guessed_outcome, guessed_outcome)[:, None]

@@ -110,7 +110,7 @@ def _softened(stack: Stack, items: Items, expected: Floats, trust: float) -> Flo
     """The expected losses (n, D) as far as they are believed: else outcomes are alike likely."""
     if trust == 1:
         return expected
-    return trust * expected + (1 - trust) * stack.of(items, stack.even(len(items)))
+    return trust * expected + (1 - trust) * stack.item_losses(items, stack.even(len(items)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class SquaredPulls(ABC):
     centre: Floats     # (Q,) J·R, from which the pulls are counted
 
     @abstractmethod
-    def of(self, stack: Stack, items: Items) -> Floats:
+    def expected_squares(self, stack: Stack, items: Items) -> Floats:
         """The expected square of each item's pull at each number, (n, Q) for n items and Q numbers, counted
         from `centre`."""
 
@@ -146,7 +146,7 @@ class SquaredPulls(ABC):
         """(n,) of the items of a shard, added up as they drive the sampling."""
         squares = np.empty(len(items))
         for rows, piece in items.chunks():
-            squares[rows] = self.of(stack, piece) @ stack.weight
+            squares[rows] = self.expected_squares(stack, piece) @ stack.weight
         return squares
 
     def total(self, stack: Stack, items: Items) -> float:
@@ -159,7 +159,7 @@ class SquaredPulls(ABC):
         (n,)."""
         sums = np.zeros((n_cells, len(self.centre)))
         for rows, piece in items.chunks():
-            np.add.at(sums, cell[rows], self.of(stack, piece))
+            np.add.at(sums, cell[rows], self.expected_squares(stack, piece))
         return sums
 
 
@@ -186,7 +186,7 @@ class _Squares(SquaredPulls):
     slopes: Floats     # (Q, D) J
     trust: float       # λ
 
-    def of(self, stack: Stack, items: Items) -> Floats:
+    def expected_squares(self, stack: Stack, items: Items) -> Floats:
         """(n, Q)."""
         expectation, (phi, loss) = self.expectation, guessed(stack, items)
         mean = np.einsum("b,nbp->np", expectation.guess_weights[: phi.shape[1]], phi)

@@ -178,7 +178,9 @@ class CountingMethod(
                 excluded[0, cell] += 1
         return replace(state, labelled=labelled, excluded=excluded)
 
-    def numbers(self, state: CountedT, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def number_estimates(
+        self, state: CountedT, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
         """The estimate of each measure, in their order, as arrays over the repeats: exact and without width
         where no label can change it, and cut to the measure's range."""
         return with_exact_values(state, self.estimate(state, confidence, rng))

@@ -113,7 +113,7 @@ def planned_inclusion(
     counts = planned.counts
     share = np.zeros(counts.items.shape)
     for quantity in quantities:
-        for number in quantity.numbers if quantity.drives else ():
+        for number in quantity.estimands if quantity.drives else ():
             share = share + _share_of(planned, number)
     target = target_labels(share, counts.items, labels)
     behind = np.maximum(target - counts.labelled, 0.0)
@@ -239,7 +239,7 @@ class StratifiedScoreTest(CountingMethod[ScoreTestState]):
         sample = state.sample(state.strata.level(int(state.bought.max())))
         return [
             _estimated(sample, number, confidence)
-            for quantity in state.quantities for number in quantity.numbers
+            for quantity in state.quantities for number in quantity.estimands
         ]
 
 

@@ -186,7 +186,7 @@ def _answers(
     """The answers to several questions, each in a column of its name; an empty cell is no answer to it."""
     texts = {name: row.text(name.lower()) for name in kind.questions}
     answers = {name: from_cell(text) for name, text in texts.items() if text}
-    meaning = kind.of(dict(answers)) or kind.of({name: texts[name] for name in answers})
+    meaning = kind.joint_answer(dict(answers)) or kind.joint_answer({name: texts[name] for name in answers})
     return ("invalid", None) if meaning is None else ("label", meaning)
 
 

@@ -70,7 +70,7 @@ class LabelStudioApi:
             raise self._replies.refusal(error.status_code or 401, error.body) from None
         self._wrapper = client._client_wrapper
 
-    def read(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+    def get_json(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """GET, tried a few times. The JSON, or DeskUnreachable, DeskRefused or NotThere."""
         return retrying(DeskUnreachable, self._read_attempts, pause)(self._read_once, path, params)
 
@@ -100,7 +100,7 @@ class LabelStudioApi:
 
     def read_object(self, path: str, params: Mapping[str, Any] | None = None) -> Listed:
         """`read`, where the reply must be one object. DeskRefused if it is something else."""
-        reply = self.read(path, params)
+        reply = self.get_json(path, params)
         if not isinstance(reply, dict):
             raise self._replies.strange(path)
         return reply
@@ -125,7 +125,7 @@ class LabelStudioApi:
         """Every webhook that Label Studio has registered for the project, as the plain JSON objects of its
         reply. Raises DeskRefused for a reply of another shape, and DeskUnreachable."""
         path = "api/webhooks/"
-        return self._listed(path, self.read(path, {"project": project}))
+        return self._listed(path, self.get_json(path, {"project": project}))
 
     def _all_tasks(self, project: int, conditions: tuple[Condition, ...]) -> tuple[list[Listed], int]:
         """The tasks, and how many there were before the first page was read.

@@ -72,7 +72,7 @@ class LangfuseApi(RestApi):
         rows: dict[str, Row] = {}
         total = None
         for page in range(1, MOST_PAGES):
-            reply = self.read(path, {**params, "page": page, "limit": PAGE_SIZE})
+            reply = self.get_json(path, {**params, "page": page, "limit": PAGE_SIZE})
             meta = reply.get("meta")
             if not isinstance(meta, dict) or not isinstance(meta.get("totalItems"), int):
                 raise self.replies.strange(path)
@@ -86,7 +86,7 @@ class LangfuseApi(RestApi):
         rows: list[Row] = []
         further: Row = {}
         for _ in range(MOST_PAGES):
-            reply = self.read(path, {**params, **further})
+            reply = self.get_json(path, {**params, **further})
             rows += self.rows_of(path, reply)
             meta = reply.get("meta")
             cursor = meta.get("cursor") if isinstance(meta, dict) else None

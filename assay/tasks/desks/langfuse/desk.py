@@ -97,7 +97,7 @@ class LangfuseDesk:
 
     def place(self) -> str:
         """The page of the queue, on which people annotate."""
-        projects = self._api.rows_of("projects", self._api.read("projects"))
+        projects = self._api.rows_of("projects", self._api.get_json("projects"))
         project = projects[0].get("id", "") if projects else ""
         return f"{self._api.url}/project/{project}/annotation-queues/{self._queue()}"
 

@@ -43,7 +43,7 @@ class LangfuseKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        self._api(resources, timeout=_TIMEOUT, read_attempts=1).read("projects")
+        self._api(resources, timeout=_TIMEOUT, read_attempts=1).get_json("projects")
         return f"Langfuse at {self.url} accepts our keys (no queue made)"
 
     def _api(self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4) -> "LangfuseApi":

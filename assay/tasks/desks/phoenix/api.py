@@ -37,7 +37,7 @@ class PhoenixApi(RestApi):
         rows: list[Row] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            reply = self.read(path, {**params, **({"cursor": cursor} if cursor else {})})
+            reply = self.get_json(path, {**params, **({"cursor": cursor} if cursor else {})})
             rows += self.rows_of(path, reply)
             following = reply.get("next_cursor")
             if not following or following == cursor or params.get("limit") == 1:

@@ -65,18 +65,18 @@ class PhoenixDesk:
     def prepare(self) -> None:
         """Find the project or make it, with the annotations that people give; once more changes nothing."""
         try:
-            self._api.read(self._path())
+            self._api.get_json(self._path())
         except NotThere:
             about = " ".join(filter(None, (self._labelling.question, self._labelling.guidelines)))
             project = {"name": self._project, "description": about or "made by assay"}
-            self._made("projects", project, lambda: self._api.read(self._path()))
+            self._made("projects", project, lambda: self._api.get_json(self._path()))
         for config in self._configs():
             path = self._path(f"annotation_configs/{quote(config['name'])}")
             self._made("annotation_configs", config, partial(self._api.change, "PUT", path))
 
     def place(self) -> str:
         """The page of the project on which people annotate."""
-        number = self._api.read(self._path()).get("data", {}).get("id", "")
+        number = self._api.get_json(self._path()).get("data", {}).get("id", "")
         return f"{self._api.url}/projects/{number}"
 
     def missing(self, batch: Batch) -> list[Item]:

@@ -116,7 +116,7 @@ class OutcomePredictions(Predictions):
         """The columns beside the guesses, (n, X), X columns: the covariates, and last the spread of the
         prediction, where there is one. Raises BadInput for a spread that is not above 0."""
         pool = self._spec.pool
-        columns = [rows.numbers(name) for name in pool.beside]
+        columns = [rows.number_column(name) for name in pool.beside]
         if pool.spread is not None:
             rows.refuse(pool.spread, columns[-1] <= 0, "are not above 0",
                         "the spread of a prediction is a positive number, in any unit; correct the column")
@@ -154,7 +154,7 @@ def probability_in(
     remedy: str = "a probability is; correct the column, or leave the probability out",
 ) -> Array:
     """A column (n,) of numbers within [0, 1]; remedy: for one that is not."""
-    numbers, outside = within_0_and_1(rows.numbers(name))
+    numbers, outside = within_0_and_1(rows.number_column(name))
     rows.refuse(name, outside, "are not within [0, 1]", remedy)
     return numbers
 
@@ -180,7 +180,7 @@ class WatchedItems(Watching):
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
         items, names = self._said.items(), self._spec.labels.names
         kind = outcome_kind_of(self._spec)
-        expected, spread = expected_of(self._spec.measure[0].of(kind, len(items)), items)
+        expected, spread = expected_of(self._spec.measure[0].outcome_measure(kind, len(items)), items)
         scored = items.probability is not None and items.systems and not self._spec.labels.answers.several
         profile = Profile(
             rows=self._rows, expected=expected, expected_spread=spread,

@@ -219,13 +219,13 @@ def stack_of_spec(
     if isinstance(kind, SeveralQuestions):
         by_question: dict[str, tuple[OutcomeMeasure, ...]] = {}
         for choice in spec.measure:
-            measure = choice.of(kind, pool_size, weights=weights)
+            measure = choice.outcome_measure(kind, pool_size, weights=weights)
             by_question[str(measure.question)] = (*by_question.get(str(measure.question), ()), measure)
         return stack_of_questions(kind, by_question, spec.drive, weights)
     systems, rows = range(len(spec.pool.system_names) or 1), spec.pool.contenders
     by_choice = [
-        [choice.of(kind, pool_size, s, grids, weights) for s in systems] if rows is None else
-        [of_contender(choice.of(kind, pool_size, 0, grids, weights), s) for s in systems]
+        [choice.outcome_measure(kind, pool_size, s, grids, weights) for s in systems] if rows is None else
+        [of_contender(choice.outcome_measure(kind, pool_size, 0, grids, weights), s) for s in systems]
         for choice in spec.measure
     ]
     race = race_of(spec)

@@ -47,7 +47,7 @@ class SeveralClassPredictions(OutcomePredictions):
         grades = kind.grades if ordered and kind is not None else None
         if grades is None:
             return self.predicted_codes(rows, name)
-        values = rows.numbers(name)
+        values = rows.number_column(name)
         rows.refuse(name, (values < grades[0]) | (values > grades[-1]),
                     f"are not between the grades {grades[0]:g} and {grades[-1]:g}",
                     "a judge says a grade or what lies between two; correct the column, or the grades")
@@ -107,7 +107,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
     column = PREDICTIONS
 
     @property
-    def told(self) -> bool:
+    def gives_probabilities(self) -> bool:
         """Always True: what a system gives each class is known, at least as a fixed confidence in what it
         predicts."""
         return True
@@ -118,7 +118,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
             return self.predicted_codes(rows, system.prediction)
         threshold = system.threshold or 0.0
         if system.score is not None:
-            return (rows.numbers(system.score) > threshold).astype(np.int16)
+            return (rows.number_column(system.score) > threshold).astype(np.int16)
         return (probability_in(rows, str(system.probability)) >= threshold).astype(np.int16)
 
     def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
@@ -131,7 +131,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
         if isinstance(system.probability, str):
             positive = probability_in(rows, system.probability)
         elif system.score is not None:
-            positive = scipy.special.expit(rows.numbers(system.score) - (system.threshold or 0.0))
+            positive = scipy.special.expit(rows.number_column(system.score) - (system.threshold or 0.0))
         else:
             return table_of_confidence(np.full(len(code), CONFIDENCE), code, k)
         return np.stack([1 - positive, positive], axis=1)
@@ -154,7 +154,7 @@ class NumberPredictions(OutcomePredictions):
         return numbers
 
     def judged(self, rows: PredictionReader, name: str) -> Array:
-        numbers = rows.numbers(name)
+        numbers = rows.number_column(name)
         rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
                     "such a number stands for a missing one: drop these rows, or give them a real one")
         return numbers
@@ -200,7 +200,7 @@ class TagsOfSystems(PredictionsOfSystems, TagPredictions):
     """
 
     @property
-    def told(self) -> bool:
+    def gives_probabilities(self) -> bool:
         """Whether at least one of the systems has probabilities of tags; nothing of them is kept otherwise.
         """
         return any(system.probability is not None for system in self._systems.values())

@@ -106,12 +106,12 @@ class QuestionPredictions(Predictions):
         return outcome_method(method_of_questions(self._spec.method)).written
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
-        parts = [reader.read(rows) for reader in self._each]
+        parts = [reader.read_columns(rows) for reader in self._each]
         tables = {
             PREDICTED_NUMBERS: [code[:, None] for code, _, _ in parts if code is not None],
             PROBABILITIES: [p for _, p, _ in parts if p is not None],
             JUDGES: [judge for _, _, judge in parts if judge is not None],
-            BESIDE: [np.stack([rows.numbers(name) for name in self._spec.pool.beside], axis=1)]
+            BESIDE: [np.stack([rows.number_column(name) for name in self._spec.pool.beside], axis=1)]
             if self._spec.pool.beside else [],
         }
         return [
@@ -156,7 +156,7 @@ class _Columns:
         self._reader = (ClassesOfSystems if of_system else _BY_TASK[entry.answer.task])(alone)
         self.source_columns = self._reader.source_columns
 
-    def read(self, rows: PredictionReader) -> tuple[Floats | None, Floats | None, Floats | None]:
+    def read_columns(self, rows: PredictionReader) -> tuple[Floats | None, Floats | None, Floats | None]:
         """The codes (n,), the probabilities (n, K) and the judges (n, J), of those that there are."""
         entry, reader = self.entry, self._reader
         view = rows.read_as(reader)

@@ -85,7 +85,7 @@ class PredictionsOfSystems(OutcomePredictions):
         probabilities = [
             self.given(rows, system, code)
             for system, code in zip(self._systems.values(), codes, strict=True)
-        ] if self.told else []
+        ] if self.gives_probabilities else []
         tables = {self.column: np.stack(codes, axis=1)}
         if probabilities:
             tables |= {
@@ -121,7 +121,7 @@ class PredictionsOfSystems(OutcomePredictions):
         return self.predicted_codes(rows, str(system.prediction))
 
     @property
-    def told(self) -> bool:
+    def gives_probabilities(self) -> bool:
         """Whether the systems say how probable each class or tag is; here they do not."""
         return False
 
@@ -136,7 +136,7 @@ class PredictionsOfSystems(OutcomePredictions):
     def _packed(self) -> Iterator[tuple[str, str, int]]:
         """Name, type and length of what is kept of an item in one column."""
         k, s = len(self._parts), len(self._systems)
-        if self.told:
+        if self.gives_probabilities:
             yield PROBABILITIES, "<f4", k
         yield self.column, KEPT[self.column], s
         if of_probabilities(self._spec):

@@ -164,7 +164,7 @@ class TwoClassPredictions(Predictions):
         if pool.score is None:
             probability = self._probability(rows)
             return log_odds(probability), probability
-        score = rows.numbers(pool.score)
+        score = rows.number_column(pool.score)
         if pool.probability is None:
             return score, scipy.special.expit(score - (pool.threshold or 0.0))
         return score, self._probability(rows)
@@ -209,7 +209,7 @@ class TalliedScores(Tallying):
     def __init__(self, spec: Spec) -> None:
         self._measure = spec.measures[0]
 
-    def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
+    def tally_rows(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
         score, probability, prediction = (numbers_of(rows.column(name)) for name in NUMBERS)
         return TrafficTally(scores=counts_between(score, edges), moments=moments_of(probability, prediction))
 
@@ -311,7 +311,7 @@ class WatchedProbabilities(Watching):
             probability=np.concatenate(self._probability),
             **self._extra.fields(),
         )
-        measure = self._spec.measure[0].of(outcome_kind_of(self._spec), len(items))
+        measure = self._spec.measure[0].outcome_measure(outcome_kind_of(self._spec), len(items))
         expected, spread = expected_of(measure, items)
         profile = Profile(
             rows=self._rows, scores=scores_like(np.concatenate(self._score), like),

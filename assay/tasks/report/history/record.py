@@ -309,17 +309,19 @@ def history_by_question(history: MonitorHistory) -> list[MonitorHistory]:
     if newest is None or newest.overall.question is None:
         return [history]
 
-    def of(verdict: WindowVerdict, question: str | None) -> list[WindowVerdict]:
+    def parts_of_question(verdict: WindowVerdict, question: str | None) -> list[WindowVerdict]:
         return [part for part in verdict_by_question(verdict) if part.overall.question == question]
 
     return [
         replace(
             history, measure=part.measure,
             rows=tuple(
-                replace(row, verdict=next(iter(of(row.verdict, part.overall.question)), None)) if row.verdict
-                else row for row in history.rows
+                replace(row, verdict=next(iter(parts_of_question(row.verdict, part.overall.question)), None))
+                if row.verdict else row for row in history.rows
             ),
-            verdicts=tuple(v for verdict in history.verdicts for v in of(verdict, part.overall.question)),
+            verdicts=tuple(
+                v for verdict in history.verdicts for v in parts_of_question(verdict, part.overall.question)
+            ),
         )
         for part in verdict_by_question(newest)
     ]

@@ -400,7 +400,7 @@ class ListQuery:
                 may = ', '.join(filter(None, choices))
                 raise BadInput(f"{name} cannot be {value[:40]!r}; it may be {may}")
 
-    def of(self, entries: Iterable[HomeEntry]) -> list[HomeEntry]:
+    def matching_entries(self, entries: Iterable[HomeEntry]) -> list[HomeEntry]:
         """Those that are asked for, in their order; what changed last comes first among equals. Every word
         that was typed must occur in an entry."""
         words, shown = self.words.lower().split(), SHOWS[self.show][1]

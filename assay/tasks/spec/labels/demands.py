@@ -80,7 +80,7 @@ def _of_measures(
 ) -> Iterator[Problem]:
     for i, choice in enumerate(measures):
         try:
-            choice.of(kind, 1)
+            choice.outcome_measure(kind, 1)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
             continue
@@ -140,7 +140,7 @@ def _of_limit(
         )
         return
     try:
-        measure = measures[0].of(kind, 1)
+        measure = measures[0].outcome_measure(kind, 1)
     except BadInput:
         return   # said already
     if len(measure.parts) > 1:
@@ -228,7 +228,8 @@ def _of_columns_beside(
     from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 
     try:
-        chosen, estimands = outcome_method(name, kind), [choice.of(kind, 1) for choice in measures]
+        chosen = outcome_method(name, kind)
+        estimands = [choice.outcome_measure(kind, 1) for choice in measures]
     except BadInput:
         return   # said already
     if pool.spread is not None and pool.prediction is None and not pool.compares:
@@ -276,7 +277,7 @@ def _of_audit(
         yield "budget.audit", f"and method {method_name!r} both say how much is spread evenly; keep one"
     else:
         try:
-            estimands = [choice.of(kind, 1) for choice in measures]
+            estimands = [choice.outcome_measure(kind, 1) for choice in measures]
         except BadInput:
             return   # said already
         if class_asked_of(kind, estimands) is None:
@@ -319,7 +320,7 @@ def contradictions_of_systems(
             yield f"measure[{i}]", f"{choice.name!r} {reason}; leave it out of a comparison"
     try:
         by_system = [
-            [choice.of(kind, 1, system=s) for s in range(len(pool.compared))] for choice in able
+            [choice.outcome_measure(kind, 1, system=s) for s in range(len(pool.compared))] for choice in able
         ]
         if by_system:
             yield from _too_many(side_by_side(by_system, all_pairs=pool.pairs is not None))
@@ -402,7 +403,7 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
             if choice.of_two_classes(labels.one_class).margin(0.5) is None:
                 yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
             return
-        measure = choice.of(kind, 1)
+        measure = choice.outcome_measure(kind, 1)
     except BadInput:
         return   # said already
     if of_scores(choice.name):
@@ -431,7 +432,7 @@ def watched_by_tangent(labels: LabelsForm, choice: MeasureChoice, compares: bool
     try:
         if kind is None:
             return False
-        measure = choice.of(kind, 1)
+        measure = choice.outcome_measure(kind, 1)
     except BadInput:
         return False   # said already
     if compares and measure.system is not None:

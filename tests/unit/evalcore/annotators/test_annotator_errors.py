@@ -49,7 +49,7 @@ def test_somebody_never_tested_gets_the_draws_of_those_who_were():
     truth = np.array([0] * 30 + [1] * 30 + [-1])
     got = error_rates(votes, truth, np.zeros(61, int), np.random.default_rng(0))
     assert got.known == {"p0"}
-    assert (got.of("p1") == got.of("p0")).all()   # p0 is the only one there is to stand in
+    assert (got.drawn_rates("p1") == got.drawn_rates("p0")).all()   # p0 is the only one there is to stand in
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])

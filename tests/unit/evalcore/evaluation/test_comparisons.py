@@ -90,7 +90,7 @@ def test_a_settled_difference_of_nothing_is_a_tie():
 
 def test_before_the_first_label_all_is_open():
     question = _question()
-    nothing = METHOD.numbers(before_any_label(question).inner, 0.95, None)
+    nothing = METHOD.number_estimates(before_any_label(question).inner, 0.95, None)
     said = comparisons(question, before_any_label(question), nothing)
     assert {c.verdict for c in said.values()} == {"open"}
     assert {c.chance_better for c in said.values()} == {None}

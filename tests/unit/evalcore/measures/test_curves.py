@@ -34,7 +34,7 @@ def made(n, decimals, *, score, seed=1):
 
 def risk_of(measure, items, y):
     loss = measure.losses[0]
-    return np.concatenate([loss.of(items, KIND.phi(y)).mean(axis=0), loss.known(items).mean(axis=0)])
+    return np.concatenate([loss.item_losses(items, KIND.phi(y)).mean(axis=0), loss.known(items).mean(axis=0)])
 
 
 @pytest.mark.parametrize("score", [True, False])

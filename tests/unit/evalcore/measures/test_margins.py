@@ -64,7 +64,7 @@ def test_a_measure_has_a_margin_or_is_among_those_that_have_none(of, name):
 @pytest.mark.parametrize(("of", "name"), WATCHED)
 def test_the_margin_has_the_sign_of_the_distance_from_the_limit(of, name):
     measure, kind, (outcome, items) = made(of, name), KINDS[of], a_pool(of)
-    loss = np.concatenate([one.of(items, kind.phi(outcome)).mean(axis=0) for one in measure.losses])
+    loss = np.concatenate([one.item_losses(items, kind.phi(outcome)).mean(axis=0) for one in measure.losses])
     known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
     truth = float(measure.of_pool(items, kind.phi(outcome))[0])
     for at_least in (True, False):
@@ -85,7 +85,7 @@ def test_no_item_of_a_cell_can_be_worth_more_than_is_said(of, name, sign):
     margin, (loss,) = measure.margin(0.6, known, True), measure.losses
     most = loss.most(said, sign * margin.slope, sign * margin.known_slope)
     worth = np.max([
-        sign * (loss.of(items, kind.phi(np.full(len(items), y))) @ margin.slope
+        sign * (loss.item_losses(items, kind.phi(np.full(len(items), y))) @ margin.slope
                 + loss.known(items) @ margin.known_slope)
         for y in outcomes_of(of)
     ], axis=0)
@@ -124,7 +124,7 @@ def test_the_differences_of_means_have_a_margin_and_no_others():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_difference_is_bounded_by_the_class_that_both_systems_meet(name, sign):
     measure, outcome, items = two_systems(name, ())
-    loss = np.stack([one.of(items, GRADES.phi(outcome))[:, 0] for one in measure.losses])
+    loss = np.stack([one.item_losses(items, GRADES.phi(outcome))[:, 0] for one in measure.losses])
     known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
     margin = measure.margin(-0.1, known, True)
     truth = float(measure.of_pool(items, GRADES.phi(outcome))[0])
@@ -136,7 +136,7 @@ def test_a_difference_is_bounded_by_the_class_that_both_systems_meet(name, sign)
     ], axis=0).max(axis=1)
     worth = [
         sign * margin.slope @ np.stack([
-            one.of(items, GRADES.phi(np.full(80, y)))[:, 0] for one in measure.losses
+            one.item_losses(items, GRADES.phi(np.full(80, y)))[:, 0] for one in measure.losses
         ]) for y in range(3)
     ]
     assert most == pytest.approx(np.max(worth, axis=0))

@@ -138,7 +138,7 @@ def test_gradients_against_differences(kind, name):
     codes = {"classes": Y, "tags": TRUE @ 2.0 ** np.arange(K), "number": above}
     measure = outcome_measure(name, of, N)
     stack = Stack(kind=of, measures=(measure,))
-    loss = stack.of(items, of.phi(np.asarray(codes[kind], float)))
+    loss = stack.item_losses(items, of.phi(np.asarray(codes[kind], float)))
     risk = np.concatenate([loss.mean(axis=0), stack.known(items).mean(axis=0)])
     expected = numerical_gradient(measure.value, stack.size)(risk)
     np.testing.assert_allclose(measure.gradient(risk), expected, rtol=1e-4, atol=1e-6)

@@ -94,8 +94,9 @@ def test_what_a_replay_is_refused():
             methods=methods, measures=measures, budgets=(20,), repeats=1, **more
         ))
 
-    assert [one.of_class for one in asked(pool, ("f1(owl)", "fbeta(2)")[:1]).numbers] == ["owl"]
-    assert len(asked(pool, ("rate(owl)", "false_positive_rate(owl)", "fowlkes_mallows(owl)")).numbers) == 3
+    assert [one.of_class for one in asked(pool, ("f1(owl)", "fbeta(2)")[:1]).simulated_numbers] == ["owl"]
+    several = asked(pool, ("rate(owl)", "false_positive_rate(owl)", "fowlkes_mallows(owl)"))
+    assert len(several.simulated_numbers) == 3
     with pytest.raises(BadInput, match="method 'oasis' does not measure 'roc_auc'"):
         asked(pool, ("roc_auc(owl)",))
     both = Items(prediction=np.repeat(pool.items.prediction, 2, axis=1))
@@ -108,7 +109,7 @@ def test_what_a_replay_is_refused():
     judged = OutcomePool(kind=KIND, items=judged, codes=pool.codes)
     with pytest.raises(BadArgument, match="look at probabilities alone"):
         asked(judged, ("f1(owl)",))
-    assert asked(judged, ("f1(owl)",), ("oasis", "recalibrated")).numbers
+    assert asked(judged, ("f1(owl)",), ("oasis", "recalibrated")).simulated_numbers
 
 
 def axis(probability, prediction):

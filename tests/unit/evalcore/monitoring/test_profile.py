@@ -25,10 +25,10 @@ def test_the_expected_accuracy_is_the_mean_confidence():
 
 
 def test_bins_hold_equal_shares_and_keep_their_edges():
-    first = Binned.of(np.arange(100.0), 4)
+    first = Binned.from_values(np.arange(100.0), 4)
     assert first.counts == (25, 25, 25, 25)
-    assert Binned.of(np.array([0.0, 0.0, 99.0]), 4, first.edges).counts == (2, 0, 0, 1)
-    assert Binned.of(np.full(7, 2.0), 4).counts == (0, 7), "an item on an edge belongs above it"
+    assert Binned.from_values(np.array([0.0, 0.0, 99.0]), 4, first.edges).counts == (2, 0, 0, 1)
+    assert Binned.from_values(np.full(7, 2.0), 4).counts == (0, 7), "an item on an edge belongs above it"
 
 
 def test_a_later_profile_has_the_edges_of_the_earlier_one_and_rare_values_count_as_one():

@@ -34,10 +34,11 @@ def test_an_undefined_expected_measure_is_none():
 
 def test_edges_of_few_values_are_order_statistics_of_all():
     values = RNG.permutation(400).astype(float)
-    edges = edges_of([SomeValues.of(values[:30]), SomeValues.of(values[30:])], 4)
+    edges = edges_of([SomeValues.from_values(values[:30]), SomeValues.from_values(values[30:])], 4)
     assert edges == (99.0, 199.0, 299.0)
     assert counts_between(values, edges).tolist() == [99, 100, 100, 101]
 
 
 def test_edges_of_tied_values_are_distinct():
-    assert edges_of([SomeValues.of(np.zeros(10_000)), SomeValues.of(np.ones(10))], 50) == (0.0,)
+    parts = [SomeValues.from_values(values) for values in (np.zeros(10_000), np.ones(10))]
+    assert edges_of(parts, 50) == (0.0,)

@@ -7,7 +7,7 @@ from assay.evalcore.outcomes.items import MOST_GROUPS, Items, OneShard, by_mean,
 
 def joint_groups(prediction, spread):
     joint = joint_predictions(OneShard(Items(prediction=prediction)))
-    group = joint.of(prediction)
+    group = joint.group_numbers(prediction)
     sizes, totals = (np.bincount(group, weights=w, minlength=joint.groups) for w in (None, spread))
     return by_mean(sizes, totals)[group]
 

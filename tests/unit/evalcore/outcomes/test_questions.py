@@ -70,19 +70,20 @@ def test_every_question_sees_its_own_columns():
 
 
 def test_answers_are_one_json_object_with_the_questions_that_were_answered():
-    said = ANSWERS.of({"kind": "B", "size": "0.25", "tags": ""})
+    said = ANSWERS.joint_answer({"kind": "B", "size": "0.25", "tags": ""})
     assert said == '{"kind": "b", "size": "0.25"}'
     assert ANSWERS.text(ANSWERS.code(said)) == ANSWERS.meaning(said) == said
     assert ANSWERS.meaning('{"kind": "d"}') is ANSWERS.meaning("{}") is ANSWERS.meaning("b") is None
-    assert ANSWERS.of({"other": "b"}) is None
+    assert ANSWERS.joint_answer({"other": "b"}) is None
     assert ANSWERS.meaning('{"tags": ["y", "x"], "size": 1}') == '{"size": "1.0", "tags": "x|y"}'
 
 
 def test_several_people_decide_each_question_by_itself():
     votes = {
-        ANSWERS.of({"kind": "a", "size": "1"}): 1, ANSWERS.of({"kind": "a", "size": "2"}): 1,
-        ANSWERS.of({"kind": "b", "tags": "x"}): 1,
+        ANSWERS.joint_answer({"kind": "a", "size": "1"}): 1,
+        ANSWERS.joint_answer({"kind": "a", "size": "2"}): 1,
+        ANSWERS.joint_answer({"kind": "b", "tags": "x"}): 1,
     }
     assert ANSWERS.joined(votes, "majority") == '{"kind": "a", "size": "1.5", "tags": "x"}'
-    tied = {ANSWERS.of({"kind": "a"}): 1, ANSWERS.of({"kind": "b", "size": "1"}): 1}
+    tied = {ANSWERS.joint_answer({"kind": "a"}): 1, ANSWERS.joint_answer({"kind": "b", "size": "1"}): 1}
     assert ANSWERS.joined(tied, "majority") is None     # one more person decides

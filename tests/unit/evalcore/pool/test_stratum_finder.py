@@ -22,7 +22,7 @@ def test_the_stratum_is_that_of_a_binary_search(scores, buckets, at_once, data):
     edges = np.unique(np.array(picked, np.float64))
     near = np.concatenate([scores, edges, np.nextafter(edges, 0.0), -scores])
     with patch.multiple(strata, _FEW=0, _BUCKETS=buckets, _AT_ONCE=at_once):
-        found = StratumFinder(edges).of(near)
+        found = StratumFinder(edges).strata_of(near)
     assert found.dtype == np.int64
     assert (found == np.searchsorted(edges, near, side="right")).all()
 
@@ -37,4 +37,4 @@ def test_many_scores_with_edges_of_all_kinds(edges):
         rng.normal(size=70_000), rng.standard_cauchy(20_000), edges, np.nextafter(edges, -np.inf),
         [0.0, -0.0, 1.7e308, -1.7e308],
     ])
-    assert (StratumFinder(edges).of(scores) == np.searchsorted(edges, scores, side="right")).all()
+    assert (StratumFinder(edges).strata_of(scores) == np.searchsorted(edges, scores, side="right")).all()

@@ -58,7 +58,7 @@ def _ends(**changes):
     }
     nothing = np.zeros(3)
     always = anytime_ends(
-        of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0],
+        of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].estimands[0],
         Combined(value=given["value"], variance=np.full(3, 1e-6), trust=nothing, gap=nothing),
         ByDesign(
             usable=given["usable"], value=given["design"], variance=nothing, empirical=np.full(3, 0.0025)

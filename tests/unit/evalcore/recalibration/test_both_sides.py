@@ -10,7 +10,7 @@ from assay.evalcore.recalibration.interval import ENOUGH, GroupCounts, earned_sh
 
 def _number(name):
     (found,) = of_predictions([measure(name)], np.array([0.0, 1.0]))
-    return found.numbers[0]
+    return found.estimands[0]
 
 
 def _counts(tp, fp, fn, tn, *, items=(1000, 100), expected=(30, 60)):

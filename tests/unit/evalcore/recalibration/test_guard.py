@@ -10,7 +10,7 @@ from assay.evalcore.recalibration.interval import FEW, GroupCounts, guard_share,
 
 def _number(name):
     (found,) = of_predictions([measure(name)], np.array([0.0, 1.0]))
-    return found.numbers[0]
+    return found.estimands[0]
 
 
 F1 = _number("f1")

@@ -18,7 +18,7 @@ from assay.evalcore.recalibration.interval import (
     stretched,
 )
 
-F1 = of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0]
+F1 = of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].estimands[0]
 
 
 def _arrays(*values):

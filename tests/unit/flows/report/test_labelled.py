@@ -57,7 +57,7 @@ def test_probabilities_are_held_against_the_labels_where_the_pool_has_them(tmp_p
     world.spec = Spec.from_json(spec, origin="the test's spec")
     standing = world.run()
     opened = open_evaluation(world.store, "small")
-    held = RELIABILITY.of(report_data(opened, standing))
+    held = RELIABILITY.value_in(report_data(opened, standing))
     table = exported(opened, read_sample(opened), shown=False)
     pairs = list(zip(table["prediction"], table["label"], strict=True))
     for one, predicted in zip(held, ("no match", "match"), strict=True):

@@ -26,7 +26,7 @@ def test_nothing_that_is_shown_names_an_answer_and_what_is_said_is_turned_back()
             preferred = "old" if shown[f"answer_{side.lower()}"] == "text 1" else "new"
             said = Annotation(item_id=one, annotation_id="1", annotator="p", kind="label", label=side,
                               updated_at="", raw={"line": 2})
-            meant = TWO.meant(said)
+            meant = TWO.with_answer_names(said)
             assert meant.label == preferred
             assert meant.raw == {"line": 2, "said": side, "answer_a": TWO.order(one)[0]}
             assert TWO.side(one, preferred) == side
@@ -34,7 +34,7 @@ def test_nothing_that_is_shown_names_an_answer_and_what_is_said_is_turned_back()
             same = Annotation(
                 item_id=one, annotation_id="1", annotator="p", kind=kind, label=label, updated_at=""
             )
-            assert TWO.meant(same).label == label
+            assert TWO.with_answer_names(same).label == label
 
 
 def test_a_desk_is_opened_for_sides():

@@ -40,7 +40,7 @@ def test_segments_missing_values_and_columns_are_counted(tmp_path):
     assert seen.segments == {"half": {"": 1, "a": 4, "b": 5}}
     assert seen.missing == {"half": 0.1, "text": 0.2, "assay.repeats": 0.0}
     values = np.array([float(row[1]) for row in rows[1:]])
-    assert seen.features["probability"] == Binned.of(values, FEATURE_BINS)
+    assert seen.features["probability"] == Binned.from_values(values, FEATURE_BINS)
     assert seen.columns == dict.fromkeys(("item_id", "probability", "prediction", "text", "half"), "text")
 
 

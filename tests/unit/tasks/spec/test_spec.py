@@ -310,8 +310,8 @@ def test_an_audit_is_a_share_of_the_budget_and_recorded_only_where_it_was_asked_
 
 def test_a_smaller_budget_keeps_the_share_of_its_audit():
     budget = Spec.from_json(with_audit(10)).budget
-    assert (budget.of(20).audit, budget.of(40).audit, budget.of(1).audit) == (5, 10, 1)
-    assert a_spec().budget.of(7).audit is None
+    assert (budget.scaled_to(20).audit, budget.scaled_to(40).audit, budget.scaled_to(1).audit) == (5, 10, 1)
+    assert a_spec().budget.scaled_to(7).audit is None
 
 
 @pytest.mark.parametrize(("data", "said"), [

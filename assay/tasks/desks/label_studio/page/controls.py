@@ -322,7 +322,7 @@ class ControlsOfQuestions(Control):
             answers[name] = control.meaning(results)
             if answers[name] is None:
                 return None
-        return self._asked.of(answers) if answers else None
+        return self._asked.joint_answer(answers) if answers else None
 
     def results(self, answer: str | None) -> list[JsonObject]:
         """What Label Studio's page submits for the answers; None: can't tell of any."""

@@ -40,7 +40,7 @@ def test_cells_hold_every_item_once_and_their_sums_are_the_pools(name):
     assert cut.cells.size.min() > 0
     guess = np.einsum("b,cbd->d", cut.cells.first, cut.cells.guess)
     phi = np.einsum("b,nbp->np", cut.cells.first, KIND.guesses(ITEMS))
-    np.testing.assert_allclose(guess, stack.of(ITEMS, phi).sum(axis=0))
+    np.testing.assert_allclose(guess, stack.item_losses(ITEMS, phi).sum(axis=0))
 
 
 @pytest.mark.parametrize("name", OF_ITEMS)

@@ -48,13 +48,13 @@ def stack_of(*names):
 def squares(name, *, printed):
     """h² of every item, as the method has it."""
     stack = stack_of(name)
-    loss = np.concatenate([stack.of(POOL.items, BELIEVED), stack.known(POOL.items)], axis=1)
+    loss = np.concatenate([stack.item_losses(POOL.items, BELIEVED), stack.known(POOL.items)], axis=1)
     risk, sizes = loss.mean(axis=0), list(stack.known_sizes(POOL.items))
     slopes = np.concatenate([
         stack.slopes(risk, sizes), slopes_of_known(stack, sizes, risk[None])[0]
     ], axis=1)
     made = Deviations(trust=0.9, slopes=slopes, centre=slopes @ risk, printed=printed)
-    return made.of(stack, POOL.items)[:, 0]
+    return made.expected_squares(stack, POOL.items)[:, 0]
 
 
 @pytest.mark.parametrize(("of", "measure", "more"), [

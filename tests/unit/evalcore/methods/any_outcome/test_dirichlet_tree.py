@@ -105,7 +105,7 @@ def test_an_item_is_drawn_by_proposition_2(name, names):
     # every item's loss by class, with the part that the pool tells; accuracy is told as its errors
     right = np.concatenate([stack.perfect, np.zeros(cells.told.shape[1])])
     loss = np.stack([
-        np.concatenate([stack.of(pool.items, np.tile(row, (n, 1))), stack.known(pool.items)], axis=1)
+        np.concatenate([stack.item_losses(pool.items, np.tile(row, (n, 1))), stack.known(pool.items)], axis=1)
         for row in np.eye(k)
     ], axis=1) - right
     p = chances[made.cell]

@@ -23,7 +23,8 @@ def _expected(stack, trust):
     """(N,) the root of Σ_q w_q E_y (J_q·(ℓ - R))², item by item and class by class."""
     believed = np.einsum("b,nbp->np", KIND.first_weights(ITEMS), KIND.guesses(ITEMS))
     believed = trust * believed + (1 - trust) / 3
-    losses = np.stack([stack.of(ITEMS, np.tile(row, (300, 1))) for row in np.eye(3)], axis=1)   # (N, K, D)
+    by_class = [stack.item_losses(ITEMS, np.tile(row, (300, 1))) for row in np.eye(3)]
+    losses = np.stack(by_class, axis=1)   # (N, K, D)
     risk = np.einsum("nk,nkd->d", believed, losses) / 300
     known = stack.known(ITEMS).mean(axis=0)
     slopes = stack.slopes(np.concatenate([risk, known]), stack.known_sizes(ITEMS))

@@ -213,7 +213,7 @@ def test_a_sign_in_that_is_answered_with_something_else_is_an_error_of_ours(doub
     for said in (*STRANGE, b'{"access": null}', b'{"access": 7}', json.dumps({"access": odd}).encode()):
         double.instead = {"POST /api/token/refresh/": said}
         with pytest.raises(AssayError):
-            LabelStudioApi(double.url, token, read_attempts=1).read("api/projects/")
+            LabelStudioApi(double.url, token, read_attempts=1).get_json("api/projects/")
 
 
 def test_a_proxy_that_refuses_or_is_gone_is_told_as_a_proxy(monkeypatch):

@@ -41,9 +41,9 @@ def test_breaches_come_first_then_what_is_broken_then_what_waits_for_people():
         line("new breach", verdict="breach"), damaged_entry("team", "monitor", "damaged", "its key"),
         line("waits", state="waiting"), line("open", state="inconclusive", verdict="inconclusive"),
     ]
-    found = [one.name for one in ListQuery().of(lines)]
+    found = [one.name for one in ListQuery().matching_entries(lines)]
     assert found == ["new breach", "old breach", "damaged", "waits", "open", "fine"]
-    found = [one.name for one in ListQuery(show="breach", sort="name").of(lines)]
+    found = [one.name for one in ListQuery(show="breach", sort="name").matching_entries(lines)]
     assert found == ["new breach", "old breach"]
     assert home_json(["team"], lines[3:4], 1, 1, 1)["damaged"][0]["why"] == "cannot be read: its key"
 
@@ -53,9 +53,9 @@ def test_words_are_looked_for_in_names_owners_and_questions():
         line("a", ownership=Ownership(owner="ada@x.org", team="search"), question="Is it spam?"), line("b"),
     ]
     for words in ("ADA", "search a", "SPAM f1", "finished ada"):
-        assert [one.name for one in ListQuery(words=words).of(lines)] == ["a"]
-    assert ListQuery(words="nothing").of(lines) == []
-    assert [one.name for one in ListQuery(team="search").of(lines)] == ["a"]
+        assert [one.name for one in ListQuery(words=words).matching_entries(lines)] == ["a"]
+    assert ListQuery(words="nothing").matching_entries(lines) == []
+    assert [one.name for one in ListQuery(team="search").matching_entries(lines)] == ["a"]
     for wrong in ({"show": "x"}, {"kind": "x"}, {"sort": "__class__"}):
         with pytest.raises(BadInput, match="it may be"):
             ListQuery(**wrong)
