@@ -126,6 +126,67 @@ def test_what_is_wrong_is_named(pool, change, message):
         assay.estimate(pool, **{**TWO, "measures": "accuracy", **change})
 
 
+@pytest.mark.parametrize(("column", "message"), [
+    (lambda pool: pool["number"], "judge: column 'copy' guesses 100 rows with a label, and none without"),
+    (lambda pool: pool["gpt"].where(pool["number"].notna()), "guesses 100 rows with a label"),
+    (lambda pool: pool["number"].fillna(0), "says the same of 700 of 700 rows without a label"),
+    (lambda pool: pool["gpt"].where(pool["number"].notna() | (pool["thread"] % 2 == 0)), "says nothing of 3"),
+])
+def test_a_judge_that_knows_who_is_labelled_is_refused(pool, tmp_path, capsys, column, message):
+    some = pool.assign(copy=column(pool))
+    asked = {"label": "number", "outcome": "number", "measures": "mean", "judge": ["gpt", "copy"]}
+    with pytest.raises(BadInput, match=re.escape(message)):
+        assay.estimate(some, **asked)
+    some[["number", "gpt", "copy"]].to_csv(tmp_path / "pool.csv", index=False)
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--label", "number", "--outcome", "number", "--judge", "gpt,copy",
+        "--measure", "mean",
+    )
+    assert (code, message in " ".join(told.err.split())) == (2, True)
+
+
+@pytest.mark.parametrize(("role", "option"), [
+    ({"judge": "number"}, ["--judge", "gpt,number"]), ({"judge": ["gpt", "number"]}, ["--judge", "number"]),
+    ({"prediction": "number"}, ["--prediction", "number"]),
+    ({"systems": {"one": "gpt", "two": "number"}}, ["--system", "one=gpt", "--system", "two=number"]),
+])
+def test_the_column_of_labels_is_no_guess_of_them(pool, tmp_path, capsys, role, option):
+    message = "column 'number' is that of the labels, and guesses nothing of the rows without one"
+    with pytest.raises(BadInput, match=f"{next(iter(role))}: {message}"):
+        assay.estimate(pool, label="number", outcome="number", measures="mae", **role)
+    pool[["number", "gpt"]].to_csv(tmp_path / "pool.csv", index=False)
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--label", "number", "--outcome", "number", "--measure", "mae",
+        *option,
+    )
+    assert (code, f"{option[0]}: {message}" in " ".join(told.err.split())) == (2, True)
+
+
+@pytest.mark.parametrize("judge", [lambda row: 1.0, ["gpt", print]])
+def test_a_function_is_no_column(pool, judge):
+    with pytest.raises(BadInput, match=r"judge: is a function, and a column is taken here; .* by evaluate"):
+        assay.estimate(pool, label="number", outcome="number", measures="mean", judge=judge)
+
+
+@pytest.mark.parametrize("predicted", [False, True])
+def test_a_few_gaps_of_a_judge_on_a_scale_of_its_own_do_not_move_the_mean(predicted):
+    """A gap that no label meets is filled on the scale of the judge: 0, or a prediction on another scale, in
+    its place moved a mean by many times its interval."""
+    covered, rng = 0, np.random.default_rng(2)
+    for _ in range(20):
+        truth = rng.normal(100, 1, 1_000)
+        judge = np.where(rng.random(1_000) < 0.01, np.nan, 1_000 + truth + rng.normal(0, 0.5, 1_000))
+        labelled = np.isin(np.arange(1_000), rng.permutation(1_000)[:40])
+        rows = pd.DataFrame({"label": np.where(labelled, truth, np.nan), "judge": judge})
+        if predicted:
+            rows["prediction"] = truth + rng.normal(0, 1, 1_000)
+        found = assay.estimate(rows, outcome="number", measures="mean", judge="judge")
+        assert width(found) < 0.6
+        covered += found.lower <= truth.mean() <= found.upper
+    # of 20 intervals that cover 95% fewer than 15 would cover once in 3,000
+    assert covered >= 15
+
+
 def test_a_pool_without_a_label_is_refused(pool):
     with pytest.raises(BadInput, match="no row has a label"):
         assay.estimate(pool.assign(label=None), **TWO, measures="accuracy")
