@@ -82,8 +82,8 @@ def estimates_of_pool(data: object, arguments: Mapping[str, Any]) -> Estimates:
     )
     chances = None if weight is None else table.column(weight).combine_chunks()
     pool = replace(pool, words_for_none=none)
-    rows, note = estimates_of_held_pool(pool, question, chances, weight or "")
-    return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=(note,))
+    rows, notes = estimates_of_held_pool(pool, question, chances, weight or "")
+    return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=notes)
 
 
 def _left_out(role: str, column: object) -> bool:

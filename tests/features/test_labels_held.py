@@ -187,6 +187,142 @@ def test_a_few_gaps_of_a_judge_on_a_scale_of_its_own_do_not_move_the_mean(predic
     assert covered >= 15
 
 
+def _numbers(n_labels, seed=4, rows=400):
+    """Numbers without bounds of which so many have a label, a judge, and two systems."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(3, 1, rows)
+    labelled = np.isin(np.arange(rows), rng.permutation(rows)[:n_labels])
+    judge = truth + rng.normal(0, 0.6, rows)
+    return pd.DataFrame({
+        "label": np.where(labelled, truth, np.nan), "truth": truth, "judge": judge, "same": judge,
+        "shifted": judge + 0.1,
+        "otherwise": np.where(labelled | (rng.random(rows) < 0.9), judge, judge + 5),
+        "side": np.where(np.arange(rows) % 2, "left", "right"),
+    })
+
+
+@pytest.mark.parametrize("guess", [
+    {"judge": "judge"}, {"judge": ["judge", "shifted"]}, {"prediction": "judge"},
+])
+def test_two_labels_fit_no_line(guess):
+    rows = _numbers(2)
+    found = assay.estimate(rows, outcome="number", measures="mean", **guess)
+    alone = assay.estimate(rows, outcome="number", measures="mean")
+    assert (found.value, found.lower, found.upper) == pytest.approx((alone.value, alone.lower, alone.upper))
+    for n_labels in (3, 4, 6):
+        some = assay.estimate(_numbers(n_labels), outcome="number", measures="mean", **guess)
+        assert width(some) > 0.1
+
+
+def test_intervals_of_few_labels_with_a_judge_cover():
+    """Three labels leave one degree of freedom beside a mean and a slope, and two labels one beside a mean."""
+    for n_labels, strata in ((2, None), (3, None), (4, None), (4, {"strata": "side"})):
+        covered = 0
+        for seed in range(60):
+            rows = _numbers(n_labels, seed=seed)
+            if strata is not None and rows.groupby("side")["label"].count().min() < 2:
+                covered += 1
+                continue
+            found = assay.estimate(rows, outcome="number", measures="mean", judge="judge", drawn=strata)
+            covered += found.lower <= rows["truth"].mean() <= found.upper
+        # of 60 intervals that cover 95% fewer than 49 would cover once in 2,000
+        assert covered >= 49, (n_labels, strata, covered)
+
+
+NO_SPREAD = "no whole interval, as the labels show no spread beside what is guessed of them"
+
+
+@pytest.mark.parametrize("guess", ["truth", "twice"])
+@pytest.mark.parametrize("drawn", [None, {"strata": "side"}])
+def test_a_guess_that_agrees_with_every_label_leaves_the_rest_unknown(tmp_path, capsys, guess, drawn):
+    rows = _numbers(40).assign(twice=lambda frame: 2 * frame["truth"] + 7)
+    found = assay.estimate(rows, outcome="number", measures="mean", judge=guess, drawn=drawn)
+    assert (found.lower, found.upper) == (None, None)
+    assert found.notes[1].startswith(f"mean: {NO_SPREAD}")
+    bounded = {"number": {"min": -5, "max": 11}}
+    within = assay.estimate(rows, outcome=bounded, measures="mean", judge=guess, drawn=drawn)
+    assert within.lower < rows["truth"].mean() < within.upper
+    assert width(within) > 0.1
+    rows.to_csv(tmp_path / "pool.csv", index=False)
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--outcome", "number", "--judge", guess, "--measure", "mean",
+        *([] if drawn is None else ["--drawn", "strata:side"]),
+    )
+    assert (code, f"mean: {NO_SPREAD}" in " ".join(told.out.split())) == (0, True)
+
+
+def test_errors_of_a_prediction_that_agrees_with_every_label_have_no_upper_end():
+    asked = ["mae", "rmse", "bias"]
+    found = assay.estimate(_numbers(40), outcome="number", measures=asked, prediction="truth")
+    ends = [(row.value, row.lower, row.upper) for row in found]
+    assert ends == [(0, 0, None), (0, 0, None), (0, None, None)]
+    assert found.notes[1].startswith(f"mae, rmse, bias: {NO_SPREAD}")
+
+
+def test_a_stratum_whose_labels_are_alike_has_the_spread_of_the_others():
+    rng = np.random.default_rng(3)
+    rows = _numbers(400)
+    covered, widths = 0, []
+    for _ in range(40):
+        # in one stratum 1 of 8 values is another one, and 4 labels mostly miss it
+        truth = np.where(rows["side"] == "left", rows["truth"], np.where(rng.random(400) < 1 / 8, 6.0, 3.0))
+        drawn = [rng.permutation(np.flatnonzero(rows["side"] == side))[:4] for side in ("left", "right")]
+        label = np.where(np.isin(np.arange(400), np.concatenate(drawn)), truth, np.nan)
+        found = assay.estimate(rows.assign(label=label), outcome="number", measures="mean",
+                               drawn={"strata": "side"})
+        covered += found.lower <= truth.mean() <= found.upper
+        widths.append(width(found))
+    # of 40 intervals that cover 90% fewer than 29 would cover once in 1,000
+    assert covered >= 29
+
+
+@pytest.mark.parametrize("measure", ["mae", "rmse", "bias", "r2"])
+def test_systems_of_the_same_numbers_differ_by_nothing(measure):
+    found = assay.estimate(
+        _numbers(40), outcome="number", measures=measure,
+        systems={"one": "judge", "same": "same", "shifted": "shifted", "otherwise": "otherwise"},
+    )
+    same, shifted = found[measure, "same", "one"], found[measure, "shifted", "one"]
+    assert (same.value, same.lower, same.upper, same.interval) == (0, 0, 0, "exact")
+    assert (same.comparison.verdict, same.comparison.lower, same.comparison.upper) == ("tie", 0, 0)
+    assert same.also.lower < 0 < same.also.upper or measure == "bias"
+    assert shifted.value != 0
+    assert (width(shifted) > 0) == (measure != "bias")     # which the predictions alone tell
+    otherwise = found[measure, "otherwise", "one"]
+    if measure != "bias":      # of the labelled rows both are the same, and of others not
+        assert otherwise.lower is None or width(otherwise) > 0.1
+
+
+@pytest.mark.parametrize("changes", [{}, {"item_weight": "traffic"}, {"weight": "a_probability"}])
+def test_systems_of_the_same_classes_differ_by_nothing(pool, changes):
+    rows = pool.assign(same=pool["call"], a_probability=0.125)
+    found = assay.estimate(
+        rows, outcome=["spam", "ham"], measures=["f1", "accuracy", "precision", "recall", "macro_f1"],
+        systems={"one": "call", "same": "same", "looser": "looser"}, **changes,
+    )
+    for row in found:
+        if row.versus is not None:
+            assert ((row.value, row.lower, row.upper) == (0, 0, 0)) == (row.system == "same")
+        else:
+            assert width(row) > 0.05
+    people = assay.estimate(
+        rows, outcome=["spam", "ham"], measures="accuracy", systems={"one": "call", "same": "same"},
+        about="population",
+    )
+    assert people["accuracy", "same", "one"].lower < 0 < people["accuracy", "same", "one"].upper
+
+
+@pytest.mark.parametrize("method", ["auto", "passive", "model-assisted"])
+def test_an_evaluation_of_the_same_systems_says_that_they_tie(pool, tmp_path, method):
+    rows = pool[["call", "truth"]].assign(same=pool["call"])
+    found = assay.evaluate(
+        rows, oracle="truth", outcome=["spam", "ham"], measures=["f1"], budget=60, method=method,
+        systems={"one": "call", "same": "same"}, store=str(tmp_path / "ledger"),
+    )
+    same = found["f1", "same", "one"]
+    assert (same.value, same.lower, same.upper, same.comparison.verdict) == (0, 0, 0, "tie")
+
+
 def test_a_pool_without_a_label_is_refused(pool):
     with pytest.raises(BadInput, match="no row has a label"):
         assay.estimate(pool.assign(label=None), **TWO, measures="accuracy")

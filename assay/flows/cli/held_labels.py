@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import TypedDict, TypeVar, Unpack
 
 import click
@@ -109,7 +110,7 @@ def estimate_pool(
                                "out, or --drawn")
         column = strata or options["weight"] or _CHANCES
         values = column_in(path, column, must_exist=bool(strata or options["weight"]))
-        rows, note = estimates_of_held_pool(
+        rows, notes = estimates_of_held_pool(
             pool, HeldQuestion(
                 measures=tuple(measures), systems=tuple(named_systems), about=about, drawn=drawn,
                 strata=strata, judges=_listed(options["judges"]),
@@ -118,13 +119,15 @@ def estimate_pool(
     if as_json:
         printed_form: EstimatedJson = {
             "evaluation": path, "labels": rows[0].labels, "rounds": 0, "revision": 0,
-            "estimates": [printed(row) for row in rows], "notes": [note],
+            "estimates": [printed(row) for row in rows], "notes": list(notes),
         }
         print_json(printed_form)
         return 0
-    click.echo(f"{path}: {note}")
+    click.echo(f"{path}: {notes[0]}")
     for row in rows:
         click.echo(f"  {estimate_line(row)}")
+    for note in notes[1:]:
+        click.echo(fill(note, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Estimates from a pool of which a part is labelled: measures by name, systems, how they were drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,8 +51,8 @@ class HeldQuestion:
 
 def estimates_of_held_pool(
     pool: OutcomePool, question: HeldQuestion, values: pa.Array | None, column: str
-) -> tuple[list[MeasureEstimate], str]:
-    """The estimates, and a sentence on what they take the labelled rows for.
+) -> tuple[list[MeasureEstimate], tuple[str, ...]]:
+    """The estimates, and sentences: what they take the labelled rows for, and why any has no interval.
 
     pool: a row without a label has the code NaN; values: the column of chances, or of the items that
     each row stands for, of which the labelled rows are looked at, or of strata; column: its name.  Raises
@@ -84,7 +84,7 @@ def estimates_of_held_pool(
     )
     found = estimates_from_held_labels(held, stack, question.systems, question.confidence, question.about)
     words = " and ".join(f"{word!r} in {plural(n, 'row')}" for word, n in pool.words_for_none.items())
-    return found.rows, (
+    taken_for = (
         f"{len(labelled):,} of {len(pool.codes):,} rows have a label"
         + (f" ({words} is taken for none)" if words else "")
         + (f", {found.idle:,} of them of rows that no measure looks at" if found.idle else "")
@@ -93,6 +93,20 @@ def estimates_of_held_pool(
            f"drawn with the chances in {column!r}" if stratum is None else
            f"a simple random sample of each stratum of {question.strata!r}")
     )
+    return found.rows, (taken_for, *_without_interval(found.rows, stack))
+
+
+def _without_interval(rows: Sequence[MeasureEstimate], stack: Stack) -> Iterator[str]:
+    """A sentence for the measures without bounds that have a value and lack an end of their interval."""
+    without = [
+        row.what for row, (m, _) in zip(rows, stack.parts, strict=True) if row.value is not None
+        and not all(np.isfinite(stack.measures[m].bounds)) and (row.lower is None or row.upper is None)
+    ]
+    if without:
+        bounds = "" if stack.kind.parts else ", or give bounds: outcome={'number': {'min': 0, 'max': 10}}"
+        yield (f"{', '.join(without)}: no whole interval, as the labels show no spread beside what is "
+               "guessed of them (guesses made of labels leave none), and no bounds are known; label more "
+               f"rows{bounds}")
 
 
 def refuse_label_as_guess(label: str | None, role: str, columns: Sequence[str]) -> None:
