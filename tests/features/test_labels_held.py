@@ -215,7 +215,7 @@ def test_two_labels_fit_no_line(guess):
 
 
 def test_intervals_of_few_labels_with_a_judge_cover():
-    """Three labels leave one degree of freedom beside a mean and a slope, and two labels one beside a mean."""
+    """Three labels leave one degree of freedom beside a mean and a slope, two labels one beside a mean."""
     for n_labels, strata in ((2, None), (3, None), (4, None), (4, {"strata": "side"})):
         covered = 0
         for seed in range(60):
