@@ -1,16 +1,17 @@
 """The arguments of `begin`, `evaluate`, `replay` and `estimate`: those that several take are declared once.
 
 A function takes them as `**arguments: Unpack[...]`, which type checkers and editors spell out; `usual_values`
-gives it every argument, and a signature that spells them out for `help()` too.
+gives it every argument, a confidence checked, and a signature that spells them out for `help()` too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import ParamSpec, TypeVar, get_args
+from typing import ParamSpec, SupportsFloat, TypeVar, get_args
 
 from typing_extensions import TypedDict
 
+from assay.evalcore.errors import BadInput
 from assay.face.frames import ColumnValues
 
 Column = str | ColumnValues
@@ -119,6 +120,21 @@ USUAL_QUESTION: Mapping[str, object] = {     # of `begin` and `evaluate`; every 
 }
 
 
+def checked_confidence(confidence: object) -> float:
+    """The confidence of intervals as a number.  Raises BadInput for anything that is not above 0 and below 1.
+
+    >>> checked_confidence(0.9)
+    0.9
+    """
+    level = float("nan")
+    if isinstance(confidence, SupportsFloat) and not isinstance(confidence, bool):
+        level = float(confidence)
+    if not 0 < level < 1:
+        hint = f"; {level:g}% is {level / 100:g}" if 1 < level < 100 else ""
+        raise BadInput(f"confidence: must be a number between 0 and 1, got {confidence!r}{hint}")
+    return level
+
+
 def usual_values(usual: Mapping[str, object]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator of a function that takes `**arguments: Unpack[...]`: the function is given all of them,
     those that were left out as they usually are (None where `usual` has no value), and its signature has a
@@ -140,6 +156,8 @@ def usual_values(usual: Mapping[str, object]) -> Callable[[Callable[P, T]], Call
             except TypeError as error:
                 raise TypeError(f"{function.__name__}() {error}") from None
             bound.apply_defaults()
+            if "confidence" in bound.arguments:
+                bound.arguments["confidence"] = checked_confidence(bound.arguments["confidence"])
             return function(*bound.args, **bound.kwargs)
 
         call_with_all.__signature__ = full_signature  # type: ignore[attr-defined]

@@ -461,6 +461,10 @@ class _Columns:
         return self._one(f"{argument}[{key!r}]", key if argument == "systems" else f"{argument}_{key}", value)
 
     def _one(self, argument: str, column: str, value: object) -> object:
+        if callable(value):
+            raise BadInput(f"{argument}: is a function, and a column is taken here; give the name of a "
+                           "column with what it says of every row, or the values. Functions are called by "
+                           "evaluate: oracle=..., judge=...")
         if isinstance(value, str | bytes) or not isinstance(value, ColumnValues):
             return str(value) if type(value) is int else value      # a column that a number names
         if dimensions(value) != 1:

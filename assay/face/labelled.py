@@ -64,7 +64,8 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
         prediction: column of predictions; not needed where no measure looks at it.
         systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
             baseline.
-        judge: columns that guess the label of every row; with gaps where they say nothing.
+        judge: columns that guess the label of every row; with gaps where they say nothing, whether the row
+            is labelled or not.
         probability: columns of probabilities, as for `evaluate`; of two classes that of the positive one.
         cluster: column that names what items come together in; intervals are then about what the clusters are
             a sample of.

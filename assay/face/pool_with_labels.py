@@ -11,13 +11,19 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.face.frames import no_column, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns, read_table
-from assay.face.question import check_frame_columns, known_outcome, measures_as_written
+from assay.face.question import check_frame_columns, known_outcome, listed, measures_as_written, names_in
 from assay.face.results import Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import classes_by_name
 from assay.tasks.sources.values import named_text, without_value, words_for_none
-from assay.tasks.weighted.held_labels import IN_STRATA, HeldQuestion, estimates_of_held_pool
+from assay.tasks.weighted.held_labels import (
+    IN_STRATA,
+    HeldQuestion,
+    estimates_of_held_pool,
+    refuse_label_as_guess,
+)
 
 _ROLES = ("label", "prediction", "systems", "judge", "probability", "cluster", "item_weight", "weight")
+_GUESSES = ("judge", "prediction", "systems", "probability")
 _BY_DEFAULT = {"prediction": "prediction", "weight": "inclusion_probability"}   # where there is such a column
 _NOT_HERE = dict.fromkeys(("score", "rank", "contenders", "covariates", "spread", "features"))
 
@@ -48,6 +54,8 @@ def estimates_of_pool(data: object, arguments: Mapping[str, Any]) -> Estimates:
     for column in (label, weight):
         if column is not None and column not in table.column_names:
             raise no_column(holder, column, table.column_names)
+    for role in _GUESSES:
+        refuse_label_as_guess(label, role, list(names_in(role, roles[role])))
     what, none = known_outcome(arguments["outcome"]), {}
     if what.reader != "tags":       # of which an empty text is a label
         predicted = [roles["prediction"]] if what.reader == "classes" and roles["prediction"] else []
@@ -70,11 +78,12 @@ def estimates_of_pool(data: object, arguments: Mapping[str, Any]) -> Estimates:
     question = HeldQuestion(
         measures=tuple(measures_as_written(arguments["measures"])), systems=tuple(arguments["systems"] or ()),
         confidence=arguments["confidence"], about=arguments["about"], drawn=drawn, strata=strata,
+        judges=tuple(map(str, listed(roles["judge"] or ()))),
     )
     chances = None if weight is None else table.column(weight).combine_chunks()
     pool = replace(pool, words_for_none=none)
-    rows, note = estimates_of_held_pool(pool, question, chances, weight or "")
-    return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=(note,))
+    rows, notes = estimates_of_held_pool(pool, question, chances, weight or "")
+    return Estimates(backend=source.backend, estimates=tuple(map(estimate_of, rows)), notes=notes)
 
 
 def _left_out(role: str, column: object) -> bool:

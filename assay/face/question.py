@@ -158,14 +158,14 @@ def check_frame_columns(source: FrameSource, columns: Mapping[str, object]) -> N
         return
     frame_columns = source.columns
     for argument, value in columns.items():
-        for name in _names_in(argument, value):
+        for name in names_in(argument, value):
             if name not in frame_columns:
                 raise BadInput(
                     f"{argument}: the frame has no column {name!r}; {nearest(name, frame_columns, 'columns')}"
                 )
 
 
-def _names_in(argument: str, value: object) -> Iterator[str]:
+def names_in(argument: str, value: object) -> Iterator[str]:
     """The columns that an argument names: in a list, by class, by system."""
     match value:
         case str():
@@ -173,7 +173,7 @@ def _names_in(argument: str, value: object) -> Iterator[str]:
         case Mapping():
             for key, part in value.items():
                 if argument != "probability" or set(value) != {"prefix"}:
-                    yield from _names_in("" if key != "probability" else key, part)
+                    yield from names_in("" if key != "probability" else key, part)
         case list() | tuple():
             yield from (name for name in value if isinstance(name, str))
 

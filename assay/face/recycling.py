@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.recycled import Mixing, RecycledSystem, Recycling
+from assay.face.arguments import CONFIDENCE, checked_confidence
 from assay.face.frames import no_column, table_of
 from assay.tasks.replay.labelled_pool import one_array
 from assay.tasks.replay.recycling import RecycledColumns, columns_of_file, recycle_columns
@@ -64,7 +65,7 @@ def recycle(
     )
     setup = Recycling(
         size=size, mixing=settings.get("mixing", "shuffle"), seed=settings.get("seed", 1),
-        confidence=settings.get("confidence", 0.95),
+        confidence=checked_confidence(settings.get("confidence", CONFIDENCE)),
     )
     if isinstance(data, str | Path):
         return recycle_columns(columns_of_file(str(data), roles.names), roles, setup)

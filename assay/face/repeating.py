@@ -7,6 +7,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.repeats import Repeats
+from assay.face.arguments import checked_confidence
 from assay.face.frames import no_column, table_of
 from assay.tasks.replay.labelled_pool import one_array
 from assay.tasks.replay.recycling import columns_of_file
@@ -40,10 +41,9 @@ def repeats(
     draws = (int(k),) if isinstance(k, int | np.integer) else tuple(k)
     if not draws:
         raise BadInput("k: is empty; name how many answers of an item are drawn, such as 4")
-    if not 0 < confidence < 1:
-        raise BadInput(f"confidence: must be between 0 and 1, got {confidence}")
     asked = RepeatColumns(
-        item=item, label=label, positive=positive, draws=draws, confidence=confidence, prices=prices
+        item=item, label=label, positive=positive, draws=draws, confidence=checked_confidence(confidence),
+        prices=prices,
     )
     if isinstance(data, str | Path):
         return repeats_of_columns(columns_of_file(str(data), asked.names), asked)[0]

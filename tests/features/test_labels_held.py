@@ -126,6 +126,203 @@ def test_what_is_wrong_is_named(pool, change, message):
         assay.estimate(pool, **{**TWO, "measures": "accuracy", **change})
 
 
+@pytest.mark.parametrize(("column", "message"), [
+    (lambda pool: pool["number"], "judge: column 'copy' guesses 100 rows with a label, and none without"),
+    (lambda pool: pool["gpt"].where(pool["number"].notna()), "guesses 100 rows with a label"),
+    (lambda pool: pool["number"].fillna(0), "says the same of 700 of 700 rows without a label"),
+    (lambda pool: pool["gpt"].where(pool["number"].notna() | (pool["thread"] % 2 == 0)), "says nothing of 3"),
+])
+def test_a_judge_that_knows_who_is_labelled_is_refused(pool, tmp_path, capsys, column, message):
+    some = pool.assign(copy=column(pool))
+    asked = {"label": "number", "outcome": "number", "measures": "mean", "judge": ["gpt", "copy"]}
+    with pytest.raises(BadInput, match=re.escape(message)):
+        assay.estimate(some, **asked)
+    some[["number", "gpt", "copy"]].to_csv(tmp_path / "pool.csv", index=False)
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--label", "number", "--outcome", "number", "--judge", "gpt,copy",
+        "--measure", "mean",
+    )
+    assert (code, message in " ".join(told.err.split())) == (2, True)
+
+
+@pytest.mark.parametrize(("role", "option"), [
+    ({"judge": "number"}, ["--judge", "gpt,number"]), ({"judge": ["gpt", "number"]}, ["--judge", "number"]),
+    ({"prediction": "number"}, ["--prediction", "number"]),
+    ({"systems": {"one": "gpt", "two": "number"}}, ["--system", "one=gpt", "--system", "two=number"]),
+])
+def test_the_column_of_labels_is_no_guess_of_them(pool, tmp_path, capsys, role, option):
+    message = "column 'number' is that of the labels, and guesses nothing of the rows without one"
+    with pytest.raises(BadInput, match=f"{next(iter(role))}: {message}"):
+        assay.estimate(pool, label="number", outcome="number", measures="mae", **role)
+    pool[["number", "gpt"]].to_csv(tmp_path / "pool.csv", index=False)
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--label", "number", "--outcome", "number", "--measure", "mae",
+        *option,
+    )
+    assert (code, f"{option[0]}: {message}" in " ".join(told.err.split())) == (2, True)
+
+
+@pytest.mark.parametrize("judge", [lambda row: 1.0, ["gpt", print]])
+def test_a_function_is_no_column(pool, judge):
+    with pytest.raises(BadInput, match=r"judge: is a function, and a column is taken here; .* by evaluate"):
+        assay.estimate(pool, label="number", outcome="number", measures="mean", judge=judge)
+
+
+@pytest.mark.parametrize("predicted", [False, True])
+def test_a_few_gaps_of_a_judge_on_a_scale_of_its_own_do_not_move_the_mean(predicted):
+    """A gap that no label meets is filled on the scale of the judge: 0, or a prediction on another scale, in
+    its place moved a mean by many times its interval."""
+    covered, rng = 0, np.random.default_rng(2)
+    for _ in range(20):
+        truth = rng.normal(100, 1, 1_000)
+        judge = np.where(rng.random(1_000) < 0.01, np.nan, 1_000 + truth + rng.normal(0, 0.5, 1_000))
+        labelled = np.isin(np.arange(1_000), rng.permutation(1_000)[:40])
+        rows = pd.DataFrame({"label": np.where(labelled, truth, np.nan), "judge": judge})
+        if predicted:
+            rows["prediction"] = truth + rng.normal(0, 1, 1_000)
+        found = assay.estimate(rows, outcome="number", measures="mean", judge="judge")
+        assert width(found) < 0.6
+        covered += found.lower <= truth.mean() <= found.upper
+    # of 20 intervals that cover 95% fewer than 15 would cover once in 3,000
+    assert covered >= 15
+
+
+def _numbers(n_labels, seed=4, rows=400):
+    """Numbers without bounds of which so many have a label, a judge, and two systems."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(3, 1, rows)
+    labelled = np.isin(np.arange(rows), rng.permutation(rows)[:n_labels])
+    judge = truth + rng.normal(0, 0.6, rows)
+    return pd.DataFrame({
+        "label": np.where(labelled, truth, np.nan), "truth": truth, "judge": judge, "same": judge,
+        "shifted": judge + 0.1,
+        "otherwise": np.where(labelled | (rng.random(rows) < 0.9), judge, judge + 5),
+        "side": np.where(np.arange(rows) % 2, "left", "right"),
+    })
+
+
+@pytest.mark.parametrize("guess", [
+    {"judge": "judge"}, {"judge": ["judge", "shifted"]}, {"prediction": "judge"},
+])
+def test_two_labels_fit_no_line(guess):
+    rows = _numbers(2)
+    found = assay.estimate(rows, outcome="number", measures="mean", **guess)
+    alone = assay.estimate(rows, outcome="number", measures="mean")
+    assert (found.value, found.lower, found.upper) == pytest.approx((alone.value, alone.lower, alone.upper))
+    for n_labels in (3, 4, 6):
+        some = assay.estimate(_numbers(n_labels), outcome="number", measures="mean", **guess)
+        assert width(some) > 0.1
+
+
+def test_intervals_of_few_labels_with_a_judge_cover():
+    """Three labels leave one degree of freedom beside a mean and a slope, two labels one beside a mean."""
+    for n_labels, strata in ((2, None), (3, None), (4, None), (4, {"strata": "side"})):
+        covered = 0
+        for seed in range(60):
+            rows = _numbers(n_labels, seed=seed)
+            if strata is not None and rows.groupby("side")["label"].count().min() < 2:
+                covered += 1
+                continue
+            found = assay.estimate(rows, outcome="number", measures="mean", judge="judge", drawn=strata)
+            covered += found.lower <= rows["truth"].mean() <= found.upper
+        # of 60 intervals that cover 95% fewer than 49 would cover once in 2,000
+        assert covered >= 49, (n_labels, strata, covered)
+
+
+NO_SPREAD = "no whole interval, as the labels show no spread beside what is guessed of them"
+
+
+@pytest.mark.parametrize("guess", ["truth", "twice"])
+@pytest.mark.parametrize("drawn", [None, {"strata": "side"}])
+def test_a_guess_that_agrees_with_every_label_leaves_the_rest_unknown(tmp_path, capsys, guess, drawn):
+    rows = _numbers(40).assign(twice=lambda frame: 2 * frame["truth"] + 7)
+    found = assay.estimate(rows, outcome="number", measures="mean", judge=guess, drawn=drawn)
+    assert (found.lower, found.upper) == (None, None)
+    assert found.notes[1].startswith(f"mean: {NO_SPREAD}")
+    bounded = {"number": {"min": -5, "max": 11}}
+    within = assay.estimate(rows, outcome=bounded, measures="mean", judge=guess, drawn=drawn)
+    assert within.lower < rows["truth"].mean() < within.upper
+    assert width(within) > 0.1
+    rows.to_csv(tmp_path / "pool.csv", index=False)
+    code, told = printed_by(
+        capsys, str(tmp_path / "pool.csv"), "--outcome", "number", "--judge", guess, "--measure", "mean",
+        *([] if drawn is None else ["--drawn", "strata:side"]),
+    )
+    assert (code, f"mean: {NO_SPREAD}" in " ".join(told.out.split())) == (0, True)
+
+
+def test_errors_of_a_prediction_that_agrees_with_every_label_have_no_upper_end():
+    asked = ["mae", "rmse", "bias"]
+    found = assay.estimate(_numbers(40), outcome="number", measures=asked, prediction="truth")
+    ends = [(row.value, row.lower, row.upper) for row in found]
+    assert ends == [(0, 0, None), (0, 0, None), (0, None, None)]
+    assert found.notes[1].startswith(f"mae, rmse, bias: {NO_SPREAD}")
+
+
+def test_a_stratum_whose_labels_are_alike_has_the_spread_of_the_others():
+    rng = np.random.default_rng(3)
+    rows = _numbers(400)
+    covered, widths = 0, []
+    for _ in range(40):
+        # in one stratum 1 of 8 values is another one, and 4 labels mostly miss it
+        truth = np.where(rows["side"] == "left", rows["truth"], np.where(rng.random(400) < 1 / 8, 6.0, 3.0))
+        drawn = [rng.permutation(np.flatnonzero(rows["side"] == side))[:4] for side in ("left", "right")]
+        label = np.where(np.isin(np.arange(400), np.concatenate(drawn)), truth, np.nan)
+        found = assay.estimate(rows.assign(label=label), outcome="number", measures="mean",
+                               drawn={"strata": "side"})
+        covered += found.lower <= truth.mean() <= found.upper
+        widths.append(width(found))
+    # of 40 intervals that cover 90% fewer than 29 would cover once in 1,000
+    assert covered >= 29
+
+
+@pytest.mark.parametrize("measure", ["mae", "rmse", "bias", "r2"])
+def test_systems_of_the_same_numbers_differ_by_nothing(measure):
+    found = assay.estimate(
+        _numbers(40), outcome="number", measures=measure,
+        systems={"one": "judge", "same": "same", "shifted": "shifted", "otherwise": "otherwise"},
+    )
+    same, shifted = found[measure, "same", "one"], found[measure, "shifted", "one"]
+    assert (same.value, same.lower, same.upper, same.interval) == (0, 0, 0, "exact")
+    assert (same.comparison.verdict, same.comparison.lower, same.comparison.upper) == ("tie", 0, 0)
+    assert same.also.lower < 0 < same.also.upper or measure == "bias"
+    assert shifted.value != 0
+    assert (width(shifted) > 0) == (measure != "bias")     # which the predictions alone tell
+    otherwise = found[measure, "otherwise", "one"]
+    if measure != "bias":      # of the labelled rows both are the same, and of others not
+        assert otherwise.lower is None or width(otherwise) > 0.1
+
+
+@pytest.mark.parametrize("changes", [{}, {"item_weight": "traffic"}, {"weight": "a_probability"}])
+def test_systems_of_the_same_classes_differ_by_nothing(pool, changes):
+    rows = pool.assign(same=pool["call"], a_probability=0.125)
+    found = assay.estimate(
+        rows, outcome=["spam", "ham"], measures=["f1", "accuracy", "precision", "recall", "macro_f1"],
+        systems={"one": "call", "same": "same", "looser": "looser"}, **changes,
+    )
+    for row in found:
+        if row.versus is not None:
+            assert ((row.value, row.lower, row.upper) == (0, 0, 0)) == (row.system == "same")
+        else:
+            assert width(row) > 0.05
+    people = assay.estimate(
+        rows, outcome=["spam", "ham"], measures="accuracy", systems={"one": "call", "same": "same"},
+        about="population",
+    )
+    assert people["accuracy", "same", "one"].lower < 0 < people["accuracy", "same", "one"].upper
+
+
+@pytest.mark.parametrize("method", ["auto", "passive", "model-assisted"])
+def test_an_evaluation_of_the_same_systems_says_that_they_tie(pool, tmp_path, method):
+    rows = pool[["call", "truth"]].assign(same=pool["call"])
+    found = assay.evaluate(
+        rows, oracle="truth", outcome=["spam", "ham"], measures=["f1"], budget=60, method=method,
+        systems={"one": "call", "same": "same"}, store=str(tmp_path / "ledger"),
+    )
+    same = found["f1", "same", "one"]
+    assert (same.value, same.lower, same.upper, same.comparison.verdict) == (0, 0, 0, "tie")
+
+
 def test_a_pool_without_a_label_is_refused(pool):
     with pytest.raises(BadInput, match="no row has a label"):
         assay.estimate(pool.assign(label=None), **TWO, measures="accuracy")

@@ -276,12 +276,12 @@ def most_hits(hits: Floats, labels: Floats, items: Floats, tail: Floats) -> Floa
     low, high = hits.copy(), items - labels + hits
     while (high > low).any():
         middle = np.ceil((low + high) / 2)
-        still_likely = _at_most(hits, labels, items, middle) > tail
+        still_likely = at_most_hits(hits, labels, items, middle) > tail
         low, high = np.where(still_likely, middle, low), np.where(still_likely, high, middle - 1)
     return low
 
 
-def _at_most(hits: Floats, labels: Floats, items: Floats, positives: Floats) -> Floats:
+def at_most_hits(hits: Floats, labels: Floats, items: Floats, positives: Floats) -> Floats:
     """P(X ≤ hits) (M,) of the hypergeometric distribution, by the shorter of its two sums."""
     upper_tail = hits > labels / 2
     k = np.where(upper_tail, labels - hits - 1, hits)

@@ -10,7 +10,8 @@ With one guess and β = Cov(z, g)/Var(g) it is what prediction-powered inference
 (Angelopoulos, Duchi & Zrnic 2023), for a finite pool.  With several guesses β is fitted in two steps, so that
 a few labels do not have to weigh many guesses: first the mean of the guesses, then how each departs from it,
 by ridge regression worth RIDGE labels.  Either step counts as far as labels confirm it, by the positive part
-of 1 - p (1 - r²)/(n r²) (Stein's rule; Copas 1983), and p is what both steps use up.
+of 1 - p (1 - r²)/(n r²) (Stein's rule; Copas 1983), and p is what both steps use up.  A line through two
+labels leaves nothing that says how far off it is: a step is made where a label is left beside its slopes.
 
 A share has Wilson's interval (1927) of as many labels as these are worth,
 
@@ -33,6 +34,7 @@ from assay.evalcore.types import Floats
 RIDGE = 8.0     # labels that say that the guesses are worth alike
 LIKE = 1.5      # labels of the rarer kind that no guess foresaw
 _SPARE = 3      # labels that are left when guesses are weighed one by one
+_LEFT = 1       # labels that are left beside means and a slope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,15 +47,20 @@ class FittedGuesses:
 
 
 def fit_guesses(
-    pull: Floats, guesses: Floats, size: Floats, guess_weights: Floats, weight: Floats
+    pull: Floats, guesses: Floats, size: Floats, guess_weights: Floats, weight: Floats, means: int = 1
 ) -> FittedGuesses:
     """The coefficients of guesses of a pull, from labels that weigh so much.
 
     pull (R, n) and guesses (R, n, B) are off their means; size (R, B): the largest of each guess before, next
     to which rounding is nothing; guess_weights (B,): what each counts for in the mean of guesses, 0 of what
-    is beside them; weight (R, n), with a mean of 1.
+    is beside them; weight (R, n), with a mean of 1; means: how many were taken off, one of each stratum.
     """
     n = pull.shape[1]
+    if n - means - 1 < _LEFT:
+        repeats, _, number = guesses.shape
+        return FittedGuesses(
+            coefficients=np.zeros((repeats, number)), residual=pull, spent=np.zeros(repeats)
+        )
     guesses = np.where(is_nothing(np.abs(guesses).max(axis=1), size)[:, None], 0.0, guesses)
     mean_guess = guesses @ guess_weights
     slope, r2 = _slope(pull, mean_guess, weight)
@@ -66,7 +73,7 @@ def fit_guesses(
     spread = np.sqrt((weight[..., None] * departures**2).mean(axis=1))
     varies = ~is_nothing(spread, size)
     many = int(varies.any(axis=0).sum())
-    if not many or n <= many + _SPARE:
+    if not many or n - means + 1 <= many + _SPARE:
         return FittedGuesses(coefficients=coefficients, residual=remainder, spent=shrinkage)
     scaled = np.where(varies[:, None], departures / np.where(varies, spread, 1.0)[:, None], 0.0)
     gram = np.einsum("rn,rnb,rnk->rbk", weight, scaled, scaled) / n

@@ -22,7 +22,7 @@ from assay.evalcore.evaluation.estimate import (
     MeasureEstimate,
     why_undefined,
 )
-from assay.evalcore.evaluation.known_values import no_label_matters
+from assay.evalcore.evaluation.known_values import differences_of_alike, no_label_matters
 from assay.evalcore.evaluation.population import about_of, both_estimates
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.questions import asks_several, each_question
@@ -70,6 +70,13 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
             arrays if exact_value.value is None else _known_arrays(exact_value)
             for arrays, exact_value in zip(arrays_of_numbers, exact, strict=True)
         ]
+    alike = differences_of_alike(question.measures, question.cells) if about_of(question, state) == "pool" \
+        else None
+    if alike is not None and alike.any():
+        arrays_of_numbers = [
+            _no_difference(arrays) if is_none else arrays
+            for arrays, is_none in zip(arrays_of_numbers, alike.tolist(), strict=True)
+        ]
     compared, price = comparisons(question, state, arrays_of_numbers), pricing(question, state)
     rows = []
     for q, (number, arrays) in enumerate(zip(_asked(question), arrays_of_numbers, strict=True)):
@@ -91,6 +98,14 @@ def _known_arrays(exact_value: WhereAlike) -> EstimateArrays:
     value = np.array([nan if exact_value.value is None else exact_value.value])
     return EstimateArrays(
         value=value, lower=value, upper=value, variance=np.zeros(1), diagnostics={}, exact=np.array([True]),
+    )
+
+
+def _no_difference(arrays: EstimateArrays) -> EstimateArrays:
+    """The difference of systems that predict alike; its ends at other confidences are those of the method."""
+    zero = np.zeros(1)
+    return replace(
+        arrays, value=zero, lower=zero, upper=zero, variance=zero, exact=np.ones(1, np.bool_)
     )
 
 
@@ -302,10 +317,13 @@ def _differences(
 
     lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
     above = chance_above(value, interval)
+    closed = [_is_settled(arrays) and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
+              for arrays in (arrays_of_numbers[q] for q in family)]
     return [
         EstimatedDifference(
-            value=float(value[0, i]), lower=float(lower[0, i]), upper=float(upper[0, i]),
-            chance_above=float(above[0, i]), measure=measure,
+            value=float(value[0, i]), lower=float((value if closed[i] else lower)[0, i]),
+            upper=float((value if closed[i] else upper)[0, i]), chance_above=float(above[0, i]),
+            measure=measure,
         )
         for i, measure in enumerate(measures)
     ]

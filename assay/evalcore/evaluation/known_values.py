@@ -10,6 +10,8 @@ about.  That is known once one is labelled, or once labels of earlier windows le
     further negative label);  over cells these multiply
 
 From then on the value is exact, and asking anybody would be paid for nothing.
+
+So is the difference of two systems that predict every item alike, of any outcome: it is 0.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,8 +21,10 @@ import scipy
 
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, WhereAlike, where_alike
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, may_differ
 from assay.evalcore.methods.method import PredictedCells
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.reproducible import is_nothing
+from assay.evalcore.types import Bools, Floats, Ints
 
 NO_DOUBT = 1e-3    # chance that no item is of a class, below which one is taken to be there
 
@@ -39,6 +43,32 @@ def values_without_labels(
         return None
     predicted = np.unique(prediction[cells.size > 0])
     return [where_alike(measure, int(predicted[0])) for measure in measures] if len(predicted) == 1 else None
+
+
+def differences_of_alike(measures: Sequence[Measure] | Stack, cells: PredictedCells) -> Bools | None:
+    """(Q,) which numbers are differences of two systems that predict every item alike, and with the same
+    probabilities: they are 0, whatever any label says.  None of a positive and a negative class.
+
+    What the guesses expect of the losses of both, and what is known of them, is then the same in every cell,
+    and no label can move their difference.
+    """
+    if not isinstance(measures, Stack) or not isinstance(cells, OutcomeCells):
+        return None
+    known_sizes = cells.known_sizes.tolist()
+    known = ~may_differ(measures, cells)
+    sums = np.concatenate([
+        cells.guess, np.broadcast_to(cells.told[:, None], (*cells.guess.shape[:2], cells.told.shape[1])),
+    ], axis=2)
+    for q, (m, _) in enumerate(measures.parts):
+        measure = measures.measures[m]
+        columns = measures.columns(measure, known_sizes)
+        of_losses = columns < measures.size
+        known[q] &= measure.versus is not None and all(
+            bool(is_nothing(sums[..., one] - two, np.abs(sums[..., one]) + np.abs(two)).all())
+            for part in (columns[of_losses], columns[~of_losses])
+            for one, two in [(part[: len(part) // 2], sums[..., part[len(part) // 2 :]])]
+        )
+    return known
 
 
 def no_label_matters(values: Sequence[WhereAlike]) -> bool:

@@ -247,6 +247,11 @@ class OutcomeKind(ABC):
         it has bounds, or no numbers."""
         return self
 
+    def with_gaps_of(self, items: Items) -> "OutcomeKind":
+        """With what judges would say of the items of a pool, these, of which they say nothing. The kind
+        itself where that has a place of its own among the guesses."""
+        return self
+
     @abstractmethod
     def encode(self, answers: list[str]) -> Floats:
         """Codes (n,) of outcomes as people write them. Raises BadInput for one that is none. The message

@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.reproducible import steady
+from assay.evalcore.reproducible import is_nothing, steady
 from assay.evalcore.types import Array, Floats, Ints
 
 CHUNK = 8_192   # items of a big pool that are worked on at once
@@ -439,17 +439,51 @@ class ByJoint(Places):
         return self.joint.group_numbers(items.prediction)
 
 
-def heard_judges(items: Items) -> Floats:
+def heard_judges(items: Items, unheard: Sequence[tuple[float, float]] = ()) -> Floats:
     """(n, J) what judges say, where a code is the outcome: of an item of which one says nothing the (first)
-    prediction, or else the mean of what the others say, or 0."""
+    prediction, or else the mean of what the others say, or 0; or what `unheard` makes of it, if it is given
+    (`unheard_as`)."""
     if items.judge is None:
         return np.zeros((len(items), 0))
     has_code = items.judge != SILENT
     if has_code.all():
         return items.judge
+    if unheard:
+        level, slope = np.array(unheard, np.float64).T
+        return np.where(has_code, items.judge, level + slope * _predicted(items))
     instead = items.prediction[:, 0] if items.systems else \
         np.where(has_code, items.judge, 0.0).sum(axis=1) / np.maximum(has_code.sum(axis=1), 1)
     return np.where(has_code, items.judge, instead[:, None])
+
+
+def unheard_as(items: Items) -> tuple[tuple[float, float], ...]:
+    """Of each judge (level, slope): what it would say of an item of a pool, these, is taken for level + slope
+    times what is predicted, by least squares over the items of which it says something; the mean of these
+    without a prediction.  Empty where all judges speak of all items.
+
+    Judges have scales of their own: a 0, a prediction or another judge in the place of what one does not say
+    is off by as much as the scales are apart, and too few labels to meet a gap cannot show it.
+    """
+    if items.judge is None or not (items.judge == SILENT).any():
+        return ()
+    predicted, lines = _predicted(items)[:, 0], []
+    for judge in items.judge.T:
+        heard = judge != SILENT
+        if not heard.any():
+            lines.append((0.0, 0.0))
+            continue
+        mean, centre = float(judge[heard].mean()), float(predicted[heard].mean())
+        off, beside = judge[heard] - mean, predicted[heard] - centre
+        square = float((beside**2).sum())
+        varies = not is_nothing(np.asarray(square), np.asarray((predicted[heard] ** 2).sum()))
+        slope = float((off * beside).sum()) / square if varies else 0.0
+        lines.append((mean - slope * centre, slope))
+    return tuple(lines)
+
+
+def _predicted(items: Items) -> Floats:
+    """(n, 1) the first prediction, 0 without one."""
+    return items.prediction[:, :1] if items.systems else np.zeros((len(items), 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

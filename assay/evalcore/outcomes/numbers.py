@@ -1,7 +1,7 @@
 """Numbers: an outcome is a real number, between bounds where they are known."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import LARGEST, GuessModel, Likely, OutcomeKind, Regression
-from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places, heard_judges
+from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places, heard_judges, unheard_as
 from assay.evalcore.types import Floats
 
 MOST_GUESSES = 4    # systems that are guesses of the outcome: each costs the label model a label
@@ -20,10 +20,12 @@ LEAST_APART = 0.2   # of the spread of predictions: systems that nearly agree ma
 
 @dataclass(frozen=True, slots=True)
 class Numbers(OutcomeKind):
-    """Numbers between `low` and `high`; infinite ends mean that no bound is known."""
+    """Numbers between `low` and `high`; infinite ends mean that no bound is known. unheard: what judges would
+    say of items of which they say nothing (`items.unheard_as`), where the whole pool is known."""
 
     low: float = -inf
     high: float = inf
+    unheard: tuple[tuple[float, float], ...] = ()
 
     name: ClassVar[str] = "number"
     label_model: ClassVar[GuessModel] = Regression()
@@ -60,7 +62,10 @@ class Numbers(OutcomeKind):
         return True
 
     def between(self, low: float, high: float) -> "Numbers":
-        return Numbers(max(self.low, low), min(self.high, high))
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
+
+    def with_gaps_of(self, items: Items) -> "Numbers":
+        return replace(self, unheard=unheard_as(items))
 
     def encode(self, answers: list[str]) -> Floats:
         """The answers as numbers, (n,). Raises BadInput for a text that is no number, for a value outside
@@ -97,7 +102,7 @@ class Numbers(OutcomeKind):
 
     def guess_columns(self, items: Items) -> list[Floats]:
         """(n, 1) what each judge says, or else each of the first systems."""
-        columns = list(heard_judges(items).T)
+        columns = list(heard_judges(items, self.unheard).T)
         if not columns:
             columns = list(items.prediction.T[:MOST_GUESSES])
         return [self.phi(c) for c in columns]

@@ -1,8 +1,9 @@
 """`assay estimate POOL`: from a file of which some rows have a label, and all what is guessed of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import TypedDict, TypeVar, Unpack
 
 import click
@@ -23,6 +24,7 @@ from assay.tasks.weighted.held_labels import (
     HeldQuestion,
     column_in,
     estimates_of_held_pool,
+    refuse_label_as_guess,
 )
 
 _CHANCES = "inclusion_probability"         # the column of chances, where there is one
@@ -108,22 +110,24 @@ def estimate_pool(
                                "out, or --drawn")
         column = strata or options["weight"] or _CHANCES
         values = column_in(path, column, must_exist=bool(strata or options["weight"]))
-        rows, note = estimates_of_held_pool(
+        rows, notes = estimates_of_held_pool(
             pool, HeldQuestion(
                 measures=tuple(measures), systems=tuple(named_systems), about=about, drawn=drawn,
-                strata=strata,
+                strata=strata, judges=_listed(options["judges"]),
             ), values, column,
         )
     if as_json:
         printed_form: EstimatedJson = {
             "evaluation": path, "labels": rows[0].labels, "rounds": 0, "revision": 0,
-            "estimates": [printed(row) for row in rows], "notes": [note],
+            "estimates": [printed(row) for row in rows], "notes": list(notes),
         }
         print_json(printed_form)
         return 0
-    click.echo(f"{path}: {note}")
+    click.echo(f"{path}: {notes[0]}")
     for row in rows:
         click.echo(f"  {estimate_line(row)}")
+    for note in notes[1:]:
+        click.echo(fill(note, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
 
 
@@ -131,10 +135,16 @@ def _read(path: str, systems: Mapping[str, str], options: PoolOptions) -> Outcom
     prediction = options["prediction"]
     if prediction is not None and systems:
         raise BadInput("--prediction: is of one system, and --system names several: leave one of them out")
+    label, judges = options["label"] or "label", _listed(options["judges"])
+    for option, named in (
+        ("--judge", judges), ("--system", tuple(systems.values())), ("--prediction", (prediction,)),
+        ("--probability", (options["probability"],)),
+    ):
+        refuse_label_as_guess(label, option, [name for name in named if name is not None])
     columns = OutcomeColumns(
-        outcome=options["outcome"] or "classes", label=options["label"] or "label",
+        outcome=options["outcome"] or "classes", label=label,
         predictions=tuple(systems.values()) or (None if prediction is None else (prediction,)),
-        judges=tuple(name.strip() for listed in options["judges"] for name in listed.split(",")),
+        judges=judges,
         cluster=options["cluster"], weight=options["item_weight"], partly_labelled=True,
     )
     positive, probability = options["positive"], options["probability"]
@@ -147,6 +157,11 @@ def _read(path: str, systems: Mapping[str, str], options: PoolOptions) -> Outcom
                        f"are {', '.join(names[:20]) or 'numbers'}")
     two = Classes((negatives[0], positive), positive=positive)
     return read_outcome_pool(path, replace(columns, probability=probability, kind=two))
+
+
+def _listed(options: Sequence[str]) -> tuple[str, ...]:
+    """The columns that options name, each one or several with commas between."""
+    return tuple(name.strip() for listed in options for name in listed.split(","))
 
 
 def _system(text: str) -> tuple[str, str]:

@@ -21,17 +21,20 @@ import numpy as np
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput, nearest, plural
 from assay.evalcore.evaluation.held_sample import HeldSample
+from assay.evalcore.evaluation.judge_gaps import JudgedItems, JudgeGaps, refuse_uneven_gaps
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.manifest import CellPiece, PartitionEntry
+from assay.tasks.ledger.manifest import JUDGES, CellPiece, PartitionEntry
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.frozen import frozen_parts, packed_bytes
 from assay.tasks.pool.kind import NUMBER
+from assay.tasks.pool.predictions.gathered import PACKED
 from assay.tasks.sources.known_labels import labelled_rows, rows_of_questions
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.sampling_weights import stands_for
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels.questions import QuestionList
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,10 +111,13 @@ def freeze_held(
         "rank": rank.tolist(),
     }
     strata = spec.labels_so_far.strata
+    stratum_of_row: Ints = np.zeros(n_items, np.int64)
     if weight is not None:
         columns["chance"] = list(_chances(spec, weight, item_ids, n_items))
     elif strata is not None:
-        columns["chance"] = list(_chances_of_strata(spec, strata, item_ids))
+        chances, stratum_of_row = _chances_of_strata(spec, strata, item_ids)
+        columns["chance"] = list(chances)
+    _refuse_uneven_judges(spec, store, part_keys, list(rows.values()), stratum_of_row)
     aside = replace(file.aside, outside=len(labels) - len(rows))
     if aside.in_words:
         _log.warning("%s: %s, left out", _place(spec), aside.in_words)
@@ -190,9 +196,38 @@ def held_labels(spec: Spec) -> HeldFile:
     return HeldFile(labels=labels, aside=RowsAside(repeated=repeated, empty=empty if own_file else 0))
 
 
-def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> Floats:
+def _refuse_uneven_judges(
+    spec: Spec, store: Store, part_keys: Sequence[str], rows: Sequence[int], stratum_of_row: Ints
+) -> None:
+    """Raises BadInput that names a judge whose gaps depend on which items are labelled, those of these rows
+    of the pool (`evalcore.evaluation.judge_gaps`)."""
+    held = spec.labels_so_far
+    by_question = spec.labels.questions if isinstance(spec.labels, QuestionList) else ()
+    names = [*spec.pool.judges, *(name for entry in by_question for name in entry.judges)]
+    if held is None or not names:
+        return
+    is_labelled = np.zeros(len(stratum_of_row), np.bool_)
+    is_labelled[list(rows)] = True
+
+    def pieces() -> Iterator[JudgedItems]:
+        """The judges of all items, a part of the pool at a time."""
+        start = 0
+        for part in frozen_parts(store, part_keys, [JUDGES]):
+            here = slice(start, start + len(part))
+            codes = np.frombuffer(packed_bytes(part.column(JUDGES).combine_chunks()), PACKED[JUDGES])
+            yield JudgedItems(codes.reshape(len(part), -1), is_labelled[here], stratum_of_row[here])
+            start += len(part)
+
+    gaps = JudgeGaps.counted(pieces(), strata=int(stratum_of_row.max()) + 1)
+    try:
+        refuse_uneven_gaps(gaps, names, at_random=held.weight is None)
+    except BadInput as error:
+        raise BadInput(f"{_place(spec)}: {error}") from None
+
+
+def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> tuple[Floats, Ints]:
     """(n,) n_h/N_h of each labelled item, of the n_h labels and N_h items of the pool in its stratum, which
-    the column of the pool's source says.
+    the column of the pool's source says; and (N,) a number for the stratum of every item.
 
     Raises BadInput for a column that is not there, for an item without a stratum, and for a stratum without
     a label, of which nothing is known.
@@ -204,6 +239,8 @@ def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> Floa
                        f"{nearest(column, present, 'columns')}")
     items: Counter[str] = Counter()
     stratum: dict[str, str] = {}
+    number: dict[str, int] = {}
+    of_row: list[int] = []
     for batch in source.batches(list(dict.fromkeys([spec.pool.id, column]))):
         cells = [as_text(batch.columns.column(at)).to_pylist() for at in (0, -1)]
         for item_id, value in zip(*cells, strict=True):
@@ -211,6 +248,7 @@ def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> Floa
                 raise BadInput(f"{LABELS_SO_FAR}.drawn.strata: item {item_id!r} of {spec.pool.source} has no "
                                f"value in column {column!r}; give every item of the pool a stratum")
             items[value] += 1
+            of_row.append(number.setdefault(value, len(number)))
             if item_id in labelled:
                 stratum[item_id] = value
     labels = Counter(stratum.values())
@@ -219,7 +257,8 @@ def _chances_of_strata(spec: Spec, column: str, item_ids: Sequence[str]) -> Floa
         raise BadInput(f"{LABELS_SO_FAR}.drawn.strata: stratum {bare!r} of column {column!r} has no label, "
                        f"and nothing is known of its {plural(items[bare], 'item')}; label some, or join it "
                        "to another stratum")
-    return np.array([labels[stratum[item_id]] / items[stratum[item_id]] for item_id in item_ids])
+    chances = np.array([labels[stratum[item_id]] / items[stratum[item_id]] for item_id in item_ids])
+    return chances, np.array(of_row, np.int64)
 
 
 def _chances(spec: Spec, column: str, item_ids: Sequence[str], n_items: int) -> Floats:

@@ -175,7 +175,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     )
     in_words = columns.partly_labelled and columns.outcome != "tags"
     return OutcomePool(
-        kind=kind, items=items, codes=codes[columns.label], contenders=names,
+        kind=kind.with_gaps_of(items), items=items, codes=codes[columns.label], contenders=names,
         words_for_none=words_for_none(as_text(said), named) if in_words else {},
     )
 

@@ -273,6 +273,11 @@ def contradictions_of_held(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     if spec.outcomes is not None:
         yield "outcomes", ("come to items by themselves, and labels_so_far says which items were drawn; keep "
                            "one of them")
+    guesses = {"pool.judge": spec.pool.judges, "pool.prediction": (spec.pool.prediction,)}
+    for key, columns in guesses.items():
+        if held.source in (None, spec.pool.source) and held.label in columns:
+            yield key, (f"names column {held.label!r}, which labels_so_far.label says is that of the labels, "
+                        "and guesses nothing of the items without one; leave it out")
     questions = bool(spec.questions_asked)
     if held.key_of_chances is not None and questions:
         yield f"labels_so_far.{held.key_of_chances}", (

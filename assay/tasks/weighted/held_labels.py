@@ -1,6 +1,6 @@
 """Estimates from a pool of which a part is labelled: measures by name, systems, how they were drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.held_labels import HeldLabels, estimates_from_held_labels
+from assay.evalcore.evaluation.judge_gaps import JudgedItems, JudgeGaps, refuse_uneven_gaps
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -35,7 +36,8 @@ class HeldQuestion:
 
     measures: as `assay replay` takes them; systems: names of the predictions, the baseline first; drawn: how
     the labelled rows were chosen, a key of DRAWN, or None: by their chances, or else at random; strata: the
-    column of the strata of which they are a random sample each, if they are.
+    column of the strata of which they are a random sample each, if they are; judges: the columns of the
+    judges, in order.
     """
 
     measures: tuple[str, ...]
@@ -44,23 +46,31 @@ class HeldQuestion:
     about: About | None = None
     drawn: str | None = None
     strata: str | None = None
+    judges: tuple[str, ...] = ()
 
 
 def estimates_of_held_pool(
     pool: OutcomePool, question: HeldQuestion, values: pa.Array | None, column: str
-) -> tuple[list[MeasureEstimate], str]:
-    """The estimates, and a sentence on what they take the labelled rows for.
+) -> tuple[list[MeasureEstimate], tuple[str, ...]]:
+    """The estimates, and sentences: what they take the labelled rows for, and why any has no interval.
 
     pool: a row without a label has the code NaN; values: the column of chances, or of the items that
     each row stands for, of which the labelled rows are looked at, or of strata; column: its name.  Raises
-    BadInput for labels that were chosen nobody knows how, for chances that are none, and for what is not
-    measured.
+    BadInput for labels that were chosen nobody knows how, for chances that are none, for a judge of which
+    labelled rows alone have guesses, and for what is not measured.
     """
-    labelled, stratum = np.flatnonzero(~np.isnan(pool.codes)), None
+    is_labelled = ~np.isnan(pool.codes)
+    labelled, stratum = np.flatnonzero(is_labelled), None
+    stratum_of_row: Ints = np.zeros(len(pool.codes), np.int64)
     if question.strata is None or values is None:
         inclusion = _inclusion(question.drawn, values, column, labelled, len(pool.codes))
     else:
-        inclusion, stratum = _of_strata(values, question.strata, labelled)
+        inclusion, stratum_of_row = _of_strata(values, question.strata, labelled)
+        stratum = stratum_of_row[labelled]
+    if pool.items.judge is not None:
+        judged = JudgedItems(pool.items.judge, is_labelled, stratum_of_row)
+        gaps = JudgeGaps.counted([judged], strata=int(stratum_of_row.max()) + 1)
+        refuse_uneven_gaps(gaps, question.judges, at_random=inclusion is None or stratum is not None)
     weights = pool_weights(OneShard(pool.items))
     measures = [
         measure for written in question.measures
@@ -74,7 +84,7 @@ def estimates_of_held_pool(
     )
     found = estimates_from_held_labels(held, stack, question.systems, question.confidence, question.about)
     words = " and ".join(f"{word!r} in {plural(n, 'row')}" for word, n in pool.words_for_none.items())
-    return found.rows, (
+    taken_for = (
         f"{len(labelled):,} of {len(pool.codes):,} rows have a label"
         + (f" ({words} is taken for none)" if words else "")
         + (f", {found.idle:,} of them of rows that no measure looks at" if found.idle else "")
@@ -83,11 +93,33 @@ def estimates_of_held_pool(
            f"drawn with the chances in {column!r}" if stratum is None else
            f"a simple random sample of each stratum of {question.strata!r}")
     )
+    return found.rows, (taken_for, *_without_interval(found.rows, stack))
+
+
+def _without_interval(rows: Sequence[MeasureEstimate], stack: Stack) -> Iterator[str]:
+    """A sentence for the measures without bounds that have a value and lack an end of their interval."""
+    without = [
+        row.what for row, (m, _) in zip(rows, stack.parts, strict=True) if row.value is not None
+        and not all(np.isfinite(stack.measures[m].bounds)) and (row.lower is None or row.upper is None)
+    ]
+    if without:
+        bounds = "" if stack.kind.parts else ", or give bounds: outcome={'number': {'min': 0, 'max': 10}}"
+        yield (f"{', '.join(without)}: no whole interval, as the labels show no spread beside what is "
+               "guessed of them (guesses made of labels leave none), and no bounds are known; label more "
+               f"rows{bounds}")
+
+
+def refuse_label_as_guess(label: str | None, role: str, columns: Sequence[str]) -> None:
+    """Raises BadInput where the column of labels is among those that guess them; role: the argument, or the
+    option, that names these."""
+    if label is not None and label in columns:
+        raise BadInput(f"{role}: column {label!r} is that of the labels, and guesses nothing of the rows "
+                       "without one; name a column that guesses every row, or leave it out")
 
 
 def _of_strata(values: pa.Array, column: str, labelled: Ints) -> tuple[Floats, Ints]:
-    """The chance n_h/N_h of each labelled row and its stratum, (n,) both.  Raises BadInput for a row without
-    a stratum, and for a stratum without a label."""
+    """The chance n_h/N_h of each labelled row (n,), and the stratum of every row (N,).  Raises BadInput for a
+    row without a stratum, and for a stratum without a label."""
     if values.null_count:
         row = int(np.argmax(np.asarray(values.is_null()))) + 1
         raise BadInput(f"column {column!r}: row {row} has no stratum; give every row of the pool one")
@@ -98,8 +130,7 @@ def _of_strata(values: pa.Array, column: str, labelled: Ints) -> tuple[Floats, I
         bare = names[int(np.argmin(labels))].as_py()
         raise BadInput(f"column {column!r}: stratum {bare!r} has no label, and nothing is known of its "
                        f"{items[int(np.argmin(labels))]:,} rows; label some, or join it to another stratum")
-    stratum = of_row[labelled].astype(np.int64)
-    return (labels / items)[stratum], stratum
+    return (labels / items)[of_row[labelled]], of_row.astype(np.int64)
 
 
 def column_in(path: str, column: str, *, must_exist: bool) -> pa.Array | None:

@@ -30,7 +30,6 @@ import numpy as np
 import scipy
 
 from assay.evalcore.design.round import ClosedDraws, Design
-from assay.evalcore.estimators.linearised import LEAST_DF
 from assay.evalcore.estimators.model_assisted import fit_guesses, share_of_random_labels
 from assay.evalcore.measures.forms import SAME, are_means, component_means, tried_means
 from assay.evalcore.measures.stack import Stack
@@ -58,15 +57,18 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
+    may_differ,
     no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen, unseen_errors
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.base import is_outcome
+from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
 
 ROUNDS = 2          # of slopes at R̂, and R̂ by these slopes
 _SAME_CHANCE = 1e-12   # inclusion probabilities that differ by no more are equal
+FEWEST_FREE = 1.0  # labels beside what was fitted, of which Student's distribution can be
 FEW_COMPONENTS = 4  # hits and labels of two classes: means that a regression for one number may move
 
 
@@ -207,8 +209,11 @@ def _with_intervals(
     reading = fit_difference_estimator(state, method.allocation(state, state.n), False, np.inf)
     hidden = unseen_errors(state, reading, any_fit.risk, slopes, error.variance)
     unbounded = np.asarray(np.isinf(bounds).any(axis=0))
+    # no label differs from what is made of the guesses: nothing tells how far others may
+    alike = np.stack([fit.alike for fit in fits_of_numbers], axis=1) & may_differ(state.stack, state.cells)
+    alike |= hidden.unknown[:, None]
     error = replace(
-        error, unknown=error.unknown | (hidden.unknown & ~exact)[:, None] & unbounded,
+        error, unknown=error.unknown | alike & ~exact[:, None] & unbounded,
         out=interval.further(parts, unbounded) if unbounded.any() else None,
     )
     usual = reported(state.stack, any_fit.risk, known_sizes, error, exact, confidence, hidden)
@@ -255,7 +260,7 @@ def _with_intervals(
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AssistedNumber:
     """One number, fitted: value (R,), risk R̂ (R, D + D_k), slopes (R, D), what each label adds to the error
-    (R, n), p (R,), Σ e² made up for p, and Σ (z - z̄)²."""
+    (R, n), p (R,), Σ e² made up for p, Σ (z - z̄)², and whether no label differs from the fit (R,)."""
 
     value: Floats
     risk: Floats
@@ -264,6 +269,7 @@ class AssistedNumber:
     spent: Floats
     residual_square: Floats
     square: Floats
+    alike: Bools
 
     @staticmethod
     def fitted(state: SampleState, table: LossTable, q: int, by_guesses: bool = True) -> "AssistedNumber":
@@ -295,12 +301,17 @@ class AssistedNumber:
             risk = _risk(mean_loss, beta, off_guess, matter, items, known_means)
             slopes = stack.slopes(risk, sizes)[:, q]
             mean_pull = np.einsum("rd,rd->r", mean_loss, slopes)[:, None]
-            pull = np.einsum("rnd,rd->rn", loss, slopes) - item_weights * mean_pull
+            pull = np.einsum("rnd,rd->rn", loss, slopes)
+            largest = np.abs(pull).max(axis=1)
+            pull = pull - item_weights * mean_pull
             guessed = np.einsum("rnbd,rd->rnb", guess, slopes) * by_guesses
             centre = np.einsum("rbd,rd->rb", mean_guess, slopes) * by_guesses
             size = np.abs(guessed).max(axis=1)
             guessed = guessed - item_weights[..., None] * centre[:, None]
-            fit = fit_guesses(off_strata(pull), off_strata(guessed), size, guess_weights, weight)
+            fit = fit_guesses(
+                off_strata(pull), off_strata(guessed), size, guess_weights, weight,
+                means=1 if strata is None else strata.means,
+            )
             beta = fit.coefficients
         risk = _risk(mean_loss, beta, off_guess, matter, items, known_means)
         freed = n / np.maximum(n - 1 - fit.spent, 1.0)
@@ -311,14 +322,16 @@ class AssistedNumber:
         plain = interval.value_of(stack, plain, sizes)
         value = np.where(np.isfinite(value), value, plain[:, q])
         made_up = (n - 1) / np.maximum(n - 1 - fit.spent, 1.0)
-        residual = fit.residual if strata is None else off_strata(fit.residual) * strata.freed
+        largest = np.maximum(largest, (np.abs(beta) * size).sum(axis=1))
+        alike = is_nothing(np.abs(fit.residual).max(axis=1), largest)
+        residual = fit.residual if strata is None else strata.spread(off_strata(fit.residual), largest)
         # residuals may be larger where labels stand for more: what the design's variance makes of them counts
         by_design = (label_error**2 * residual**2).sum(axis=1)
         by_design = by_design * n / np.maximum((label_error**2).sum(axis=1), 1e-300)
         return AssistedNumber(
             value=value, risk=risk, slopes=slopes, parts=scale * residual, spent=fit.spent,
             residual_square=np.maximum((weight * residual**2).sum(axis=1), by_design) * made_up,
-            square=(weight * pull**2).sum(axis=1),
+            square=(weight * pull**2).sum(axis=1), alike=alike,
         )
 
     def share_ends(self, state: SampleState, level: Floats) -> tuple[Floats, Floats]:
@@ -389,7 +402,10 @@ class DrawnStrata:
     of their stratum, so that β and the errors are those within strata.  A label that is alone in its stratum
     stays as it is.
 
-    count (R, n): labels of the stratum of each, n_h; freed: √(n_h/(n_h - 1)), for the mean.
+    Labels of a stratum that are all as they are fitted are no proof that its items are: their spread is that
+    of all strata, as if one label of it had been seen.
+
+    count (R, n): labels of the stratum of each, n_h.
     """
 
     stratum: Ints
@@ -404,9 +420,20 @@ class DrawnStrata:
         return DrawnStrata(stratum=state.stratum, count=_total(state.stratum, ones))
 
     @property
-    def freed(self) -> Floats:
-        """(R, n) √(n_h/(n_h − 1)); 1 for a label that is alone."""
-        return np.asarray(np.sqrt(self.count / np.where(self.count > 1, self.count - 1, 1.0)))
+    def means(self) -> int:
+        """How many means are taken off: of strata with more than one label, and at least 1."""
+        numbers = np.unique(self.stratum[0][self.count[0] > 1])
+        return max(len(numbers), 1)
+
+    def spread(self, residual: Floats, largest: Floats) -> Floats:
+        """Residuals (R, n) off the mean of their stratum, times √(n_h/(n_h − 1)) for that mean; the residual
+        of a label that is alone stays as it is. largest (R,): next to which rounding is nothing."""
+        alone = self.count == 1
+        residual = residual * np.sqrt(self.count / np.where(alone, 1.0, self.count - 1))
+        seen = _total(self.stratum, (~is_nothing(residual, largest[:, None])).astype(np.float64)) > 0
+        usual = np.sqrt((residual**2 * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1))[:, None]
+        side = np.where(np.arange(residual.shape[1]) % 2, -1.0, 1.0)     # errors to neither side
+        return np.asarray(np.where(seen | alone, residual, side * usual / np.sqrt(self.count)))
 
     def off_mean(self, values: Floats) -> Floats:
         """Values (R, n, ...) of labels off the mean of their stratum."""
@@ -446,7 +473,9 @@ def _errors(
 ) -> Errors:
     variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
     spent = np.stack([fit.spent for fit in fits], axis=1)
-    df = np.maximum(np.minimum(degrees_of_freedom(parts**2, state.n), state.n - 1 - spent), LEAST_DF)
+    strata = DrawnStrata.of_state(state)
+    free = state.n - (1 if strata is None else strata.means) - spent
+    df = np.minimum(degrees_of_freedom(parts**2, state.n), np.maximum(free, FEWEST_FREE))
     label_errors = Errors(
         variance=variance, df=df, skew=skewness(parts), parts=parts,
         unknown=~exact[:, None] & ~enough(state) | np.full(variance.shape, state.n < 2) & ~exact[:, None],

@@ -210,6 +210,41 @@ def test_from_python_in_the_same_words():
     assert evaluation.result.labels == 40
 
 
+@pytest.mark.parametrize(("judge", "drawn", "message"), [
+    ("copy", "random", "labels_so_far: .*: judge: column 'copy' guesses 40 rows with a label, "
+     "and none without"),
+    ("half", "random", "column 'half' says nothing of .* of 110 rows without a label"),
+    ("half", {"strata": "side"}, "column 'half' says nothing of .* of 110 rows without a label"),
+    ("human", "random", "judge names column 'human', which labels_so_far.label says is that of the labels"),
+])
+def test_a_judge_that_knows_who_is_labelled_is_refused(judge, drawn, message):
+    rng = np.random.default_rng(2)
+    label, side = rng.normal(3, 1, 150), np.arange(150) % 2
+    held = np.isin(np.arange(150), rng.permutation(150)[:40])
+    rows = [
+        {"human": value if known else None, "copy": value if known else None, "side": "lr"[at],
+         "half": value + 0.1 if known or at else None}
+        for value, known, at in zip(label.tolist(), held.tolist(), side.tolist(), strict=True)
+    ]
+    with pytest.raises(BadInput, match=message):
+        assay.begin(rows, outcome="number", judge=judge, measures="mean", budget=20,
+                    labels_so_far={"label": "human", "drawn": drawn})
+
+
+def test_a_judge_of_one_of_several_questions_that_knows_who_is_labelled_is_refused():
+    rng = np.random.default_rng(2)
+    held = np.isin(np.arange(150), rng.permutation(150)[:40])
+    rows = [
+        {"tone": 1.0 if known else None, "pace": float(at) if known else None, "guess": at + 0.5,
+         "copy": 1.0 if known else None} for at, known in enumerate(held.tolist())
+    ]
+    with pytest.raises(BadInput, match="judge: column 'copy' guesses 40 rows with a label, and none without"):
+        assay.begin(rows, outcome=[
+            {"name": "pace", "number": {"min": 0, "max": 200}, "judge": ["guess"], "measure": "mean"},
+            {"name": "tone", "number": {"min": 0, "max": 200}, "judge": ["copy"], "measure": "mean"},
+        ], budget=20, labels_so_far={"drawn": "random"})
+
+
 @pytest.mark.parametrize("kind", ["two classes", "number"])
 @pytest.mark.parametrize("drawn", ["random", "weight"])
 def test_the_forecast_before_the_first_round_counts_them(kind, drawn, tmp_path):
