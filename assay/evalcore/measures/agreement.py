@@ -162,7 +162,10 @@ def _weights(request: AskedMeasure) -> Floats:
         raise BadInput(f"weights of cohen_kappa are linear or quadratic, got {written!r}")
     kind = request.kind
     if kind.grades is None:
-        raise BadInput("weighted kappa needs grades: classes with numeric values")
+        raise BadInput(
+            "weighted kappa needs grades, and these classes are names: give `outcome` the grades as "
+            "numbers (in a spec `grades: [1, 2, 3]`)"
+        )
     values = np.array(kind.grades)
     distance = np.abs(values[:, None] - values) ** (2 if written == "quadratic" else 1)
     return np.asarray(1 - distance / distance.max())

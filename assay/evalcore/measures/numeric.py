@@ -179,7 +179,10 @@ class Numeric(Loss):
 def _refuse_names(request: AskedMeasure, name: str) -> None:
     """Raises BadInput for classes that are names and no values."""
     if request.kind.name == "classes" and request.kind.grades is None:
-        raise BadInput(f"{name} needs grades: classes with numeric values")
+        raise BadInput(
+            f"{name} needs values, and these classes are names: give `outcome` the grades as numbers (in a spec "
+            "`grades: [1, 2, 3]`), or, where any value may come, the word `number`"
+        )
 
 
 def _first(risk: Floats) -> Floats:
