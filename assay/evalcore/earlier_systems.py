@@ -45,7 +45,8 @@ class FactorFit:
 
 
 def n_factors(systems: int) -> int:
-    """The number of factors that so many systems can bear: 1, with 8 or more systems 2, with 50 or more 3."""
+    """The number of factors that so many systems can bear: 1, with 8 or more systems 2, with 50 or more 3.
+    Factors are what the results of earlier systems have in common."""
     return 1 + (systems >= 8) + (systems >= 50)
 
 

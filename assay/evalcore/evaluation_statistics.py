@@ -66,7 +66,7 @@ class Statistics:
     @property
     def intervals_about(self) -> IntervalsAbout:
         """What the intervals speak of: the pool itself or the population it is a sample of, and whether both
-        are reported side by side."""
+        are reported side by side. Both are as the question has them."""
         return IntervalsAbout(about=self.question.about, beside=self.question.beside)
 
     @property

@@ -111,7 +111,7 @@ class QuestionAnswers(AnswerKind):
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """Every answer that is one of several names errs with this chance; numbers are as they are. All
-        chance comes from `rng`."""
+        chance comes from `rng`. The truth comes back where nothing else is left."""
         with_errors = {
             name: self.each[name].erring(right_answer, size, rng)
             if self.each[name].errs_by == self.errs_by

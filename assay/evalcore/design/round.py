@@ -49,7 +49,7 @@ class Design:
 
     def chance_of_labelled(self, cell: int, label: int) -> float:
         """The q of an item of a cell that is labelled so, where labels are counted by cell; 0 without
-        replacement."""
+        replacement. Designs with replacement give their own."""
         return 0.0
 
     def chances_of_rows(self, row: Ints) -> Floats:

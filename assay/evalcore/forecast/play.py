@@ -86,7 +86,7 @@ class Forecast:
     @property
     def more(self) -> int | None:
         """The number of labels that are still missing by the median world, never below 0; None where it is
-        more than the horizon."""
+        more than the horizon. `labels_now` are there already."""
         return None if self.labels is None else max(self.labels - self.labels_now, 0)
 
 

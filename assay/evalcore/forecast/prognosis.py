@@ -156,7 +156,7 @@ class Prognosis:
     @property
     def rule(self) -> str:
         """The rule by which a target counts as met, in words: from how many labels on, and at how many looks
-        in a row."""
+        in a row. Both numbers belong to the method that is forecast."""
         chosen = method(self.method.method)
         return rule_in_words(chosen.least_labels, chosen.looks_in_a_row)
 

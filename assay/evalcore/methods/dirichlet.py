@@ -428,13 +428,14 @@ class TreeSettings(ABC):
     @property
     def variance_formula(self) -> Variance:
         """By which formula variances are made: "printed" where all is to be as the paper prints it, else the
-        setting `variance`."""
+        setting `variance`. The other choice is "corrected"."""
         return "printed" if self.printed else self.variance
 
     @property
     def joint_quantile(self) -> Quantile:
         """Which quantile the joint region of several measures uses: "F" where all is to be as the paper
-        prints it, else the setting `region_quantile`."""
+        prints it, else the setting `region_quantile`. It matters only where several measures are asked
+        for."""
         return "F" if self.printed else self.region_quantile
 
     def n_leaves(self) -> int:
@@ -512,7 +513,7 @@ class LabelsVary(TreeSettings):
 
     def settled(self, tree: DirichletTree) -> Belief:
         """The belief of a tree without labels (one repeat): the posterior of equation 14 given no draws, in
-        closed form and without EM."""
+        closed form and without EM. The tree that is given stays as it is."""
         tree = tree.as_printed() if self.printed else tree
         return Belief(tree=tree, joint=tree_posterior(tree, np.zeros((1, *tree.prior.shape))))
 

@@ -274,7 +274,7 @@ class CountedPool(Prepared[CountingMethod[MethodState], MethodState, RoundLabels
         self, method: CountingMethod[MethodState], state: MethodState, confidence: float
     ) -> list[EstimateArrays]:
         """The estimates of each measure for further systems, system by system, as arrays over the repeats.
-        They share the labels of the first system."""
+        They share the labels of the first system. Where there are no further systems it is empty."""
         return [
             e
             for estimates_of_system in method.further_systems(state, confidence)
