@@ -505,10 +505,14 @@ class LabelsVary(TreeSettings):
 
     @property
     def asks_anew(self) -> bool:
+        """Whether people are asked again about an item that has a label, when another round draws it: with
+        every `requery` but "false". Its answers are then further draws, none of which settles it."""
         return self.requery != "false"
 
     @property
     def repeats_in_a_round(self) -> bool:
+        """Whether an item that one round draws several times is asked as often, as the paper's appendix
+        draws; else it is asked once in a round, and again in later ones."""
         return self.requery == "true"   # as the appendix draws
 
     def settled(self, tree: DirichletTree) -> Belief:
