@@ -40,7 +40,7 @@ class FactorFit:
 
     def of_new_system(self) -> Floats:
         """The chance that a new system like these is right on each item, (n,): the mean over the earlier
-        systems."""
+        systems. n counts the items, and nothing but earlier results is used."""
         return np.asarray(self.of_systems().mean(axis=1))
 
 

@@ -272,7 +272,7 @@ class ClassOrRest(ClassAnswers):
 
     def texts(self, code: float) -> tuple[str, ...]:
         """The classes that have this code: the one that is asked for, or all others. In the order of the
-        codes."""
+        codes. Empty for a code that no class has."""
         return tuple(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -314,7 +314,8 @@ class NumberAnswers(AnswerKind):
 
     def meaning(self, text: str) -> str | None:
         """The number in its shortest exact form; None outside the bounds, and beyond LARGEST. NaN and
-        infinities are none either."""
+        infinities are none either. Zero is written without a sign, and digits grouped by underscores are no
+        number."""
         try:
             number = float(text) if "_" not in text else None
         except ValueError:

@@ -106,7 +106,7 @@ class QuestionAnswers(AnswerKind):
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
         """Each of these answers by its place in the order of the codes, from 0 on. Equal answers have equal
-        codes."""
+        codes. Raises KeyError for a question that there is none of."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:

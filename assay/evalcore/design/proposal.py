@@ -276,7 +276,8 @@ def centred_pull(measure: Measure, risk: Floats) -> Floats:
 
 
 def root_mean_square(pull: Floats, cells: Cells, positive_rate: Floats) -> Floats:
-    """h (..., C) of pull φ (..., 2, 2), the labels of a cell being positive at positive_rate (..., C)."""
+    """h (..., C) of pull φ (..., 2, 2), the labels of a cell being positive at positive_rate (..., C). φ is
+    indexed by prediction and label, C counts cells, and leading axes are kept."""
     squared = pull[..., cells.prediction, :] ** 2
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     return np.asarray(np.sqrt((p * squared).sum(axis=-1)))

@@ -162,7 +162,8 @@ class Prognosis:
 
     @property
     def random_does_as_well(self) -> bool:
-        """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class."""
+        """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class.
+        False without any half-width to reach, and for random sampling itself."""
         return bool(self.costs) and self.method.method != "passive" and all(
             cost.random_labels is not None and cost.random_labels <= _at_least(cost.forecast)
             for cost in self.costs

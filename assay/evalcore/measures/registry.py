@@ -66,7 +66,7 @@ def why_not_of_two_classes(name: str) -> str:
 
 def names() -> list[str]:
     """The names of all measures and families of measures of two classes, in alphabetical order: what
-    `measure` accepts."""
+    `measure` accepts. A family is named without the number that it takes."""
     return sorted([*_MEASURES, *_FAMILIES])
 
 

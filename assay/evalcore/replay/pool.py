@@ -229,7 +229,8 @@ class Prepared(ABC, Generic[MethodT, StateT, AnswersT]):
         return []
 
     def distance(self, method: MethodT, state: StateT, batch_size: int) -> Floats | None:
-        """The divergence (R,) of the method's next proposal; None where there is no best one."""
+        """The divergence (R,) of the method's next proposal; None where there is no best one. R counts
+        repeats; unless a pool says otherwise there is none."""
         return None
 
 
