@@ -40,12 +40,13 @@ class FactorFit:
 
     def of_new_system(self) -> Floats:
         """The chance that a new system like these is right on each item, (n,): the mean over the earlier
-        systems."""
+        systems. n counts the items, and nothing but earlier results is used."""
         return np.asarray(self.of_systems().mean(axis=1))
 
 
 def n_factors(systems: int) -> int:
-    """The number of factors that so many systems can bear: 1, with 8 or more systems 2, with 50 or more 3."""
+    """The number of factors that so many systems can bear: 1, with 8 or more systems 2, with 50 or more 3.
+    Factors are what the results of earlier systems have in common."""
     return 1 + (systems >= 8) + (systems >= 50)
 
 

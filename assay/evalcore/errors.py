@@ -104,7 +104,8 @@ def _plain(name: str) -> str:
 
 
 def did_you_mean(name: str, known_names: Iterable[str]) -> str:
-    """`did you mean 'f1'? `, to go before the known names; nothing where none is near."""
+    """`did you mean 'f1'? `, to go before the known names; nothing where none is near. It ends in a space, as
+    what follows is the list of those names."""
     near = likely(name, known_names)
     return "" if near is None else f"did you mean {near!r}? "
 

@@ -66,7 +66,7 @@ class Statistics:
     @property
     def intervals_about(self) -> IntervalsAbout:
         """What the intervals speak of: the pool itself or the population it is a sample of, and whether both
-        are reported side by side."""
+        are reported side by side. Both are as the question has them."""
         return IntervalsAbout(about=self.question.about, beside=self.question.beside)
 
     @property
@@ -196,7 +196,8 @@ class Statistics:
         return answers_by_draw(surprising_answers(plan, state.labels, chance, moves))
 
     def chance_of_positive(self, drawn: RoundPlan) -> Floats:
-        """(T,) what the label model gave each draw when it was planned; 0 where classes stand equal."""
+        """(T,) what the label model gave each draw when it was planned; 0 where classes stand equal. T counts
+        the draws of the round; the model is the one that its design was made with."""
         chances: Floats = drawn.probability * 0.0 if self.classes_stand_equal else \
             drawn.design.model[0, drawn.cell]
         return chances

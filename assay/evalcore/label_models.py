@@ -115,7 +115,7 @@ class Strata:
     @staticmethod
     def from_cells(cells: Cells) -> "Strata":
         """The occupied strata of these cells, from the lowest score to the highest, with the mean score of
-        each."""
+        each. Each mean is over all items of the cells in the stratum."""
         _, of_cell = np.unique(cells.stratum, return_inverse=True)
         size = np.bincount(of_cell, weights=cells.size)
         return Strata(
@@ -123,7 +123,8 @@ class Strata:
         )
 
     def rates(self, calibration: Calibration, labelled: Ints) -> Floats:
-        """The curve's rates (R, C) from labelled (R, C, 2): items by cell and label."""
+        """The curve's rates (R, C) from labelled (R, C, 2): items by cell and label. R counts repeats and C
+        cells; one curve is fitted for each repeat, to the strata."""
         curve = CURVES[calibration]
         rows = []
         for counts in labelled:
@@ -141,6 +142,7 @@ def prior_rates(cells: Cells, strata: Strata, calibration: Calibration) -> Float
 
 
 def blended(prior: Floats, rates: Floats, beta: Floats, epsilon: float) -> Floats:
-    """β c₀ + (1 - β) c, rescaled to [ε, 1 - ε]; prior (C,), rates (R, C), beta (R,)."""
+    """β c₀ + (1 - β) c, rescaled to [ε, 1 - ε]; prior (C,), rates (R, C), beta (R,). R counts repeats and C
+    cells; what comes back is (R, C), and never nearer to 0 or 1 than ε."""
     mixed = beta[:, None] * prior + (1 - beta[:, None]) * rates
     return np.asarray(epsilon + (1 - 2 * epsilon) * mixed)

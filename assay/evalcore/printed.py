@@ -27,7 +27,8 @@ PRINTED_FORMAT = 1                # what stands there: 2 once something has anot
 
 
 def with_format_number(value: Mapping[str, object]) -> dict[str, object]:
-    """The JSON object with the number of the printed format as its first key, for a whole document."""
+    """The JSON object with the number of the printed format as its first key, for a whole document. The
+    object that is given is not changed; a number that it has already stays."""
     return {FORMAT_NUMBER: PRINTED_FORMAT, **value}
 
 

@@ -85,7 +85,7 @@ class RecycledPlan:
     @property
     def saved(self) -> float:
         """The share of the `separate` labels that recycling saves, between 0 and 1; 0 where no labels are
-        needed. Without recycling it is 0."""
+        needed. Without recycling it is 0. `labels` are those that are needed with recycling."""
         return 1 - self.labels / self.separate if self.separate else 0.0
 
 
@@ -369,7 +369,7 @@ class ChildSample:
     @property
     def saved(self) -> float:
         """The share of the child's sample that needs no label of its own; section 5.1's %Savings / 100.
-        Between 0 and 1."""
+        Between 0 and 1. It is 0 for a child without a sample."""
         return self.recycled / len(self.sequence) if len(self.sequence) else 0.0
 
 

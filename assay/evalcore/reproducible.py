@@ -57,13 +57,15 @@ def steady(x: Floats) -> Floats:
 
 
 def first_largest(x: Floats, axis: int = -1) -> Ints:
-    """The place of the first of the largest numbers along an axis; -inf is never one of them."""
+    """The place of the first of the largest numbers along an axis; -inf is never one of them. Numbers that
+    differ by rounding alone count as equal, so that every machine finds the same one."""
     size = np.where(np.isfinite(x), np.abs(x), 0.0).max(axis=axis, keepdims=True)
     return np.asarray(np.argmax(np.round(x / np.where(size > 0, size, 1.0), _DIGITS), axis=axis))
 
 
 def is_nothing(x: Floats | float, terms: Floats | float) -> Bools:
-    """Whether x is 0 but for rounding; terms: how large what was added up and taken off is."""
+    """Whether x is 0 but for rounding; terms: how large what was added up and taken off is. The terms have
+    any shape that x can be compared with, and the answer has the shape of both."""
     return np.asarray(np.abs(x) <= _NOTHING * np.abs(terms))
 
 

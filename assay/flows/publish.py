@@ -94,7 +94,8 @@ def told_from_python(
 
 
 def address_of_store(store: Store) -> str | None:
-    """The address of a store, a folder in full; None where it holds a secret, or there is only memory."""
+    """The address of a store, a folder in full; None where it holds a secret, or there is only memory. An
+    address that begins with a scheme stays as it is written."""
     if secret_in(store.url) or store.url.startswith("memory"):
         return None
     return store.url if "://" in store.url else str(Path(store.url).resolve())

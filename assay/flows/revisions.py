@@ -365,7 +365,8 @@ def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:
 
 
 def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
-    """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""
+    """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed.
+    Rounds after those keep no part in it, and the fold that is given is not changed."""
     statistics = opened.statistics
     closed = [in_full(opened.ledger, round_) for round_ in folded.closed[: revision.rounds]]
     effective = with_revision([round_.decided or () for round_ in closed], revision)

@@ -90,7 +90,7 @@ class AnswerTally:
     @property
     def answers(self) -> int:
         """The number of people who answered the item: those who gave an answer, skipped it, or wrote
-        something that is none."""
+        something that is none. Each person counts once, by the answer that stands."""
         return sum(self.votes.values()) + self.skips + self.invalid
 
     @property

@@ -90,7 +90,7 @@ class AnswerKind(ABC):
     @abstractmethod
     def wanted(self) -> str:
         """What to answer, for a sentence that begins with "write": a number from 0 to 10. It stands in
-        instructions and in messages."""
+        instructions and in messages. Each kind of answer has its own words."""
 
     @abstractmethod
     def meaning(self, text: str) -> str | None:
@@ -193,8 +193,8 @@ class ClassAnswers(AnswerKind):
 
     @property
     def wanted(self) -> str:
-        """What people may answer, for a sentence: the names of the classes where they are few, else a hint
-        at the list below."""
+        """What people may answer, for a sentence: the names of the classes where they are few, else a hint at
+        the list below. It lists them in quotes, joined by "or"."""
         if len(self.choices) > _MOST_IN_LINE:
             return "one of the classes below"
         return " or ".join(f'"{name}"' for name in self.choices)
@@ -210,7 +210,7 @@ class ClassAnswers(AnswerKind):
 
     def code(self, answer: str) -> int:
         """The number of the class, from 0 to K − 1. Raises KeyError for another text. The text is in its
-        fixed spelling."""
+        fixed spelling. The number is the place of the name among `choices`."""
         return self.codes[answer]
 
     def text(self, code: float) -> str:
@@ -220,7 +220,7 @@ class ClassAnswers(AnswerKind):
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """The class with more votes than any other; None for a tie, or without votes. There is no other rule
-        for single items."""
+        for single items. Votes are counts by class, and the rule is not looked at."""
         return plurality(votes)
 
     def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
@@ -244,7 +244,7 @@ class ClassAnswers(AnswerKind):
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """What a simulated person answers: with the chance `size` one of the wrong classes, all of them
-        equally likely, and otherwise the truth."""
+        equally likely, and otherwise the truth. All chance comes from `rng`, one number for each answer."""
         wrong_classes = [name for name in self.choices if name != truth]
         place = bisect_right(list(accumulate([size / len(wrong_classes)] * len(wrong_classes))), rng.random())
         return [*wrong_classes, truth][place]
@@ -272,7 +272,7 @@ class ClassOrRest(ClassAnswers):
 
     def texts(self, code: float) -> tuple[str, ...]:
         """The classes that have this code: the one that is asked for, or all others. In the order of the
-        codes."""
+        codes. Empty for a code that no class has."""
         return tuple(name for name, class_code in self.codes.items() if class_code == code)
 
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
@@ -302,7 +302,7 @@ class NumberAnswers(AnswerKind):
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest number that is an answer; infinite where there is no bound. Answers
-        beyond them count as invalid."""
+        beyond them count as invalid. The lower one comes first, and both are answers themselves."""
         return self.low, self.high
 
     @property
@@ -314,7 +314,8 @@ class NumberAnswers(AnswerKind):
 
     def meaning(self, text: str) -> str | None:
         """The number in its shortest exact form; None outside the bounds, and beyond LARGEST. NaN and
-        infinities are none either."""
+        infinities are none either. Zero is written without a sign, and digits grouped by underscores are no
+        number."""
         try:
             number = float(text) if "_" not in text else None
         except ValueError:
@@ -325,7 +326,7 @@ class NumberAnswers(AnswerKind):
 
     def code(self, answer: str) -> float:
         """The number that the text means. Raises ValueError for a text that is no number. The text is one
-        that `meaning` gave."""
+        that `meaning` gave. A number is its own code, so nothing is rounded."""
         return float(answer)
 
     def text(self, code: float) -> str:

@@ -106,12 +106,12 @@ class QuestionAnswers(AnswerKind):
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
         """Each of these answers by its place in the order of the codes, from 0 on. Equal answers have equal
-        codes."""
+        codes. Raises KeyError for a question that there is none of."""
         return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """Every answer that is one of several names errs with this chance; numbers are as they are. All
-        chance comes from `rng`."""
+        chance comes from `rng`. The truth comes back where nothing else is left."""
         with_errors = {
             name: self.each[name].erring(right_answer, size, rng)
             if self.each[name].errs_by == self.errs_by

@@ -82,7 +82,8 @@ def with_replacement(
 
 
 def categorical(reach: Floats, rng: np.random.Generator) -> Ints:
-    """One category (R,) for each row of cumulative masses (R, C); never one of mass 0."""
+    """One category (R,) for each row of cumulative masses (R, C); never one of mass 0. R counts the rows and
+    C the categories; one random number is drawn for each row, and masses need not add up to 1."""
     target = rng.random(len(reach)) * reach[:, -1]
     last_category = np.argmax(reach >= reach[:, -1:], axis=1)  # rounding must not land beyond the last mass
     return np.asarray(np.minimum((reach <= target[:, None]).sum(axis=1), last_category), dtype=np.int64)
@@ -115,7 +116,8 @@ def without_replacement(counts: Ints) -> Draws:
 
 
 def one_by_one(cell: Ints, n_cells: int) -> Draws:
-    """The draws (R = 1) that ask an item of each of these cells (T,) in turn, none of them twice."""
+    """The draws (R = 1) that ask an item of each of these cells (T,) in turn, none of them twice. Items of a
+    cell are numbered from 0 in the order of their draws."""
     ordinal = np.zeros(len(cell), np.int64)
     for c in np.unique(cell).tolist():
         same_cell = cell == c
@@ -132,7 +134,8 @@ def independent(design: CountedDesign, size: Ints, rng: np.random.Generator) -> 
 
 
 def multinomial(mass: Floats, size: Ints, rng: np.random.Generator) -> Ints:
-    """Of `size` (R,) independent draws, how many (R, C) fall on each cell; mass (R, C): of a cell."""
+    """Of `size` (R,) independent draws, how many (R, C) fall on each cell; mass (R, C): of a cell. R counts
+    repeats and C cells; masses need not add up to 1."""
     share = mass / mass.sum(axis=1, keepdims=True)
     counts = [rng.multinomial(n, p) for n, p in zip(size, share, strict=True)]
     return np.array(counts, np.int64)
@@ -155,7 +158,8 @@ def simulate_anew(draws: Draws, rate: Floats, rng: np.random.Generator) -> Round
 
 
 def first_draws(draws: Draws) -> Bools:
-    """Whether (R, T) a draw is the first of its item in the round; False for padding."""
+    """Whether (R, T) a draw is the first of its item in the round; False for padding. R counts repeats and T
+    draws; padding is what a shorter round is filled up with."""
     n_repeats, width = draws.cell.shape
     rows = np.arange(n_repeats)
     new_by_cell = np.zeros(draws.known.shape[:2], np.int64)
@@ -183,7 +187,8 @@ def either(some_draws: Draws, other_draws: Draws) -> Draws:
 
 
 def simple_random(open_items: Ints, size: Ints, rng: np.random.Generator) -> Ints:
-    """Items of each cell (R, C) in a simple random sample of `size` (R,) items out of `open_items` (R, C)."""
+    """Items of each cell (R, C) in a simple random sample of `size` (R,) items out of `open_items` (R, C). R
+    counts repeats and C cells; there must be at least `size` open items."""
     counts = np.zeros_like(open_items)
     still_to_draw, remaining = size.copy(), open_items.sum(axis=1)
     for c in range(open_items.shape[1]):  # one hypergeometric draw a cell, all repeats
@@ -516,7 +521,8 @@ def inclusion_in_draws(q: Floats, draws: int) -> Floats:
 
 
 def distinct_items(q: Floats, draws: int) -> float:
-    """M_BS of eq. 82 and 83: the expected number of distinct items, N - Σ (1 - q)^M."""
+    """M_BS of eq. 82 and 83: the expected number of distinct items, N - Σ (1 - q)^M. q (N,) is each item's
+    chance in a draw, M the number of draws."""
     return float(inclusion_in_draws(q, draws).sum())
 
 
@@ -536,12 +542,14 @@ def bernoulli_error(h: Floats, labels: float) -> float:
 
 
 def printed_bound(n_items: int, draws: int) -> float:
-    """1 - M_IS/N, which eq. 87 prints as a bound of E_BS/E_IS.  It is none: see `leading_ratio`."""
+    """1 - M_IS/N, which eq. 87 prints as a bound of E_BS/E_IS.  It is none: see `leading_ratio`. N counts the
+    items and M_IS the draws, with repetition, of importance sampling."""
     return 1 - draws / n_items
 
 
 def bound(n_items: int, draws: int, labels: float) -> float:
-    """(1/M_BS - 1/N) M_IS of eq. 85, a bound of E_BS/E_IS while no b is 1."""
+    """(1/M_BS - 1/N) M_IS of eq. 85, a bound of E_BS/E_IS while no b is 1. N counts the items, M_BS the
+    labels and M_IS the draws, of Bernoulli and importance sampling."""
     return (1 / labels - 1 / n_items) * draws
 
 

@@ -27,7 +27,8 @@ STEPS = 40
 
 
 def placing_features(odds: Floats, prediction: Ints) -> Floats:
-    """(C, 3): 1, x and side - ½ of each cell; odds (C,): x; prediction (C,) 0 or 1."""
+    """(C, 3): 1, x and side - ½ of each cell; odds (C,): x; prediction (C,) 0 or 1. C counts the cells, and
+    the side is what the items of a cell are predicted to be."""
     return np.stack([np.ones(len(odds)), odds, prediction - 0.5], axis=1)
 
 

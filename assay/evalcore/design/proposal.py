@@ -63,7 +63,8 @@ def expected_risk(
 
 
 def pull(measure: Measure, risk: Floats) -> Floats:
-    """J(R)·ℓ (R, 2, 2) at risk R (R, d); 1 for every item with a loss where the measure is undefined at R."""
+    """J(R)·ℓ (R, 2, 2) at risk R (R, d); 1 for every item with a loss where the measure is undefined at R.
+    The first axis counts R repeats, and the last two are prediction and label."""
     influence = measure.influence(risk)
     return np.where(np.isfinite(influence), influence, measure.touched())
 
@@ -91,7 +92,8 @@ def _root_of_squares(rows: Sequence[Floats]) -> Floats:
 
 
 def touched_cells(measures: Sequence[Measure], cells: Cells) -> Floats:
-    """1[ℓ ≠ 0] (C, 2) of an item of each cell by label, ℓ the losses of all measures that drive."""
+    """1[ℓ ≠ 0] (C, 2) of an item of each cell by label, ℓ the losses of all measures that drive. C counts
+    cells; it is 1 where the loss of at least one of them is not 0."""
     touched = np.max([m.touched() for m in served(measures)], axis=0)
     return np.asarray(touched[cells.prediction])
 
@@ -274,7 +276,8 @@ def centred_pull(measure: Measure, risk: Floats) -> Floats:
 
 
 def root_mean_square(pull: Floats, cells: Cells, positive_rate: Floats) -> Floats:
-    """h (..., C) of pull φ (..., 2, 2), the labels of a cell being positive at positive_rate (..., C)."""
+    """h (..., C) of pull φ (..., 2, 2), the labels of a cell being positive at positive_rate (..., C). φ is
+    indexed by prediction and label, C counts cells, and leading axes are kept."""
     squared = pull[..., cells.prediction, :] ** 2
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     return np.asarray(np.sqrt((p * squared).sum(axis=-1)))

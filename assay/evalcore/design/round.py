@@ -49,11 +49,12 @@ class Design:
 
     def chance_of_labelled(self, cell: int, label: int) -> float:
         """The q of an item of a cell that is labelled so, where labels are counted by cell; 0 without
-        replacement."""
+        replacement. Designs with replacement give their own."""
         return 0.0
 
     def chances_of_rows(self, row: Ints) -> Floats:
-        """The q of each of these labelled items (n,), by the number of its row; 0 without replacement."""
+        """The q of each of these labelled items (n,), by the number of its row; 0 without replacement. n
+        counts the rows; designs with replacement give their own."""
         return np.zeros(len(row))
 
     def _marks(self, *names: str) -> dict[str, Bools]:
@@ -186,7 +187,8 @@ class RoundLabels:
     revised: Ints | None = None
 
     def known_by_seen(self) -> Ints:
-        """Draws of items labelled earlier, (R, C, 2, 2) by the label at planning and the label now."""
+        """Draws of items labelled earlier, (R, C, 2, 2) by the label at planning and the label now. R counts
+        repeats and C cells; the two differ only where people changed a label."""
         if self.revised is not None:
             return self.revised
         return np.asarray(self.drawn_known[..., None] * np.eye(2, dtype=np.int64))

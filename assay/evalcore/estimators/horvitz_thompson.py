@@ -52,7 +52,7 @@ class Totals:
 
     def add(self, added: "Totals", weight: Floats) -> "Totals":
         """These sums with those of another round added: tables and weights times the weight (R,), moments
-        times its square."""
+        times its square. R counts repeats, and neither of the two is changed."""
         return Totals(
             table=self.table + weight[:, None, None] * added.table,
             moments=self.moments + weight[:, None, None, None] ** 2 * added.moments,

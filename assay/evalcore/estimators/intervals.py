@@ -235,7 +235,8 @@ def depths(tail: Floats) -> Floats:
 
 
 def furthest(moved: Floats, error: Floats, tail: Floats) -> Floats:
-    """(R,) max over t of G(t) + s z(1 - tail e^t); moved (R, T): G at `depths`, error (R,): s, tail (R,)."""
+    """(R,) max over t of G(t) + s z(1 - tail e^t); moved (R, T): G at `depths`, error (R,): s, tail (R,). R
+    counts repeats, and T the depths in the tail at which both are looked at."""
     beyond = np.minimum(tail[:, None] * np.exp(depths(tail)), 1.0)
     normal_quantile = np.maximum(scipy.special.ndtri(1 - beyond), -FURTHEST)
     return np.asarray((moved + error[:, None] * normal_quantile).max(axis=1))

@@ -21,7 +21,8 @@ WIDER = 1.08     # of the interval: residuals are a little smaller than the erro
 
 
 def mean_of_items(per_item: Floats, items: Ints | Floats) -> Floats:
-    """The mean (..., 1) over items (..., C) of what one item of each cell has, (..., C); 0 of no items."""
+    """The mean (..., 1) over items (..., C) of what one item of each cell has, (..., C); 0 of no items. C
+    counts the cells, `items` how many there are in each; leading axes are kept."""
     count = np.maximum(items.sum(axis=-1, keepdims=True), 1)
     return np.asarray((per_item * items).sum(axis=-1, keepdims=True) / count)
 

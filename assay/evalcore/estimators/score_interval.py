@@ -144,7 +144,7 @@ class SampleAlongScore:
 
     def by_group(self, estimand: Estimand) -> tuple[Floats, Floats, Floats]:
         """The positives found, the unlabelled items, and all items by group of cells, (R, G) each, as the
-        estimand groups them."""
+        estimand groups them. R counts repeats and G the groups of cells."""
         sums = estimand.quantity.groups.sums
         return sums(self.positive), sums(self.items - self.labelled), sums(self.items)
 

@@ -39,7 +39,7 @@ class BestSystem:
     @property
     def contenders(self) -> list[str]:
         """The names of the systems that may still be the best, the best value first. One name is left where
-        the best is known."""
+        the best is known. They stand in the order of `systems`."""
         return [contender.system for contender in self.systems if not contender.out]
 
 

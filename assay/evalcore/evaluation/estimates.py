@@ -278,7 +278,7 @@ class EstimatedDifference:
     @property
     def settled(self) -> bool:
         """Whether no label is left that can change the difference: its interval has closed up to rounding.
-        Its verdict is then final."""
+        Its verdict is then final. Ends that differ by rounding alone count as equal."""
         return self.upper - self.lower < _SETTLED
 
 

@@ -57,7 +57,7 @@ class Response:
     @property
     def collapsed(self) -> int:
         """The number of cells, of those asked, that were collapsed with others because few of their items
-        were asked, or none answered."""
+        were asked, or none answered. 0 where every cell that was asked stands alone."""
         together = np.bincount(self.joined[self.asked > 0], minlength=len(self.joined))
         return int(((together[self.joined] > 1) & (self.asked > 0)).sum())
 

@@ -91,7 +91,7 @@ def _asked(kind: SeveralQuestions, number: int, asked_items: Mapping[int, Asked]
 
 def leading_places(question: Question) -> tuple[int, ...]:
     """Where the numbers of the first measure of each question that drives are, among all numbers; empty where
-    one question is asked."""
+    one question is asked. Places are counted from 0, over all parts of all measures."""
     stack = _stack_of_questions(question)
     if stack is None:
         return ()

@@ -210,7 +210,7 @@ class History(Sequence[T], Generic[T]):
 
 def with_one_more(entries: Sequence[T], entry: T) -> Sequence[T]:
     """The entries and this one after them; the early ones of a history stay unread. Nothing is copied but the
-    newest part."""
+    newest part. A plain sequence becomes a tuple."""
     if isinstance(entries, History):
         return History(entries.runs, (*entries.rest, entry))
     return (*entries, entry)
@@ -228,7 +228,7 @@ def with_last(entries: Sequence[T], replacement: T | None) -> Sequence[T]:
 
 def in_brief(entries: Sequence[T], shorten: Callable[[T], T]) -> Sequence[T]:
     """The entries shortened, but for those of a history that are unread: they were, when they were kept.
-    Nothing is read for it."""
+    Nothing is read for it. The function is called once for each entry that is in memory."""
     if isinstance(entries, History):
         return History(entries.runs, tuple(map(shorten, entries.rest)))
     return tuple(map(shorten, entries))
@@ -268,7 +268,7 @@ def exact_values(question: Question, state: State) -> list[WhereAlike] | None:
 
 def is_settled(question: Question, state: State) -> bool:
     """Whether no further label could change a measure: none that matters is left, or every measure is known
-    from the predictions alone."""
+    from the predictions alone. `state.exhausted` says the first, and `exact_values` the second."""
     if state.exhausted:
         return True
     values = exact_values(question, state)

@@ -114,7 +114,8 @@ def excluded(labels: int, items: int, confidence: float) -> int:
 
 
 def labels_to_exclude(positives: int, items: int, confidence: float) -> int:
-    """How many even draws from `items` miss all of `positives` with a chance of at most 1 − confidence."""
+    """How many even draws from `items` miss all of `positives` with a chance of at most 1 − confidence. It is
+    rounded up, and never more than there are items; no positives are taken as one."""
     return min(ceil(items * -expm1(log(1 - confidence) / max(positives, 1))), items)
 
 

@@ -86,7 +86,7 @@ class Forecast:
     @property
     def more(self) -> int | None:
         """The number of labels that are still missing by the median world, never below 0; None where it is
-        more than the horizon."""
+        more than the horizon. `labels_now` are there already."""
         return None if self.labels is None else max(self.labels - self.labels_now, 0)
 
 
@@ -186,7 +186,8 @@ class WorldLooks:
 
     @property
     def until(self) -> list[int]:
-        """Looks (G) of each goal alone: up to the second in a row at which all worlds met it."""
+        """Looks (G) of each goal alone: up to the second in a row at which all worlds met it. G counts the
+        goals; it is the number of all looks where a goal is never met so."""
         met: Bools = np.asarray((self.off <= 0).all(axis=2))
         over = met[1:] & met[:-1] & (self.labels[1:].max(axis=1, keepdims=True) >= MIN_LABELS)
         return [int(np.argmax(over_goal)) + 2 if over_goal.any() else len(met) for over_goal in over.T]

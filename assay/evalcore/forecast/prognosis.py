@@ -156,13 +156,14 @@ class Prognosis:
     @property
     def rule(self) -> str:
         """The rule by which a target counts as met, in words: from how many labels on, and at how many looks
-        in a row."""
+        in a row. Both numbers belong to the method that is forecast."""
         chosen = method(self.method.method)
         return rule_in_words(chosen.least_labels, chosen.looks_in_a_row)
 
     @property
     def random_does_as_well(self) -> bool:
-        """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class."""
+        """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class.
+        False without any half-width to reach, and for random sampling itself."""
         return bool(self.costs) and self.method.method != "passive" and all(
             cost.random_labels is not None and cost.random_labels <= _at_least(cost.forecast)
             for cost in self.costs

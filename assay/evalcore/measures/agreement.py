@@ -35,7 +35,7 @@ class Hit(Loss):
     @property
     def size(self) -> int:
         """The length d of the loss vector, 1: only whether the prediction is right. Its mean over the pool is
-        the accuracy."""
+        the accuracy. Each item has one number, so losses are (n, 1)."""
         return 1
 
     @property
@@ -105,7 +105,7 @@ class AgreementLoss(Loss):
 
     def most(self, support: Floats, slope: Floats, known_slope: Floats) -> Floats:
         """The best label of each predicted class, and the best class of the cell. (C,) for C cells, the
-        largest that slope·ℓ can be."""
+        largest that slope·ℓ can be. The classes that no row of a cell is predicted to be are left out."""
         best = (slope[0] * self._weight() + slope[1:]).max(axis=1) + known_slope
         predicted = support[:, self.system, : self.kind.width] > 0
         return np.asarray(np.where(predicted, best, -np.inf).max(axis=1))

@@ -124,7 +124,7 @@ class TagTotals(Loss):
     @property
     def size(self) -> int:
         """The length d of the loss vector, 2: the hits and the labels of an item. Micro-averages are made of
-        their means."""
+        their means. How many tags are predicted is known without labels, and is not among them."""
         return 2
 
     def item_losses(self, items: Items, phi: Floats) -> Floats:
@@ -135,7 +135,7 @@ class TagTotals(Loss):
 
     def known(self, items: Items) -> Floats:
         """The number of tags that are predicted for each item, (n, 1): known without any label. Micro
-        precision divides by their mean."""
+        precision divides by their mean. n counts the items, and 0 means that none is predicted."""
         return np.asarray(self.kind.phi(items.prediction[:, self.system]).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:

@@ -112,7 +112,7 @@ class CountsOfClass(Counts):
     @property
     def one(self) -> OneClass:
         """The class in question, as one class against all others together: it maps predictions, labels and
-        slopes of K classes to those of two."""
+        slopes of K classes to those of two. The class is `part`, its place among the names."""
         return OneClass(self.kind, self.part)
 
     @property
@@ -215,7 +215,7 @@ fowlkes_mallows = Rate(_fowlkes_mallows, None)
 
 def present(y: Floats, f: Floats, pool_size: float) -> Bools:
     """Classes that are predicted of some item, or are the label of half an item or more. Macro-averages are
-    over these classes alone."""
+    over these classes alone. y and f, shares of the items, have the shape of what comes back, (..., K)."""
     return np.asarray((f > 0) | (y * pool_size >= 0.5 - OFF_TIES))
 
 

@@ -36,7 +36,7 @@ class CellGroups:
     @staticmethod
     def by_number(of_cell: Ints) -> "CellGroups":
         """The groups of C cells that have these numbers, (C,) counted from 0: as many groups as the largest
-        number plus one."""
+        number plus one. A number without a cell has a group of no cells."""
         n_groups = int(of_cell.max()) + 1
         return CellGroups(of_cell, (of_cell == np.arange(n_groups)[:, None]).astype(np.float64))
 
@@ -141,7 +141,7 @@ class Estimand:
     @property
     def bounds(self) -> tuple[float, float]:
         """The smallest and the largest value that this number can have: the range of the whole measure.
-        Intervals are cut to it."""
+        Intervals are cut to it. It is the same for all numbers of a measure."""
         return self.quantity.bounds
 
     def value(self, positives: Floats, items: Floats) -> Floats:

@@ -123,7 +123,7 @@ class OfContender(Loss):
 
     def needs(self, items: Items) -> None:
         """Raises BadInput where the rows lack a column that the inner loss needs, or do not say which system
-        they are of."""
+        they are of. Nothing comes back where all is there."""
         sides_of(items)
         self.inner.needs(items)
 

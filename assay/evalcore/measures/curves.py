@@ -254,7 +254,8 @@ def _average_precision(request: AskedMeasure) -> OutcomeMeasure:
 
     def counts(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """t, items of the class above T, items n, items above M (..., H). H counts the bands, from the
-        highest score down."""
+        highest score down. All four keep the leading axes of `risk`, and count items where `risk` has
+        shares."""
         t, n = (part * n_items for part in split_bands(risk))
         return t, upward(t) - t, n, np.round(upward(n) - n, 9)
 

@@ -92,7 +92,7 @@ class Numeric(Loss):
     @property
     def zero_or_one(self) -> bool:
         """Of what lies within a tolerance, and of outcomes that are 0 or 1. Their means are shares, with the
-        intervals of shares."""
+        intervals of shares. The functions are those whose means the measure is made of."""
         grades = self.kind.grades
         binary = grades is not None and set(grades) == {0.0, 1.0}
         return all(isinstance(f, Within) or (f is _value and binary) for f in self.functions)

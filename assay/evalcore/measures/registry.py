@@ -66,7 +66,7 @@ def why_not_of_two_classes(name: str) -> str:
 
 def names() -> list[str]:
     """The names of all measures and families of measures of two classes, in alphabetical order: what
-    `measure` accepts."""
+    `measure` accepts. A family is named without the number that it takes."""
     return sorted([*_MEASURES, *_FAMILIES])
 
 
@@ -137,7 +137,7 @@ def add_measure(family: MeasureFamily) -> None:
 
 def measure_names(kind: str) -> list[str]:
     """The names of the measures that a kind of outcome has, such as those of "classes", "number" or "tags",
-    in alphabetical order."""
+    in alphabetical order. Empty for a kind that has none, or that is unknown."""
     return sorted(name for of, name in MEASURES_BY_KIND if of == kind)
 
 

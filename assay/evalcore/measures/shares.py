@@ -48,7 +48,7 @@ class Shares(Loss):
 
     def item_losses(self, items: Items, phi: Floats) -> Floats:
         """The outcomes themselves, (n, K) for n items, or the column of one class or tag, (n, 1). Predictions
-        play no part in it."""
+        play no part in it. K counts the classes or tags; their means are shares of the pool."""
         return phi if self.part is None else phi[:, self.part : self.part + 1]
 
     def pull(self, items: Items, slope: Floats) -> Floats | None:

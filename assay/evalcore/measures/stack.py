@@ -455,7 +455,8 @@ class Stack:
 
 
 def number_of_contenders(measures: object) -> int:
-    """Systems whose rows the pool has, by the measures of a question; 0 where a row is of none, or of all."""
+    """Systems whose rows the pool has, by the measures of a question; 0 where a row is of none, or of all.
+    Measures that are no stack, those of two classes, have none."""
     return measures.contenders if isinstance(measures, Stack) else 0
 
 

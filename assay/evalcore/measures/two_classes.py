@@ -59,7 +59,8 @@ class Measure(DeclaredMeasure):
 
     def of_confusion(self, counts: Floats) -> Floats:
         """The measure (...) of confusion counts (..., 2, 2) indexed [prediction, label]; NaN if undefined.
-        Counts may be shares or expected numbers as well."""
+        Counts may be shares or expected numbers as well. The leading axes are kept, so many tables can be
+        given at once."""
         total = counts.sum(axis=(-2, -1))
         with np.errstate(divide="ignore", invalid="ignore"):
             risk = np.einsum("...fy,fyd->...d", counts, self.loss) / total[..., None]

@@ -428,13 +428,14 @@ class TreeSettings(ABC):
     @property
     def variance_formula(self) -> Variance:
         """By which formula variances are made: "printed" where all is to be as the paper prints it, else the
-        setting `variance`."""
+        setting `variance`. The other choice is "corrected"."""
         return "printed" if self.printed else self.variance
 
     @property
     def joint_quantile(self) -> Quantile:
         """Which quantile the joint region of several measures uses: "F" where all is to be as the paper
-        prints it, else the setting `region_quantile`."""
+        prints it, else the setting `region_quantile`. It matters only where several measures are asked
+        for."""
         return "F" if self.printed else self.region_quantile
 
     def n_leaves(self) -> int:
@@ -504,15 +505,19 @@ class LabelsVary(TreeSettings):
 
     @property
     def asks_anew(self) -> bool:
+        """Whether people are asked again about an item that has a label, when another round draws it: with
+        every `requery` but "false". Its answers are then further draws, none of which settles it."""
         return self.requery != "false"
 
     @property
     def repeats_in_a_round(self) -> bool:
+        """Whether an item that one round draws several times is asked as often, as the paper's appendix
+        draws; else it is asked once in a round, and again in later ones."""
         return self.requery == "true"   # as the appendix draws
 
     def settled(self, tree: DirichletTree) -> Belief:
         """The belief of a tree without labels (one repeat): the posterior of equation 14 given no draws, in
-        closed form and without EM."""
+        closed form and without EM. The tree that is given stays as it is."""
         tree = tree.as_printed() if self.printed else tree
         return Belief(tree=tree, joint=tree_posterior(tree, np.zeros((1, *tree.prior.shape))))
 

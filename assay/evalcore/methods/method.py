@@ -93,7 +93,7 @@ class LabelledSample(ABC):
     @property
     def left(self) -> Ints:
         """The number of unlabelled items of each cell that may still be asked, (R, C): without those that
-        people could not decide."""
+        people could not decide. R counts repeats and C cells; no number is below 0."""
         return np.asarray(self.cells.size - self.by_cell - self.excluded)
 
     @property
@@ -323,7 +323,8 @@ class SamplingMethod(Method, Generic[CellsT, MeasuresT, StateT, DesignT, Answers
 
     @abstractmethod
     def next_round(self, state: StateT, size: Ints, rng: np.random.Generator) -> tuple[DesignT, Draws]:
-        """The design and the draws of a round of at most `size` (R,) new items, or of all that is left."""
+        """The design and the draws of a round of at most `size` (R,) new items, or of all that is left. Items
+        are drawn by cell; the design has the chances by which they came up."""
 
     @abstractmethod
     def heard(self, state: StateT, answered: ClosedDraws) -> AnswersT:
@@ -426,7 +427,8 @@ def with_settings_of(chosen: ChosenT, written: str) -> ChosenT:
 
 def changed_settings(chosen: MethodWithSettings) -> str:
     """What is to be written behind the name of a method: ":field=value" of every setting that is not the
-    default, in alphabetical order."""
+    default, in alphabetical order. Booleans are written true or false; with no such setting the text is
+    empty."""
     default = {f.name: f.default for f in fields(chosen)}
     values = {key: getattr(chosen, key) for key in _settings(type(chosen))}
     return "".join(

@@ -43,6 +43,7 @@ class RowCopies:
 
     @property
     def share(self) -> float:
-        """The share of rows that are a further copy of another one; 0 where there is no row."""
+        """The share of rows that are a further copy of another one; 0 where there is no row. A row that
+        stands there three times has two further copies."""
         counted = int(self.rows.sum())
         return 1 - len(self.rows) / counted if counted else 0.0

@@ -228,6 +228,6 @@ def part_changes(
 
 def simultaneous_half(drawn: OwnDraws, confidence: float, many: int) -> float:
     """Half of the interval of one of so many places that are looked at together. Bonferroni's rule with
-    Student's quantile."""
+    Student's quantile. At least three degrees of freedom are taken, however few draws there are."""
     at = 0.5 + (1 - (1 - confidence) / many) / 2
     return drawn.error * float(scipy.special.stdtrit(max(drawn.draws - 1, 3), at))

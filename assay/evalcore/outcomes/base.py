@@ -225,13 +225,13 @@ class OutcomeKind(ABC):
     @property
     def counted(self) -> str | None:
         """The class that a measure of one class means where none is named; None where all stand equal. A
-        positive class is one."""
+        positive class is one. Unless a kind says otherwise there is none."""
         return None
 
     @property
     def value_range(self) -> tuple[float, float]:
         """The least and largest value of an outcome; infinite where no bound is known. Grades and numbers
-        have one, names of classes do not."""
+        have one, names of classes do not. Unless a kind says otherwise, both are infinite."""
         return (-inf, inf)
 
     @property
@@ -288,7 +288,7 @@ class OutcomeKind(ABC):
     @abstractmethod
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """Variance (n,) of Σ_k pull_k φ_k(y) for outcomes distributed as expected φ (n, P); pull (n, P).
-        Designs draw by its root."""
+        Designs draw by its root. n counts items and P the components of φ."""
 
     @abstractmethod
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:

@@ -62,13 +62,14 @@ class Classes(OutcomeKind):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the K classes, in the order of their codes 0 to K − 1. K is their number."""
+        """The names of the K classes, in the order of their codes 0 to K − 1. K is their number. Columns by
+        class stand in it too."""
         return self.names
 
     @property
     def grades(self) -> tuple[float, ...] | None:
         """The numeric values of the K classes, in their order, where the classes are grades; None where they
-        are mere names."""
+        are mere names. There are as many values as names."""
         return self.values
 
     @property
@@ -80,13 +81,13 @@ class Classes(OutcomeKind):
     @property
     def counted(self) -> str | None:
         """The name of the positive class, which a measure of one class means when it names none; None where
-        all classes stand equal."""
+        all classes stand equal. It is one of `parts`."""
         return self.positive
 
     @property
     def value_range(self) -> tuple[float, float]:
         """The least and the largest grade; −∞ and ∞ where the classes have no values. Means of grades lie
-        within it."""
+        within it. No pool is looked at for it."""
         return (-inf, inf) if self.values is None else (min(self.values), max(self.values))
 
     @property
@@ -110,7 +111,7 @@ class Classes(OutcomeKind):
 
     def phi(self, codes: Floats) -> Floats:
         """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros. n counts the codes and K the
-        classes."""
+        classes. UNDECIDED is such a code."""
         return np.asarray(_one_hot(self.width)[self._row(codes)])
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
@@ -255,7 +256,7 @@ class OneClass:
     @property
     def two(self) -> Classes:
         """The kind of outcome with two classes that this question has: "not NAME" with code 0, and the class
-        itself with code 1."""
+        itself with code 1. NAME is the name of the class."""
         name = self.kind.parts[self.part]
         return Classes((f"not {name}", name))
 

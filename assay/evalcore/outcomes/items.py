@@ -149,7 +149,7 @@ class ItemPool(Protocol):
     @property
     def none(self) -> Items:
         """An empty set of items with the columns that the pool's items have: whoever needs to know which
-        columns there are looks at it."""
+        columns there are looks at it. Its arrays have no rows, and widths as the pool's."""
         ...
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
@@ -228,7 +228,7 @@ class PoolWeights:
 
     def relative_weights(self, items: Items) -> Floats:
         """(n,) weights with a mean of 1 over the pool. Raises BadInput for items without a weight. n counts
-        the items."""
+        the items. Weights are those of the items, divided by the pool's mean weight."""
         if items.weight is None:
             raise BadInput("the pool has weights, and these items have none")
         return np.asarray(items.weight[:, 0] / self.mean, np.float64)
@@ -280,7 +280,7 @@ class Joint:
     @property
     def groups(self) -> int:
         """The number of groups: M for the frequent joint predictions, and one more for all others together. M
-        counts those that are frequent."""
+        counts those that are frequent. There is always at least one."""
         return len(self.marks) + 1
 
     def group_numbers(self, prediction: Floats) -> Ints:
@@ -389,7 +389,7 @@ class Places:
 
     def group(self, items: Items) -> Ints:
         """The number of the group that each item belongs to, (n,): 0 for all, as nothing but the spread
-        orders the items here."""
+        orders the items here. n counts the items."""
         return np.zeros(len(items), np.int64)
 
     def score(self, items: Items, spread: Floats) -> Floats:
@@ -416,7 +416,7 @@ class ByPrediction(Places):
 
     def group(self, items: Items) -> Ints:
         """The code of the class that the first system predicts for each item, (n,), as its group. Codes are
-        counted from 0."""
+        counted from 0. n counts the items; further systems play no part."""
         return items.prediction[:, 0].astype(np.int64)
 
 
@@ -435,7 +435,7 @@ class ByJoint(Places):
 
     def group(self, items: Items) -> Ints:
         """The number of each item's joint prediction, (n,): 0 for the most frequent one, and the last number
-        for all that are not frequent."""
+        for all that are not frequent. n counts the items."""
         return self.joint.group_numbers(items.prediction)
 
 

@@ -47,7 +47,7 @@ class Numbers(OutcomeKind):
     @property
     def value_range(self) -> tuple[float, float]:
         """The bounds of the numbers, low and high; infinite where no bound is known. Intervals of means are
-        cut to them."""
+        cut to them. Either side may be infinite alone."""
         return (self.low, self.high)
 
     @property
@@ -119,7 +119,7 @@ class Numbers(OutcomeKind):
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
         """The function of the number itself, (n,): φ is taken as the outcome, and no spread about it is
-        known. n counts the items."""
+        known. n counts the items. The function is called once, with all of them."""
         return np.asarray(function(phi)[:, 0])
 
     def prediction_support(self, codes: Floats) -> Floats:

@@ -115,7 +115,7 @@ class Tags(OutcomeKind):
 
     def phi(self, codes: Floats) -> Floats:
         """The tags as bits, (n, K) of 0 and 1; all 0 for a code that stands for no outcome, such as
-        UNDECIDED."""
+        UNDECIDED. n counts the codes and K the tags, in the order in which the kind has them."""
         mask = np.maximum(codes, 0).astype(np.int64)
         return np.asarray((mask[:, None] >> np.arange(self.width)) & 1, np.float64)
 

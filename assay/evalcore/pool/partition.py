@@ -130,8 +130,8 @@ class Partition:
     weights: ClassVar[None] = None   # two classes whose items differ in weight are cut as any outcome
 
     def to_json(self) -> JsonObject:
-        """The partition as plain JSON values, from which `from_json` gives the same bits back; parts that
-        are empty are left out."""
+        """The partition as plain JSON values, from which `from_json` gives the same bits back; parts that are
+        empty are left out. Arrays become lists of numbers."""
         data: JsonObject = {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
         if self.known is not None:
             data["known"] = self.known.tolist()
@@ -158,7 +158,7 @@ class Partition:
 
 def count_by_segment(cell: Ints, n_cells: int, value: Ints, n_values: int) -> Ints:
     """(S, C) items by value of a segment column and cell; cell, value (N,). S counts values, C cells and N
-    items."""
+    items. All that do not occur are 0."""
     return np.bincount(value * n_cells + cell, minlength=n_values * n_cells).reshape(n_values, n_cells)
 
 

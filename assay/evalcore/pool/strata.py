@@ -300,7 +300,7 @@ def geometric_edges(scores: OrderedScores, n_strata: int) -> Floats:
 
 def equal_size_edges(scores: OrderedScores, n_strata: int) -> Floats:
     """Edges (n_strata - 1,) or fewer of strata of N/n_strata items each, up to ties.  Raises BadInput for
-    n_strata < 1 or no scores."""
+    n_strata < 1 or no scores. They rise, and N counts the scores."""
     _check(scores, n_strata)
     ranks = (np.arange(1, n_strata) * len(scores)) // n_strata
     return _interior(scores.at(ranks), scores)
@@ -492,7 +492,7 @@ class CellSums:
 
     def cell_of(self, keys: Ints) -> Ints:
         """The number of the cell that an item of each of these keys is in, (n,). Cells are the occupied keys,
-        counted from 0."""
+        counted from 0. n counts the keys that are asked about."""
         key = self.occupied
         cell_of_key = np.zeros(len(self.size), np.int64)
         cell_of_key[key] = np.arange(len(key))
@@ -501,6 +501,6 @@ class CellSums:
 
 def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
     """Cells (C,) in which a label can change at least one of the measures. C counts the cells; nobody is
-    asked in the others."""
+    asked in the others. Cells of the same prediction share the answer."""
     matters = np.any([measure.label_matters() for measure in measures], axis=0)
     return np.asarray(matters[cells.prediction])

@@ -49,7 +49,8 @@ def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -
 
 
 def tail_quantiles(draws: Floats, weight: Floats, tail: Floats) -> tuple[Floats, Floats]:
-    """Quantiles (R,) at tail and at 1 − tail, tail (R,), of draws (R, S) with weight (R, S)."""
+    """Quantiles (R,) at tail and at 1 − tail, tail (R,), of draws (R, S) with weight (R, S). R counts repeats
+    and S draws; each repeat has a tail of its own."""
     lower, upper = np.empty(len(tail)), np.empty(len(tail))
     for r in range(len(tail)):
         lower[r], upper[r] = weighted_quantiles(
@@ -290,7 +291,8 @@ class Quantiles:
 
 
 def quantiles(values: Floats, weight: Floats, labels: Floats, confidence: float) -> Quantiles:
-    """Quantiles of draws of the measure: values, weight (R, S); labels (R,): how many there are."""
+    """Quantiles of draws of the measure: values, weight (R, S); labels (R,): how many there are. R counts
+    repeats and S draws; early ones, for few labels, lie further out."""
     tail = (1 - confidence) / 2
     early = tail * np.maximum(labels, 1) / (labels + FEW_LABELS)
     ends = np.empty((4, len(labels)))
@@ -355,7 +357,8 @@ def _hull_of_four(
 
 
 def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: GroupCounts, confidence: float) -> Ends:
-    """Cut to what the labels leave possible, `certain`; all of that where the measure may well not exist."""
+    """Cut to what the labels leave possible, `certain`; all of that where the measure may well not exist. It
+    may not exist where no positive is found and enough draws are without a value."""
     nothing = counts.none_found & (posterior.undefined > (1 - confidence) / 2)
     lower, upper = (np.clip(end, *certain) for end in ends)
     return np.where(nothing, certain[0], lower), np.where(nothing, certain[1], upper)

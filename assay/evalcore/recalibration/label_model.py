@@ -345,7 +345,8 @@ def log_likelihood(log_odds: Floats, n: Floats, k: Floats) -> Floats:
 
 
 def softplus(x: Floats) -> Floats:
-    """log(1 + eˣ) of an array of any shape, without overflow; absolute error about 1e-16."""
+    """log(1 + eˣ) of an array of any shape, without overflow; absolute error about 1e-16. That is enough
+    here, and several times faster than an exact form."""
     # log is several times faster than log1p, and nothing here needs the relative precision of tiny values
     return np.asarray(np.maximum(x, 0) + np.log(1 + np.exp(-np.abs(x))))
 

@@ -47,7 +47,7 @@ class Quadrature:
 
     def at(self, step: int) -> Noise:
         """The random numbers of this virtual step, counted from 0; made at the first call, so that the same
-        step has the same numbers."""
+        step has the same numbers. Numbers that were made stay in memory."""
         while len(self.drawn) <= step:
             self.drawn.append(noise(self.model, self.draws, self.rng))
         return self.drawn[step]

@@ -111,7 +111,8 @@ class Posterior:
 
     @property
     def effective(self) -> Floats:
-        """The effective sample size as a share of the S draws, 1/(S Σ w²), (R,)."""
+        """The effective sample size as a share of the S draws, 1/(S Σ w²), (R,). R counts repeats and w are
+        the weights of draws; 1 where all weigh alike."""
         return np.asarray(1 / (self.weight**2).sum(axis=1) / self.weight.shape[1])
 
 
@@ -166,7 +167,8 @@ def _laplace(model: LabelModel, fitted: Fit, noise: Noise) -> tuple[Ints, Floats
 def posterior(
     model: LabelModel, fitted: Fit, n: Floats, k: Floats, free: Floats, noise: Noise
 ) -> Posterior:
-    """Draw, given n labelled items (R, C), k of them positive, and `free` (R, C) unlabelled."""
+    """Draw, given n labelled items (R, C), k of them positive, and `free` (R, C) unlabelled. R counts repeats
+    and C cells; the random numbers are those of `noise`, and no hidden positives are assumed."""
     return posteriors(model, fitted, n, k, free, noise, (None,))[0]
 
 

@@ -42,7 +42,8 @@ HALF_OF_IT = 100.0       # labels at which half of that share is reached
 
 
 def rank_regions(shape: PoolShape) -> Floats:
-    """The regions of the cells: (G, C) 1.0 where the cell is of the region."""
+    """The regions of the cells: (G, C) 1.0 where the cell is of the region. G counts the regions and C the
+    cells: octaves of rank, on each side of the decision."""
     octave = np.ceil((shape.log_rank - np.log(shape.positives)) / np.log(2) - 1e-9)
     number = 2 * np.clip(octave, -1, LOWEST_OCTAVE) + shape.predicted
     return np.asarray(number == np.unique(number)[:, None], dtype=np.float64)
@@ -75,7 +76,8 @@ class RegionSums:
 
     @staticmethod
     def none(repeats: int, regions: Floats) -> "RegionSums":
-        """The sums before the first round, all zero, on regions (G, C) for R repeats."""
+        """The sums before the first round, all zero, on regions (G, C) for R repeats. G counts the regions
+        and C the cells; all other arrays are (R, C)."""
         nothing = np.zeros((repeats, regions.shape[1]))
         return RegionSums(
             regions=regions, weight=nothing, known=nothing, guessed=nothing, hits=nothing, misses=nothing,
@@ -83,7 +85,8 @@ class RegionSums:
         )
 
     def rows(self, part: slice | Ints) -> "RegionSums":
-        """The sums of some of the R repeats, by a slice or by row numbers."""
+        """The sums of some of the R repeats, by a slice or by row numbers. The regions are the same for all
+        of them; slices share memory with the sums that are given."""
         return RegionSums(
             regions=self.regions, weight=self.weight[part], known=self.known[part],
             guessed=self.guessed[part], hits=self.hits[part], misses=self.misses[part],

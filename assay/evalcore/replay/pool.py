@@ -229,7 +229,8 @@ class Prepared(ABC, Generic[MethodT, StateT, AnswersT]):
         return []
 
     def distance(self, method: MethodT, state: StateT, batch_size: int) -> Floats | None:
-        """The divergence (R,) of the method's next proposal; None where there is no best one."""
+        """The divergence (R,) of the method's next proposal; None where there is no best one. R counts
+        repeats; unless a pool says otherwise there is none."""
         return None
 
 
@@ -274,7 +275,7 @@ class CountedPool(Prepared[CountingMethod[MethodState], MethodState, RoundLabels
         self, method: CountingMethod[MethodState], state: MethodState, confidence: float
     ) -> list[EstimateArrays]:
         """The estimates of each measure for further systems, system by system, as arrays over the repeats.
-        They share the labels of the first system."""
+        They share the labels of the first system. Where there are no further systems it is empty."""
         return [
             e
             for estimates_of_system in method.further_systems(state, confidence)

@@ -84,7 +84,7 @@ def traces_of(
 
 def join(parts: Sequence[Trace]) -> Trace:
     """The traces of several blocks of repeats as one, in their order; what one block lacks is None in the
-    whole."""
+    whole. The axis of repeats is the first one of every array."""
     columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Trace)}
     joined: dict[str, Any] = {
         name: None if any(column is None for column in columns_of_parts) else np.concatenate(columns_of_parts)
@@ -275,7 +275,7 @@ class BudgetSummary:
 
 def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:
     """Error, coverage and width of a trace at each of its budgets; truth: the pool's own value. One entry a
-    budget, in order."""
+    budget, in order. Divergences are left out where one of them is missing."""
     summaries = [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
     if trace.divergence is None or np.isnan(trace.divergence).any():
         return summaries
@@ -381,7 +381,7 @@ class Oracle:
 
     def half_width(self, labels: int) -> float:
         """Half the width of the oracle's normal interval, z times the standard error, under the best
-        allocation of so many labels."""
+        allocation of so many labels. The interval is two-sided at the oracle's confidence."""
         z = float(scipy.special.ndtri(0.5 + self.confidence / 2))
         return z * self.standard_error(self.allocation(labels))
 
@@ -507,5 +507,5 @@ def labels_to(
 
 def falls_short(coverage: float, repeats: int, nominal: float) -> bool:
     """Whether so few covers would come up less often than `FALSE_ALARM` if the coverage were `nominal`. A
-    binomial test with `repeats` trials."""
+    binomial test with `repeats` trials. `coverage` is the share of intervals that cover."""
     return bool(scipy.special.bdtr(round(coverage * repeats), repeats, nominal) < FALSE_ALARM)

@@ -184,7 +184,7 @@ def figures_of(store: Store, history: MonitorHistory, moment: datetime) -> list[
 
 def figures_of_store(store: Store, moment: datetime) -> list[Sample]:
     """The figures of every monitor in a store; one that cannot be read is logged and left out. Ages are
-    seconds at `moment`."""
+    seconds at `moment`. They stand in the order of the monitors' names."""
     figures: list[Sample] = []
     for name in retried(monitors)(store):
         try:

@@ -81,7 +81,8 @@ def _first_look(run: MonitorRun) -> datetime:
 def kept_from(run: MonitorRun, window: Window, *, further: bool) -> int:
     """Labels of the month that an opening of a window leaves alone, for newer windows.
 
-    further: it also leaves something for windows to come
+    further: it also leaves something for windows to come. Without it only the windows that are there already,
+    and newer than this one, are counted.
     """
     newer = sum(run.spec_of(name).quiet_labels for name in run.expected if name > window.name)
     return newer + (labels_for_windows_to_come(run) if further else 0)

@@ -96,7 +96,7 @@ def _still_standing(run: MonitorRun, muted: Sequence[Alert]) -> list[Alert]:
 
 def standing_breaches(run: MonitorRun) -> Iterator[tuple[Alert, str]]:
     """The alerts of the breaches that stand, of the newest window that each was called or confirmed in, each
-    with its first window."""
+    with its first window. None stands before the first verdict; segments come after the whole window."""
     newest = run.verdicts[-1] if run.verdicts else None
     for segment in [] if newest is None else [place.segment for place in (newest.overall, *newest.segments)]:
         certain = last_certain(run.verdicts, segment)

@@ -327,7 +327,7 @@ def unusual_signals(
     openings: Mapping[str, Sequence[Opening]], responses: Sequence[IncidentResponse]
 ) -> dict[str, frozenset[str]]:
     """Window -> the signals that were raised in it, and that nobody has said are ordinary. Acknowledged
-    signals count as ordinary from then on."""
+    signals count as ordinary from then on. Every window that was opened has an entry, which may be empty."""
     accepted = {
         (window, signal) for response in responses if response.action == "acknowledge"
         for window in response.windows for signal in response.signals

@@ -167,7 +167,7 @@ class AskedRound:
     @property
     def open_in_second(self) -> dict[str, AnswerTally]:
         """The items that still wait for answers to the second asking, each with its tally; none where there
-        was no second asking."""
+        was no second asking. Its keys are the ids of the items."""
         return self._open_in(self.second) if self.second else {}
 
     @property
@@ -292,7 +292,9 @@ def deadline_of(
 
 
 def wait(people: People, round_: AskedRound) -> WaitingFor:
-    """What an open round waits for. Ties, and answers that are no class, go to one more person."""
+    """What an open round waits for. Ties, and answers that are no class, go to one more person. Those people
+    are asked for on the desk here; nothing else is changed, and what keeps the round from being closed is
+    said."""
     in_first = round_.open_in_first
     asking, still_open = round_.first, in_first
     if round_.second is not None and not in_first:

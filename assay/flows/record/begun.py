@@ -36,6 +36,8 @@ class Beginning:
 
     @cached_property
     def cut(self) -> "FrozenCut":
+        """The frozen pool cut into cells, with what the method needs of it. It is read from the store at the
+        first call and kept; a store that fails is asked again a few times."""
         from assay.tasks.pool.cut import load_partition
 
         return retried(load_partition)(self.spec, self.store, self.manifest)
@@ -52,6 +54,8 @@ class Beginning:
 
     @cached_property
     def reusable(self) -> Mapping[tuple[str, str], int]:
+        """The inherited labels that can be told again, by the id of their item and the digest of what people
+        were shown of it; empty for a cold start."""
         if not self.inherited:
             return {}
         from assay.tasks.pool.inherited import reusable

@@ -64,7 +64,7 @@ class Opened:
     @cached_property
     def statistics(self) -> Statistics:
         """The statistics of this evaluation, with intervals at the confidence that its extensions so far
-        leave. They compute; nothing of them reads or writes."""
+        leave. They compute; nothing of them reads or writes. They are made when they are first asked for."""
         return self.begun.statistics.at(self.confidence)
 
     @cached_property
@@ -76,7 +76,7 @@ class Opened:
     @property
     def interval_note(self) -> str:
         """What is known of the method's intervals; of `recalibrated`, of which of the two it is here. A
-        report prints it beside the interval."""
+        report prints it beside the interval. It is the same for every round."""
         return self._reporting.interval_note
 
     @property
@@ -198,7 +198,7 @@ class Opened:
     @property
     def question(self) -> Question:
         """The question that the core answers: measures, method, cells and seed, with intervals at the
-        confidence that its extensions so far leave."""
+        confidence that its extensions so far leave. It is what all statistics are computed from."""
         return self.statistics.question
 
     @property
@@ -212,7 +212,7 @@ class Opened:
 
 def utc_now() -> datetime:
     """The time now, in UTC, with its time zone: the clock that everything reads unless a test passes another.
-    Records keep it with microseconds."""
+    Records keep it with microseconds. It is never taken from a record."""
     return datetime.now(UTC)
 
 
@@ -277,6 +277,7 @@ def _why(recorded: RecordedSpec, method_name: str) -> str | None:
 
 def desk_of(store: Store, spec: Spec) -> Desk:
     """The desk of the spec, for this evaluation of this ledger. Raises DamagedRecord without an identity.
-    Nothing is asked of the desk here."""
+    Nothing is asked of the desk here. The identity is read from the ledger, and marks what is ours on the
+    desk."""
     identity = read_identity(Ledger(store, spec.name))
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))

@@ -102,8 +102,8 @@ class Moment:
 
     @property
     def reissued(self) -> Reissued | None:
-        """The revision whose estimates this moment reports, in the form a standing takes; None where they
-        are those of the closing."""
+        """The revision whose estimates this moment reports, in the form a standing takes; None where they are
+        those of the closing. It names no items, because they are counted elsewhere."""
         return Reissued(number=self.revision, known=self.known, items=0) if self.revision else None
 
 
@@ -165,7 +165,7 @@ def read_reissues(ledger: Ledger) -> list[Reissue]:
 
 def verdict_on(opened: Opened, look: RoundEstimate | None) -> Verdict | None:
     """The verdict on the first measure so far; None without a limit, or before the first round. By the
-    interval that the spec trusts."""
+    interval that the spec trusts. The limit has a least or a largest value, or both."""
     limit = opened.spec.limit
     if limit is None or look is None:
         return None

@@ -59,7 +59,7 @@ class GatheredBundle:
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Name and bytes of each file; those of the ledger one after the other, as they are read. Names are
-        paths within the bundle."""
+        paths within the bundle. What the store cannot give raises its error while they are read."""
         yield from self.files.items()
         ledger = self._opened.ledger
         for key in self._keys:

@@ -104,7 +104,8 @@ class Service:
 
     def app(self) -> ASGIApp:
         """The ASGI application: all routes of the service, behind a Guard that decides who may look and sets
-        the headers of every answer."""
+        the headers of every answer. What no route answers, and errors that nobody foresaw, become pages
+        too."""
         path = "{store}/{name}"
         routes = [
             Route("/", self._home), Route("/labels", self._labels), Route("/compare", self._compare),
@@ -282,7 +283,8 @@ class Service:
 
 
 def openapi_told() -> PageTold:
-    """The OpenAPI description of the whole service as an answer: indented JSON, with the tag of its bytes."""
+    """The OpenAPI description of the whole service as an answer: indented JSON, with the tag of its bytes.
+    The description is the same for all stores, and for everybody who may look."""
     from assay.flows.serve.home import body_of
 
     return PageTold(body=body_of((json.dumps(openapi(), indent=2) + "\n").encode()))

@@ -84,7 +84,7 @@ class SeenStores:
     @property
     def digest(self) -> str:
         """A text that stays the same as long as nothing changed in these stores: their counts of changes,
-        joined by spaces."""
+        joined by spaces. It is empty where no store may be seen."""
         return " ".join(str(look.changes) for _, look in self.looks)
 
 
@@ -282,7 +282,7 @@ class Body:
 
 def body_of(content: bytes) -> Body:
     """The bytes with their entity tag: 32 hexadecimal digits of their SHA-256 in quotes, so that equal bytes
-    have equal tags."""
+    have equal tags. Browsers that send the tag back are spared the bytes."""
     return Body(content, f'"{sha256(content).hexdigest()[:32]}"')
 
 

@@ -162,7 +162,7 @@ class Pages:
 
     def spec(self, alias: str, name: str, request: PageAsked) -> PageTold:
         """The spec of an evaluation as YAML, to begin another one with; files are named by the last part of
-        their paths. Raises NoSuchPage."""
+        their paths. Raises NoSuchPage. A tag of the bytes goes with them."""
         served = self.store(alias, request.sees)
         self.digest(served, name)
         opened = open_evaluation(served.store, name)

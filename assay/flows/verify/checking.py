@@ -72,7 +72,7 @@ class Checking:
     def compare(self, computed: object) -> bool:
         """Compare the JSON under the key being looked at with the value computed; whether they differ.
 
-        None: there should be nothing under the key.
+        None: there should be nothing under the key. Differences are reported under that key, in one sentence.
         """
         if computed is None:
             return self.say(["should not be there"])
@@ -86,7 +86,7 @@ class Checking:
 
     def say_computed(self, wrong: Iterable[str]) -> bool:
         """`say` of numbers that version 1.0.0 may have computed otherwise: of its ledgers in a note. Returns
-        whether a difference was reported."""
+        whether a difference was reported. A note names the first one alone."""
         if begins_with_log(self.ledger):
             return self.say(wrong)
         differing = next(iter(wrong), None)

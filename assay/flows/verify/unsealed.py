@@ -47,7 +47,7 @@ class UnsealedKind(ABC):
     @abstractmethod
     def check(self, integrity: Integrity, key: str) -> None:
         """Add what is wrong with the record under a key to the findings, where the key is of this kind.
-        Raises StoreUnreachable."""
+        Raises StoreUnreachable. A key of another kind is left alone, and nothing comes back."""
 
 
 @dataclass(frozen=True, slots=True)

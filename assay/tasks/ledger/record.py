@@ -47,12 +47,18 @@ class Ledger:
         return self.store.get(key)
 
     def put(self, key: str, blob: bytes) -> bytes:
+        """Keep bytes under a key that is free, and return what is there then: these bytes, or those that were
+        put first. Nothing is ever overwritten; what the store raises is raised."""
         return self.store.put(key, blob)
 
     def exists(self, key: str) -> bool:
+        """Whether something is under a key, given in full. The store is asked, and its value is not read;
+        raises what the store raises where it cannot be reached."""
         return self.store.exists(key)
 
     def keys(self, prefix: str) -> Iterator[str]:
+        """The keys that begin with a prefix, in order; both are given in full, with the name of the owner.
+        Empty where there are none."""
         return self.store.keys(prefix)
 
 

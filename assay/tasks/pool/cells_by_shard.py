@@ -66,9 +66,13 @@ class ByScore:
 
     @property
     def n_strata(self) -> int:
+        """The number of strata, one more than there are edges. Scores on an edge belong to the stratum above
+        it, and a stratum may be empty."""
         return len(self.edges) + 1
 
     def finder(self) -> Finder:
+        """A function that gives the stratum (n,) of each of the n rows of a table by its column `score`. The
+        table of buckets behind it is made once, for all tables."""
         strata = StratumFinder(self.edges)
         return lambda table: strata.strata_of(numbers_of(table.column("score")))
 
@@ -81,9 +85,13 @@ class BySystems:
 
     @property
     def n_strata(self) -> int:
+        """The number of strata, 2^S for S columns of further systems: one for each pattern of their
+        predictions, whether or not an item has it."""
         return 1 << len(self.columns)
 
     def finder(self) -> Finder:
+        """A function that gives the pattern (n,) of the further systems' predictions for each of the n rows
+        of a table, as a number from 0 on."""
         return lambda table: pattern_of(_stacked(table, self.columns))[0]
 
 
@@ -97,6 +105,8 @@ class ByFeatures:
     n_strata: int
 
     def finder(self) -> Finder:
+        """A function that gives the leaf (n,) of the cut that the features of each of the n rows of a table
+        fall into, as a number from 0 on."""
         return lambda table: self.cut.leaves(_stacked(table, self.columns))
 
 

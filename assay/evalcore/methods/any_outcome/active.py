@@ -93,7 +93,7 @@ class ActiveInference(ByCoins, ByPull):
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The pool cut into fine cells of items whose guessed errors are alike: groups do not matter, only
-        the guessed pull."""
+        the guessed pull. Raises BadInput for an empty pool, or one that lacks what a measure needs."""
         pool_profile = profile(pool)
         return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
 
@@ -191,7 +191,7 @@ class Lure(StaticSample):
 
     def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:
         """The loss of a right prediction, (D,) for D components: losses are counted from it, so that surely
-        right items are drawn the least."""
+        right items are drawn the least. Nothing is read from the pool for it but its measures."""
         return pool.stack.perfect
 
     def propose(self, state: SampleState, size: Ints) -> Design:

@@ -141,7 +141,8 @@ class OutcomeMethod(SamplingMethod[OutcomeCells, Stack, SampleState, Design, Rou
 
     @abstractmethod
     def expects(self, state: SampleState) -> Floats:
-        """(C, D) the loss that the labels so far make one expect of an item of each cell (R = 1)."""
+        """(C, D) the loss that the labels so far make one expect of an item of each cell (R = 1). C counts
+        cells and D the components of all losses."""
 
     def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         """(T,) the cells of the items asked, in the order in which they are drawn (R = 1)."""

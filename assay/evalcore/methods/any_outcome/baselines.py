@@ -109,7 +109,7 @@ class Sampled(OutcomeMethod):
 
     def pull_spread(self, state: SampleState) -> Floats:
         """(C, Q) the guessed variances of pulls; (R, C, Q) where labels tell of them. C counts cells, Q
-        numbers and R repeats."""
+        numbers and R repeats. Here they are the cells' own guesses, whatever the labels."""
         return state.cells.spread
 
     def weights(self, state: SampleState) -> ItemWeights:
@@ -373,7 +373,7 @@ class StratifiedSample(PassiveSample):
     @property
     def feature_tree(self) -> FeatureTree | None:
         """The tree by which the pool is cut along its features, where `partition` names such a cut; None
-        where it is cut by score."""
+        where it is cut by score. `strata` is the number of leaves that it is asked for."""
         return binary_tree(self.partition, self.strata)
 
 
@@ -445,7 +445,7 @@ class GuaranteedNeyman(Guarantee, NeymanSample):
 
 def cells_together(pool: MeasuredPool) -> OutcomeCells:
     """As few cells as can be: all items whose labels can matter are together, and items that no label can
-    matter to are apart."""
+    matter to are apart. Raises BadInput for an empty pool, or one that lacks what a measure needs."""
     pool_profile = profile(pool)
     return cut(pool, pool_profile, _Together(pool_profile), 1).cells
 

@@ -130,7 +130,7 @@ class BernoulliSample(ByPull):
 
     def even_part(self, state: SampleState) -> float:
         """The share of the labels that is drawn evenly: `secondary_mixing` where more than one number is
-        asked for, else 0. Between 0 and 1."""
+        asked for, else 0. Between 0 and 1. It is a setting, and labels do not change it."""
         return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
 
     def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
@@ -178,7 +178,7 @@ class ByCoins(OutcomeMethod):
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
         """The state before any label: no rows, and a chance of 0 for the items of every cell. R repeats are
-        begun alike."""
+        begun alike. Chances are (R, C) for C cells."""
         nobody = np.zeros((repeats, cells.n_cells))
         return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
@@ -214,7 +214,8 @@ class ByCoins(OutcomeMethod):
     def observe(
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> CoinState:
-        """The chance rises to 1 - (1 - π)(1 - that of the round), and to 1 for all in a census."""
+        """The chance rises to 1 - (1 - π)(1 - that of the round), and to 1 for all in a census. Chances are
+        (R, C), and π is the chance before. The state that comes back is a new one."""
         after = cast(CoinState, state.plus(answers).without(answers, excluded))
         raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
         return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
@@ -252,13 +253,13 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
     @property
     def interval(self) -> str:   # type: ignore[override]
         """The kind of interval: the paper's beta interval, or this one widened by what no label has shown,
-        where `unseen` is set."""
+        where `unseen` is set. Reports and JSON name the interval by it."""
         return widened_kind("beta") if self.unseen else "beta"
 
     @property
     def interval_note(self) -> str:   # type: ignore[override]
         """What intervals of these settings were measured to cover, for people who must rely on one. They cite
-        the measured tables."""
+        the measured tables. Two notes exist, with and without the widening."""
         return _WIDENED if self.unseen else _PRINTED
     of_coins: ClassVar[str] = f"{RANDOM_SIZE} What its intervals covered was measured with systematic draws."
 
@@ -396,7 +397,7 @@ def _idle(state: SampleState) -> tuple[Floats, int]:
 
 def believed(stack: Stack, items: Items, trust: float) -> Floats:
     """p_a (n, K): the supplied probabilities, or the first system's tags, drawn to one half. n counts items
-    and K classes or tags."""
+    and K classes or tags. `trust` is the share of them that is kept, from 0 to 1."""
     if items.probability is not None:
         p = items.probability
     elif items.systems:

@@ -325,7 +325,7 @@ class BetweenEdges:
 
 def by_features(pool: MeasuredPool, method: Method) -> Stratum | None:
     """The strata of the method's cut by features; None where it cuts by score.  Raises BadArgument for a pool
-    without features."""
+    without features. Its tree is grown on every so-many-th item, about `SAMPLE` of them at most."""
     tree = method.feature_tree
     if tree is None:
         return None

@@ -93,7 +93,7 @@ def _edges(pool: MeasuredPool, line: "_Line", partition: PartitionKind, n_slots:
 
 def expected_phi(kind: OutcomeKind, items: Items, guess_weights: Floats) -> Floats:
     """p(y|x) (n, K) before any label: as supplied; from predictions and judges where nothing is. n counts
-    items and K classes."""
+    items and K classes. Supplied rows are scaled to add up to 1, and no chance is below 1e-9."""
     if items.probability is not None:
         total = items.probability.sum(axis=1, keepdims=True)
         return np.asarray(np.maximum(items.probability / total, 1e-9))

@@ -34,8 +34,8 @@ class ClassTree(LabelsStay, TreeOfClasses):
     )
 
     def as_set(self) -> OutcomeMethod:
-        """The method itself, or, with `printed`, the class that draws with replacement exactly as the
-        paper's Algorithm 1 has it; the settings stay."""
+        """The method itself, or, with `printed`, the class that draws with replacement exactly as the paper's
+        Algorithm 1 has it; the settings stay. A flat tree stays flat."""
         if not self.printed:
             return self
         kind = PrintedFlatTree if self.flat else PrintedTree

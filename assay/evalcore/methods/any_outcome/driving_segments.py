@@ -47,7 +47,8 @@ class BySegment:
 
 
 def segments_of_cells(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
-    """Sums (C, L) of the codes of L columns of segments, which are the same for all items of a cell."""
+    """Sums (C, L) of the codes of L columns of segments, which are the same for all items of a cell. The last
+    column of `items.segment` is not among them; (C, 0) where items have no segments."""
     if items.segment is None:
         return np.zeros((n_cells, 0))
     return np.stack([
@@ -65,8 +66,8 @@ def segment_members(cells: OutcomeCells) -> Bools:
 
 
 def segment_root(state: SampleState, spread: Floats) -> Floats:
-    """(R, C) the share of one item of each cell; spread (C, Q) or (R, C, Q): the guessed variances of
-    pulls."""
+    """(R, C) the share of one item of each cell; spread (C, Q) or (R, C, Q): the guessed variances of pulls.
+    Of the Q numbers only the first that drives is looked at; R counts repeats."""
     cells, stack = state.cells, state.stack
     member, driving = segment_members(cells), int(np.flatnonzero(stack.weight > 0)[0])
     of = np.asarray((state.wanted + state.by_cell) * cells.relevant, np.float64)

@@ -369,7 +369,7 @@ class SumsOfItems:
 
     def plus(self, following: "SumsOfItems") -> "SumsOfItems":
         """The sums of these items and the following ones together, in this order; predictions and heaviest
-        weights are combined by their maximum."""
+        weights are combined by their maximum. Neither of the two is changed."""
         return SumsOfItems(
             size=self.size + following.size, guess=self.guess + following.guess,
             spread=self.spread + following.spread,

@@ -137,8 +137,8 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         return TreeOfClasses.cells(self, pool)
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> RedrawnState:
-        """The state before any label: the prior of section 5.2, with every class told apart from every
-        other, and no draws."""
+        """The state before any label: the prior of section 5.2, with every class told apart from every other,
+        and no draws. All arrays have one row for each of the repeats, and no earlier labels are taken."""
         separate = replace(cells, lump=np.arange(measures.kind.width))
         begun = TreeOfClasses.start_from(self, separate, measures, repeats, None)
         begun_fields = {field.name: getattr(begun, field.name) for field in fields(begun)}

@@ -63,7 +63,7 @@ def views(method: OutcomeMethod, state: SampleState) -> Iterator[View]:
 
 def race_look(method: OutcomeMethod, state: SampleState) -> Ranking:
     """What is known of all K systems in every repeat, in the order of the repeats, from a state with labels.
-    """
+    Values, lowest values and spreads are (R, K), and the margin is common to all."""
     rankings = [(view.rows, view.ranking) for view in views(method, state)]
     order = np.argsort(np.concatenate([rows for rows, _ in rankings]), kind="stable")
     value, lowest, spread = (

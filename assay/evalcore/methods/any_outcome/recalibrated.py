@@ -291,8 +291,8 @@ class RecalibratedSample(Sampled):
         return self._for(state).allocation(state, labels)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """The design of the next round, by the method that the question is given to: the score model,
-        several of them, or the guesses."""
+        """The design of the next round, by the method that the question is given to: the score model, several
+        of them, or the guesses. `size` (R,) is how many new items each repeat asks at most."""
         return self._for(state).propose(state, size)
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
@@ -307,12 +307,13 @@ class RecalibratedSample(Sampled):
         return self._for(state).observe(state, design, answers, excluded)
 
     def expects(self, state: SampleState) -> Floats:
-        """The loss that the labels so far make one expect of an item of each cell, (C, D) for one repeat."""
+        """The loss that the labels so far make one expect of an item of each cell, (C, D) for one repeat. The
+        method that the question is given to computes it."""
         return self._for(state).expects(state)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The estimates of all Q numbers with intervals at this confidence, (R, Q) each, by the method that
-        the question is given to."""
+        the question is given to. R counts the repeats and Q the numbers."""
         return self._for(state).estimate(state, confidence)
 
     def number_estimates(

@@ -229,7 +229,8 @@ class _AlongAxis:
 
     def sums(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         """(C, 3 + 2D) sums over cells: score, probability, votes, and the losses if the items were of another
-        class and of this one."""
+        class and of this one. C counts the cells and D the components of the losses; items are read in
+        pieces."""
         total = np.zeros((n_cells, 3 + 2 * stack.size))
         for rows, piece in items.chunks(1024):
             n, other_votes = len(piece), _others(piece) == self.part
@@ -312,8 +313,8 @@ class OfLosses(Quantity):
         return np.asarray((pull[..., 1] - pull[..., 0]) / items.sum(axis=1)[:, None, None])
 
     def pulls(self, positives: Floats, items: Floats) -> Floats:
-        """How an item of each group and label pulls at each number, J·ℓ, (R, q, G, 2); 0 where the measure
-        is undefined."""
+        """How an item of each group and label pulls at each number, J·ℓ, (R, q, G, 2); 0 where the measure is
+        undefined. Positives and items are (R, G) by group; R counts repeats and q the numbers."""
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = self.measure.gradient(self._risk(positives, items))
         slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)

@@ -169,8 +169,9 @@ class ScoreModel(PlannedAhead):
     def observe(
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        """The state after a round: its labels are added to the sums of the sequential estimate, and the
-        label model is fitted anew."""
+        """The state after a round: its labels are added to the sums of the sequential estimate, and the label
+        model is fitted anew. Items that nobody could decide are set aside, and the old state is not
+        changed."""
         before = cast(ScoreState, state)
         after = before.plus(answers)
         new = after.labelled - before.labelled

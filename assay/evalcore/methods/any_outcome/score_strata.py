@@ -100,7 +100,8 @@ class StrataState(SampleState):
     taught: Floats
 
     def outcomes_of(self, table: LossTable, answers: RoundOutcomes) -> Ints:
-        """1 of a positive: an item of the class; of a hit on the leading side, and of a miss on the other."""
+        """1 of a positive: an item of the class; of a hit on the leading side, and of a miss on the other.
+        The shape is that of `answers.item`, and all others are 0."""
         if self.axis.part != HITS:
             return np.asarray(table.code[answers.item] == self.axis.part, np.int64)
         hit = table.loss[answers.item, self.component] > 0
@@ -326,7 +327,7 @@ def aim_of_rows(
 
 def meaning_of_rows(name: str, stack: Stack, items: Items) -> str:
     """The method of rows that a name means where no budget is set: `auto` is a score test where one serves.
-    """
+    Any other name comes back as it is."""
     aim = aim_of_rows(stack, items.at(slice(0, 0)), (), None, 0.95, None)
     served = name == "auto" and aim is not None
     return StratifiedScoreTest().name if served else name

@@ -217,7 +217,7 @@ class SeveralState(SampleState):
 
     def outcome_of(self, codes: Floats) -> Ints:
         """The outcomes as the models count them, of the shape of the codes: 1 to M for the named classes, 0
-        for any other."""
+        for any other. Codes are those of the pool's classes, counted from 0."""
         outcomes = np.zeros(codes.shape, np.int64)
         for at, state_of_class in enumerate(self.classes):
             outcomes[codes == state_of_class.axis.part] = at + 1
@@ -292,7 +292,7 @@ class SeveralClasses(ScoreModel):
         self, state: SampleState, design: Design, answers: RoundOutcomes, excluded: Ints
     ) -> SeveralState:
         """The state after a round: every class reads the same labels, as its own or as another's, and fits
-        its model."""
+        its model. Items that nobody could decide are set aside, and the old state is not changed."""
         before = cast(SeveralState, state)
         after = before.plus(answers)
         new = after.labelled - before.labelled
@@ -329,7 +329,7 @@ class SeveralClasses(ScoreModel):
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
             """The lower and upper ends at these confidences (R, Q), each (R, Q): every class's own ends, in
-            the order of the question."""
+            the order of the question. Classes without ends of their own are left out."""
             ends_by_class = [
                 of_class.ends(level[:, several_state.numbers[at]])
                 for at, of_class in enumerate(by_class)

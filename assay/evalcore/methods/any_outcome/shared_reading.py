@@ -371,7 +371,7 @@ class SharedReading(Sampled):
 
     def observe(self, state: Any, design: Design, answers: Any, excluded: Ints) -> Any:
         """The state after a round: every question takes its own answers, and the cells count the items that
-        were read, whichever questions were answered."""
+        were read, whichever questions were answered. The old state is not changed."""
         by_question = answers.each if isinstance(answers, AnswersHeard) else (answers,) * len(state.questions)
         flat_cell = np.arange(len(answers.cell))[:, None] * state.cells.n_cells + answers.cell
         count = np.bincount(flat_cell.ravel(), minlength=state.by_cell.size).reshape(state.labelled.shape)
@@ -410,7 +410,7 @@ class SharedReading(Sampled):
 
     def spent(self, before: Any, after: Any, size: Ints) -> Ints:
         """The number of items that a round had read, (R,): one reading of an item counts once, however many
-        questions it answers."""
+        questions it answers. R counts repeats, and the size that was planned is not looked at."""
         return np.asarray(after.bought - before.bought)
 
 

@@ -36,7 +36,7 @@ class Axis:
 
     def to_array(self) -> Floats:
         """The columns as one plain array, (7, C) for C cells, with the code of the class repeated in the
-        first row."""
+        first row. `from_array` makes the same columns of it again."""
         rows = [getattr(self, f.name) for f in fields(self)[1:]]
         return np.stack([np.full(len(self.score), self.part), *rows]).astype(np.float64)
 
@@ -142,7 +142,7 @@ class LossTable:
 
     def plus(self, following: "LossTable") -> "LossTable":
         """The table with the rows of another one below its own; columns that are None stay None. Neither
-        table is changed."""
+        table is changed. Rows of the other one keep their order."""
         names = [f.name for f in fields(self) if getattr(self, f.name) is not None]
         return LossTable(**{
             name: np.concatenate([getattr(self, name), getattr(following, name)]) for name in names
@@ -291,7 +291,7 @@ class SampleState(LabelledSample):
 
     def of_repeats(self, rows: Ints) -> Self:
         """The state of these repeats alone, in the order of the row numbers; cells, measures and the loss
-        table are shared."""
+        table are shared. A repeat may be named more than once."""
         names = ("item", "cell", "labelled", "excluded", "excluded_guess", "excluded_known")
         given = None if self.given is None else self.given[rows]
         return replace(self, given=given, **{name: getattr(self, name)[rows] for name in names})

@@ -65,8 +65,8 @@ class StaticSample(ByPull):
     }
 
     def even_part(self, state: SampleState) -> float:
-        """The share of the labels that is drawn evenly: ε, and of the remainder `secondary_mixing` where
-        more than one number is asked for."""
+        """The share of the labels that is drawn evenly: ε, and of the remainder `secondary_mixing` where more
+        than one number is asked for. It lies between 0 and 1, and labels do not change it."""
         secondary = self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
         return self.epsilon + (1 - self.epsilon) * secondary
 
@@ -98,7 +98,7 @@ class StaticSample(ByPull):
 
     def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:
         """The expected mean of the losses over the pool, (D,), under the softened probabilities: the R from
-        which losses are counted."""
+        which losses are counted. D counts the components of all losses, and the pool is read once for it."""
         return np.asarray(sum(pool.measured(_Expected(expectation, self.trust))) / len(pool))
 
 
@@ -140,7 +140,7 @@ class SquaredPulls(ABC):
     @abstractmethod
     def expected_squares(self, stack: Stack, items: Items) -> Floats:
         """The expected square of each item's pull at each number, (n, Q) for n items and Q numbers, counted
-        from `centre`."""
+        from `centre`. Designs draw items by what a cut of the pool adds up of them."""
 
     def driving(self, stack: Stack, items: Items) -> Floats:
         """(n,) of the items of a shard, added up as they drive the sampling."""
@@ -156,7 +156,7 @@ class SquaredPulls(ABC):
 
     def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         """Sums of the expected squared pulls over the items of each cell, (C, Q); the cell of each item is
-        (n,)."""
+        (n,). C counts cells, `n_cells` of them, and Q the numbers; 0 for a cell without items."""
         sums = np.zeros((n_cells, len(self.centre)))
         for rows, piece in items.chunks():
             np.add.at(sums, cell[rows], self.expected_squares(stack, piece))

@@ -165,7 +165,7 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def even(self, state: ClassTreeState) -> float:
         """The share of a proposal that is spread evenly: δ, and more where one number of two classes is not
-        all that is asked."""
+        all that is asked. Of what remains the share `reuse` is added to it."""
         alone = self.printed or (len(state.stack.parts) == 1 and state.belief.of_two)
         even = 0.0 if alone else self.secondary_mixing
         return even + self.reuse * (1 - even)

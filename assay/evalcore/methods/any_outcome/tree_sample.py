@@ -124,7 +124,8 @@ class Proposal:
 
 
 def pool_risk(state: ClassTreeState, mean: Floats) -> Floats:
-    """R (R, D') of the pool, from the mean loss (R, D') of its relevant items, counted from a right one's."""
+    """R (R, D') of the pool, from the mean loss (R, D') of its relevant items, counted from a right one's. R
+    counts repeats and D' the components with what is known; items that cannot matter take any guess."""
     cells, items = state.cells, state.relevant_items
     idle = ~cells.relevant
     guess = np.einsum("b,bd->d", cells.first, cells.guess[idle].sum(axis=0))   # any guess serves
@@ -151,7 +152,8 @@ def gradient(state: ClassTreeState, risk: Floats) -> Floats:
 
 
 def pulls(state: ClassTreeState, slopes: Floats) -> Iterator[tuple[slice, Floats]]:
-    """J·ℓ (R, C, K, q) of an item of each cell by class, some of the numbers at a time; slopes (R, Q, D')."""
+    """J·ℓ (R, C, K, q) of an item of each cell by class, some of the numbers at a time; slopes (R, Q, D').
+    Each time, the slice tells which of the Q numbers they are; R counts repeats, C cells and K classes."""
     repeats, numbers, width = slopes.shape
     n_cells = state.cells.n_cells
     block = max(1, _AT_ONCE // (state.by_class.shape[0] * repeats))
@@ -292,7 +294,7 @@ def as_printed(
 
 def by_chance(state: ClassTreeState) -> Floats:
     """(R, n) the part of what each label adds that was left to chance: 1 - π, and all where items are asked
-    anew."""
+    anew. R counts repeats and n the labels of each; it is never below 0."""
     return np.ones_like(state.chance) if state.anew else np.maximum(1 - state.chance, 0.0)
 
 

@@ -193,7 +193,7 @@ def _apart(state: SampleState, risk: Floats, label_loss: Floats) -> Floats:
 
 def loss_scale(stack: Stack, label_loss: Floats) -> Floats:
     """(R, D) by how much losses that tell no bound are larger than 1, as far as the labels show: label_loss
-    (R, n, D)."""
+    (R, n, D). It is 1 for losses that tell a bound, and never less; R counts repeats and D components."""
     scales, at = [], 0
     for loss in stack.losses:
         largest = np.maximum(np.abs(label_loss[..., at : at + loss.size]).max(axis=1), 1.0)

@@ -87,7 +87,7 @@ class Drawn:
     @property
     def clusters(self) -> Ints:
         """The number m of clusters that are open, (R, 1): those of which at least one item has an outcome. R
-        counts the repeats."""
+        counts the repeats. Clusters without any outcome are not counted."""
         return np.asarray(self.open.sum(axis=1, keepdims=True))
 
 
@@ -279,7 +279,7 @@ class WholeClusters(OutcomeMethod):
 
     def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         """Whole clusters while they fit; of one that is larger than the round, as many as fit. Counts of new
-        items by cluster."""
+        items by cluster. A cluster that would not fit ends the round, unless it is the first."""
         taken: list[Ints] = []
         room = size
         for c in in_turn(design.unlabelled, rng)[0].tolist():
@@ -304,7 +304,8 @@ class WholeClusters(OutcomeMethod):
 
     def expects(self, state: SampleState) -> Floats:
         """The loss that the guesses, as the labels weigh them, make one expect of an item of each cluster,
-        (C, D) for one repeat."""
+        (C, D) for one repeat. C counts clusters and D components; before any label the guesses have their
+        first weights."""
         weights = state.cells.first[:, None]
         if state.n:
             weights = fitted(state, drawn_of(state, self.share(state)).stands)[0]

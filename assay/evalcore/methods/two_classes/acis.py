@@ -42,7 +42,7 @@ class Iterations:
     @staticmethod
     def none(repeats: int, measures: int) -> "Iterations":
         """The record before the first iteration is closed: all zero, with room for as many iterations as a
-        pool can need."""
+        pool can need. It has a row for each repeat, and values for each measure."""
         per_iteration, per_measure = np.zeros((repeats, _ROOM)), np.zeros((repeats, _ROOM, measures))
         return Iterations(weight=per_iteration, value=per_measure, variance=per_measure)
 
@@ -143,12 +143,12 @@ class AcisState(MethodState):
     @property
     def settled(self) -> Bools:
         """Whether every item of the domain is labelled, (R,): nothing is left to learn there. R counts
-        repeats; the next iteration then begins."""
+        repeats; the next iteration then begins. Items that people could not decide are not waited for."""
         return np.asarray(~(self.wanted * self.domain).any(axis=1))
 
     def exhausted(self, size: Ints) -> Bools:
         """Whether (R,) the domain has no more than `size` (R,) items left to ask. Its items are then taken
-        for certain."""
+        for certain. R counts the repeats, each with a domain of its own."""
         return np.asarray((self.wanted * self.domain).sum(axis=1) <= size)
 
     def sums(self) -> tuple[Floats, Floats]:
@@ -297,7 +297,7 @@ class Acis(CountingMethod[AcisState]):
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """The edges between strata, and the number of strata: geometric steps of rank, cut where the domain
-        of each iteration ends."""
+        of each iteration ends. `positives` is the number of items that are predicted positive."""
         return iteration_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> AcisState:

@@ -87,7 +87,7 @@ class PooledState(MethodState):
 
     def exhausted(self, size: Ints) -> Bools:
         """Whether (R,) the domain has no more than `size` (R,) items left to ask. Its items are then taken
-        for certain."""
+        for certain. R counts the repeats, each with a domain of its own."""
         return np.asarray((self.wanted * self.domain).sum(axis=1) <= size)
 
     def pull(self) -> Floats:

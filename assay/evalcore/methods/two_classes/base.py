@@ -55,13 +55,13 @@ class MethodState(LabelledSample):
     @property
     def answers_by_label(self) -> Ints | Floats:
         """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers. R
-        counts repeats and C cells."""
+        counts repeats and C cells. Here they are whole numbers of items."""
         return self.labelled
 
     @property
     def answered(self) -> Floats:
         """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item. R
-        counts repeats and C cells."""
+        counts repeats and C cells. Here they are the labelled items, as floating-point numbers."""
         return self.labelled.astype(np.float64)
 
     def with_labels(self, labels: RoundLabels, excluded: Ints) -> Self:
@@ -169,7 +169,7 @@ class CountingMethod(
 
     def with_known(self, state: CountedT, codes: Mapping[tuple[int, int], float]) -> CountedT:
         """The state in which these items (cell, rank) are labelled, or set aside where they have no label.
-        Nobody is asked about them again."""
+        Nobody is asked about them again. The state has one repeat, and the one before is not changed."""
         labelled, excluded = np.zeros_like(state.labelled), np.zeros_like(state.excluded)
         for (cell, _), code in codes.items():
             if is_outcome(np.asarray(code)):
@@ -189,7 +189,8 @@ class CountingMethod(
         self, state: CountedT, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """Value, interval and variance of the first measure alone, for simulations that look at no more. A
-        list with one entry, as arrays (R,)."""
+        list with one entry, as arrays (R,). Here the estimates of the other measures are computed too, and
+        dropped."""
         return self.estimate(state, confidence, rng)[:1]
 
     # --- what some methods do: see `capabilities` ---
@@ -215,7 +216,7 @@ class CountingMethod(
 
     def for_forecast(self) -> Self:
         """The method with the settings that a forecast uses: coarser where that saves time. The method itself
-        unless one says otherwise."""
+        unless one says otherwise. Estimates of a running evaluation never use them."""
         return self
 
 

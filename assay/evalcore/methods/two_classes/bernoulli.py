@@ -154,13 +154,13 @@ class Bernoulli(BernoulliDesign[BernoulliState]):
     @property
     def interval(self) -> str:
         """The kind of interval: the paper's beta interval, or this one widened by what no label has shown,
-        where `unseen` is set."""
+        where `unseen` is set. JSON and reports name the interval by it."""
         return widened_kind("beta") if self.unseen else "beta"
 
     @property
     def covered(self) -> str:   # type: ignore[override]
         """What intervals of these settings were measured to cover, in sentences for people who must rely on
-        one. They cite the measured tables."""
+        one. They cite the measured tables. Two notes exist, with and without the widening."""
         return self._widened if self.unseen else self._printed
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:

@@ -161,7 +161,7 @@ class AdaptiveTree(TreeSettings, CountingMethod[GrownT]):
 
     def draw(self, state: GrownT, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The draws of a round with replacement, until `size` (R,) new items have come up; draws of labelled
-        items are kept too."""
+        items are kept too. The design gives the chances, and R counts the repeats."""
         return with_replacement(design, state.labelled, size, rng)
 
     def weighed(self, state: GrownT, design: CountedDesign, labels: RoundLabels) -> WeightSums:
