@@ -25,7 +25,7 @@ from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.json_values import Json, JsonMapping, JsonObject, entries_of, mapping_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
-from assay.evalcore.outcomes.classes import CONFIDENCE
+from assay.evalcore.outcomes.classes import GUESSED_CLASS_PROBABILITY
 from assay.face.arguments import BATCH_SIZE
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
@@ -121,7 +121,7 @@ def _goals(source: FrameSource, options: JsonMapping) -> JsonObject:
     elif not isinstance(target, Mapping):
         target = {"half_width": target}
     confidence = options["confidence"]
-    if confidence != CONFIDENCE:
+    if confidence != GUESSED_CLASS_PROBABILITY:
         if target.get("confidence", confidence) != confidence:
             raise BadInput("confidence: the target has another one; say it once")
         target = {**target, "confidence": confidence}

@@ -112,8 +112,12 @@ def every_ledger(folder: Path) -> list[FuzzedLedger]:
 def small_runs() -> Iterator[None]:
     """What is kept in runs of many rounds or records is kept in runs of two."""
     with ExitStack() as patched:
-        for module, name in ((state, "RUN"), (checkpoint_values, "RUN"), (checkpoints, "RUN"),
-                             (checkpoints, "RECORDS_OF_RUN")):
+        for module, name in (
+            (state, "ENTRIES_OF_RUN"),
+            (checkpoint_values, "ENTRIES_OF_RUN"),
+            (checkpoints, "ENTRIES_OF_RUN"),
+            (checkpoints, "RECORDS_OF_RUN"),
+        ):
             patched.enter_context(patch.object(module, name, 2))
         yield
 

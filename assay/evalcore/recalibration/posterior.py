@@ -12,7 +12,7 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel, PoolShape
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
 
-LARGEST_CONTAMINATION = 0.5
+LARGEST_CONTAMINATION = 0.5   # share of the items: no more than half are ever supposed to be hidden positives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -40,7 +40,7 @@ from assay.evalcore.monitoring.calendar import (
     window_named,
 )
 from assay.evalcore.monitoring.signals import LEAST_WINDOWS
-from assay.evalcore.monitoring.verdicts import HORIZON, Correction, Test
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Correction, Test
 from assay.tasks.schema import GrownPart, Part, wrong
 from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.errors import refusal
@@ -116,7 +116,7 @@ class Watch(GrownPart):
         default=0.05, gt=0, lt=0.5, description="chance of a false breach in `horizon` windows"
     )
     horizon: int = Field(
-        default=HORIZON, ge=1, le=100_000, description="windows that the error rate is about"
+        default=HORIZON_WINDOWS, ge=1, le=100_000, description="windows that the error rate is about"
     )
     test: Test = Field(
         default="e-detector", description="e-detector, e-process, alpha-spending or cusum"

@@ -30,9 +30,9 @@ import numpy as np
 import scipy
 
 from assay.evalcore.design.round import ClosedDraws, Design
-from assay.evalcore.estimators.linearised import LEAST_DF
+from assay.evalcore.estimators.linearised import LEAST_DF_LINEARISED
 from assay.evalcore.estimators.model_assisted import fit_guesses, share_of_random_labels
-from assay.evalcore.measures.forms import SAME, are_means, component_means, tried_means
+from assay.evalcore.measures.forms import SLOPE_ROUNDING, are_means, component_means, tried_means
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -446,7 +446,9 @@ def _errors(
 ) -> Errors:
     variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
     spent = np.stack([fit.spent for fit in fits], axis=1)
-    df = np.maximum(np.minimum(degrees_of_freedom(parts**2, state.n), state.n - 1 - spent), LEAST_DF)
+    df = np.maximum(
+        np.minimum(degrees_of_freedom(parts**2, state.n), state.n - 1 - spent), LEAST_DF_LINEARISED
+    )
     label_errors = Errors(
         variance=variance, df=df, skew=skewness(parts), parts=parts,
         unknown=~exact[:, None] & ~enough(state) | np.full(variance.shape, state.n < 2) & ~exact[:, None],
@@ -473,7 +475,9 @@ class _Form:
         straight, alike = are_means(stack, sizes), replace(stack, weights=None)    # as if all counted alike
         component = component_means(alike, sizes[: len(alike.losses)])
         binary = np.concatenate([np.full(loss.size, loss.zero_or_one) for loss in stack.losses])
-        components = (np.abs(stack.slopes(tried_means(stack, sizes), sizes)) > SAME).any(axis=0).sum(axis=1)
+        components = (
+            (np.abs(stack.slopes(tried_means(stack, sizes), sizes)) > SLOPE_ROUNDING).any(axis=0).sum(axis=1)
+        )
         return _Form(
             straight=straight, share=np.asarray((component >= 0) & binary[component] & (not state.clustered)),
             many=np.asarray(~straight & (components > FEW_COMPONENTS)),
