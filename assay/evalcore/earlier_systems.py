@@ -20,7 +20,7 @@ from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Floats, Ints
 
 MOST_SYSTEMS = 20   # whose results stand beside the factors as judges
-_TURNS = 30
+_TURNS = 30   # between the items and the systems
 _STEPS_OF_TURN = 2   # of Newton's method in each turn
 _FIRST_SLOPE = 1.0   # slope that a system has beforehand, in the first factor
 

@@ -22,7 +22,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing
-_EM_STEPS, _CLOSE = 2000, 1e-12
+_EM_STEPS, _CLOSE = 2000, 1e-12   # of EM at most, and the change of a truth that ends it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +105,7 @@ def dawid_skene(
     return DawidSkene(truth=truth, prevalence=prevalence, confusion=confusion)
 
 
-ERROR_RATE_DRAWS, BURN_IN_DRAWS = 1000, 200
+ERROR_RATE_DRAWS, BURN_IN_DRAWS = 1000, 200   # of the chain: those that count, and those before them
 _JEFFREYS_COUNT = 0.5   # answers of each sort that the prior counts for: that of Jeffreys
 _RATE_REDRAWS = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last good ones stay
 

@@ -23,7 +23,7 @@ PRIOR_DEVIATION = np.array([1.5, 1.0, 1.0])
 MOST_TAUGHT = 288.0    # labels of all cells together that teach the model, at most
 LEAST_TAUGHT = 9.0     # of one cell, where there are many
 LEAST_LABELS_OF_STRATUM = 2.0   # of every stratum, as far as it has items
-PLACING_STEPS = 40
+PLACING_STEPS = 40   # of Newton's method at most; the last digits end it sooner
 
 
 def placing_features(odds: Floats, prediction: Ints) -> Floats:

@@ -274,7 +274,8 @@ def _delta(slope: Floats, variance: Floats) -> Floats:
 
 Ends: TypeAlias = tuple[Floats, Floats]
 
-FEW_LABELS = 100.0   # n of them know n / (n + 100) of the tails
+# n of them know n / (n + 100) of the tails; halved and doubled in docs/measured/sensitivity.md
+FEW_LABELS = 100.0
 STRETCH = 1.1            # of posterior and combined value, for what a smooth model of the rates gets wrong
 FADING = 4               # how fast the design's interval falls away where it is wider than the others ...
 FEW_POSITIVES = 100.0    # ... and positives are few: at so many expected in the pool, half as fast

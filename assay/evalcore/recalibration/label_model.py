@@ -280,8 +280,8 @@ def anchored_slope(shape: PoolShape, offset: Floats) -> float:
 MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
 VOTES_SD = 2.0           # log odds between all of the other systems and judges, and none of them
 CONVERGED = 1e-7         # largest entry of the last Newton step: quadratic, so the error is about its square
-MAX_STEPS = 60
-MAX_HALVINGS = 30
+MAX_STEPS = 60   # of Newton's method; convergence ends it sooner
+MAX_HALVINGS = 30   # of a step that leads downhill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -22,7 +22,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, OutcomeEstimates, SampleState
 from assay.evalcore.types import Floats
 
-_SHARED_HALVINGS, _SHARED_STEPS = 6, 10
+_SHARED_HALVINGS, _SHARED_STEPS = 6, 10   # to an end: of an interval first, then where a line crosses 0
 
 
 class Guarantee:

@@ -318,8 +318,8 @@ def enough(state: SampleState) -> Bools:
 
 TAIL = 0.2       # the share of the pulls that the index rests on
 LEAST_TAIL_LABELS = 5   # of them at least
-STEEP = 1.5
-FURTHEST_MOVE = 0.75
+STEEP = 1.5   # of its distance, by which an end is moved for each unit that the index lies below 1
+FURTHEST_MOVE = 0.75   # of its distance, by which an end is moved at most
 
 
 def index(pull: Floats) -> Floats:
@@ -334,7 +334,7 @@ def index(pull: Floats) -> Floats:
         α̂ = 1 / mean(log z_(i) - log z_(k+1)),    k = n/5.
 
     With an index of 2 or less z has no variance, with 1 or less no mean.  Where α̂ is below 1 the end on that
-    side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations
+    side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST_MOVE.  In simulations
     (docs/measured/outcome-coverage.md) this took the coverage of errors with Student's t, 4 degrees of
     freedom, times the prediction from 0.90 to 0.94, and widened intervals of normal errors by 3 to 10%.
     Log-normal errors whose largest are a hundred times the median stay below:

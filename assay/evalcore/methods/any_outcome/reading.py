@@ -354,7 +354,7 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
-SHRINKING_STEPS = 4
+SHRINKING_STEPS = 4   # towards the spread that classes have of their own
 MOST_MOVED_ERRORS = 3.0   # standard errors
 OWN_VARIANCE_LABELS = 4.0   # labels of a class that its own variance must rest on to count for half
 

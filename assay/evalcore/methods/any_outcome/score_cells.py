@@ -29,7 +29,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 SCORE_STRATA = 64   # along the scores of one system
 EACH = 4         # systems whose predictions cut cells one by one; of more, how many of them say the class
-PATTERN_LEVELS = 8
+PATTERN_LEVELS = 8   # of what others say: 2³ patterns of three, or of more the share that say the class
 
 
 def class_asked_of(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> int | None:

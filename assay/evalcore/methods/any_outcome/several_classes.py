@@ -54,7 +54,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 MOST_MODELLED_CLASSES = 8   # classes; of more, every one has too few labels of its own
 STRATA_OF_CLASSES = 64   # along the score of one class, and as many fewer as there are classes
-LEAST_STRATA = 16
+LEAST_STRATA = 16   # the same, however many classes there are
 LEVELS = np.log([1.0, 4.0, 16.0])   # of the rank on the scores of the other classes
 ROWS = 7         # of an `Axis` as an array
 
