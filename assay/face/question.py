@@ -35,7 +35,7 @@ from assay.tasks.spec.goals import MeasureChoice, named_measure, written_measure
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Labels, two_classes_as
 
-BUDGET, HALF_WIDTH = 500, 0.05
+BUDGET, HALF_WIDTH = 500, 0.05   # labels, and half the width of an interval, where no argument says them
 KINDS = ("classes", "grades", "tags", "number", "preference")
 
 OF_POOL = {       # argument -> key under `pool`

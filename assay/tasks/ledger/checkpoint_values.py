@@ -83,8 +83,8 @@ def _arrays(blob: bytes) -> dict[str, Array]:
     """The arrays of a file by name. Raises one of UNREADABLE, also where they are packed into a few bytes and
     larger than any record."""
     with np.load(BytesIO(blob), allow_pickle=False) as archive:
-        if sum(member.file_size for member in archive.zip.infolist()) > record.MOST_BYTES:
-            raise ValueError(f"more than {record.MOST_BYTES:,} bytes of arrays")
+        if sum(member.file_size for member in archive.zip.infolist()) > record.MOST_RECORD_BYTES:
+            raise ValueError(f"more than {record.MOST_RECORD_BYTES:,} bytes of arrays")
         return dict(archive)
 
 

@@ -50,7 +50,7 @@ from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems, watc
 from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.questions import watched_questions
 
-_LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
+_LONGEST_MONITOR_NAME = 70   # leaves room for the window, a revision and a follow-up
 _EXACT = 1e-9        # the half-width of an interval that has closed
 OutcomesThen = Literal["arrived", "complete"]
 _Text = Annotated[str, Field(min_length=1)]
@@ -220,8 +220,8 @@ class MonitorSpec(Spec):
     @field_validator("name")
     @classmethod
     def _room_for_windows(cls, name: str) -> str:
-        if len(name) > _LONGEST_NAME:
-            raise wrong(f"has {len(name)} characters; a monitor's name has at most {_LONGEST_NAME}")
+        if len(name) > _LONGEST_MONITOR_NAME:
+            raise wrong(f"has {len(name)} characters; a monitor's name has at most {_LONGEST_MONITOR_NAME}")
         return name
 
     @model_validator(mode="after")

@@ -28,7 +28,7 @@ from assay.tasks.spec.evaluation import Spec
 N = 330
 PART = 110
 TINY = {"TOLD_PAIRS": 1, "LEAST_OF_SHARD": 11, "GRID_PAIRS": 40}
-TINY_SCORES = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 11, "GRID": 20}
+TINY_SCORES = {"SCORES_TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 11, "GRID_SCORES": 20}
 NAMES = ["a", "b", "c"]
 TREE = "dirichlet-tree"
 
