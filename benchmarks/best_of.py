@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import scipy
 
 from assay.evalcore.design.draws import waterfill
-from assay.evalcore.measures.best_of import LEAST_LABELS, Race, look_rounds, pairs_of
+from assay.evalcore.measures.best_of import LEAST_LABELS_OF_LOOK, Race, look_rounds, pairs_of
 from assay.evalcore.measures.contenders import code_of, of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
@@ -61,7 +61,7 @@ class Contest:
             return of_contender(measure, s) if self.rows else measure
 
         measures = side_by_side([[one(s) for s in range(self.systems)]], all_pairs=True)
-        looks = sum(look >= LEAST_LABELS for look in self.looks)
+        looks = sum(look >= LEAST_LABELS_OF_LOOK for look in self.looks)
         return Stack(
             kind=self.pool.kind, measures=measures, drive=leading(measures),
             race=Race(margin=self.margin, confidence=0.95, looks=looks),
@@ -121,7 +121,7 @@ def play(contest: Contest, method_name: str, repeats: int, seed: int) -> tuple[I
         method, ready, contest.looks, repeats=repeats, batch_size=contest.batch, seed=seed
     )
     for look, state in rounds:
-        for view in views(method, state) if look >= LEAST_LABELS else ():
+        for view in views(method, state) if look >= LEAST_LABELS_OF_LOOK else ():
             winner = view.ranking.winner
             new = (named[view.rows] < 0) & (winner >= 0)
             named[view.rows[new]], labels[view.rows[new]] = winner[new], look

@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepared
-from assay.evalcore.replay.run import BLOCK, ReplayPlan, Trace, run_block
+from assay.evalcore.replay.run import REPEATS_OF_STREAM, ReplayPlan, Trace, run_block
 from benchmarks.broken_pools import broken_pool, is_broken
 from benchmarks.certification_doc import (
     BUDGETS,
@@ -122,7 +122,7 @@ def run(
     done = {(*_key(line), budget) for line in lines(cache) for budget in line.get("budgets", ())}
     cells = [
         Cell(pool=pool_name, method=how, measures=tuple(names), block=block, budgets=tuple(budgets))
-        for block in range(-(-repeats // BLOCK))
+        for block in range(-(-repeats // REPEATS_OF_STREAM))
         for pool_name, how in product(pools, methods)
     ]
     missing = [cell for cell in cells if not all((*cell.key, b) in done for b in budgets)]
@@ -154,7 +154,9 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     ready = prepared(how, data, measures)
     budgets = [b for b in cell.budgets if b < ready.n_items]
     with threadpool_limits(limits=1):
-        traces = run_block(how, ready, ReplayPlan(budgets=budgets), repeats=BLOCK, block=cell.block)
+        traces = run_block(
+            how, ready, ReplayPlan(budgets=budgets), repeats=REPEATS_OF_STREAM, block=cell.block
+        )
     found = {}
     for measure, trace in zip(measures, traces, strict=True):
         truth = float(measure.of_confusion(data.confusion()))

@@ -30,7 +30,7 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring.betting import EFFECTS, Account, bet_on_round, draw_weights, expected, worth
-from assay.evalcore.monitoring.verdicts import HORIZON, Life, Promise, step
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Life, Promise, step
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
@@ -212,12 +212,12 @@ def row_of(name: str, fall: float, method: str, count: int) -> str:
         for g in np.argsort(-grown)[:2]
     )
     at_floor = windows(replace(watch, floor=truth), quiet, quiet, count)[0]["model"].moved()
-    stable = at_floor[rng.integers(count, size=(STREAMS, HORIZON))]
+    stable = at_floor[rng.integers(count, size=(STREAMS, HORIZON_WINDOWS))]
     return " | ".join([
         f"| {name} falls by {fall:.2f}", method, f"{grown.max():.3f}", f"{limit:.3f}",
         ", ".join(f"{others[one].foreseen.mean(axis=0).max():.3f}" for one in FURTHER),
         f"{found.mean():.1f} ± {found.std() / np.sqrt(STREAMS):.1f}", f"{alone:.1f}",
-        f"{(first_alarm(PROMISE, stable) <= HORIZON).mean():.3f} |",
+        f"{(first_alarm(PROMISE, stable) <= HORIZON_WINDOWS).mean():.3f} |",
     ])
 
 

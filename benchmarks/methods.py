@@ -18,7 +18,7 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.pool import prepared
-from assay.evalcore.replay.run import BLOCK, ReplayPlan, run_block
+from assay.evalcore.replay.run import REPEATS_OF_STREAM, ReplayPlan, run_block
 from benchmarks.pages import write_page
 from benchmarks.replay import BUDGETS, load
 
@@ -101,11 +101,15 @@ def run(repeats: int, cache: Path, wanted: list[str]) -> None:
         for name in wanted:
             how = method(name)
             ready = prepared(how, pool, [measure("f1")])
-            for block in range(-(-SLOW.get(name, repeats) // BLOCK)):
+            for block in range(-(-SLOW.get(name, repeats) // REPEATS_OF_STREAM)):
                 if (pool_name, name, block) in done:
                     continue
                 (trace,) = run_block(
-                    how, ready, ReplayPlan(budgets=BUDGETS, batch_size=50), repeats=BLOCK, block=block
+                    how,
+                    ready,
+                    ReplayPlan(budgets=BUDGETS, batch_size=50),
+                    repeats=REPEATS_OF_STREAM,
+                    block=block,
                 )
                 truth = float(measure("f1").of_confusion(pool.confusion()))
                 missing = ~np.isfinite(trace.value)

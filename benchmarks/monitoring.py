@@ -22,7 +22,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.verdicts import HORIZON, Life, Promise, Test, step
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Life, Promise, Test, step
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
@@ -92,9 +92,9 @@ def first_alarm(promise: Promise, windows: Floats, quiet: int = 0) -> Floats:
 
 
 def false_breaches(promise: Promise, stable: Windows, rng: np.random.Generator) -> float:
-    """The share of streams of HORIZON stable windows with an alarm."""
-    rows = rng.integers(len(stable.value), size=(STREAMS, HORIZON))
-    return float((first_alarm(promise, stable.factors[rows]) <= HORIZON).mean())
+    """The share of streams of HORIZON_WINDOWS stable windows with an alarm."""
+    rows = rng.integers(len(stable.value), size=(STREAMS, HORIZON_WINDOWS))
+    return float((first_alarm(promise, stable.factors[rows]) <= HORIZON_WINDOWS).mean())
 
 
 def delay(
@@ -119,7 +119,7 @@ def tuned_cusum(stable: Windows, after: Windows, floor: float, rng: np.random.Ge
 
     score, peak = np.zeros(2000), np.zeros(2000)
     # the hardest stream: its truth at the limit
-    for x in (steps(stable, (HORIZON, 2000)) + (stable.truth - at)):
+    for x in (steps(stable, (HORIZON_WINDOWS, 2000)) + (stable.truth - at)):
         score = np.maximum(score + x, 0.0)
         peak = np.maximum(peak, score)
     threshold = float(np.quantile(peak, 1 - ERROR_RATE))
@@ -164,9 +164,9 @@ def main() -> None:
     lines = [
         "# Monitoring, measured", "",
         f"Made by `python -m benchmarks.monitoring` (`make monitoring`): error rate {ERROR_RATE} in "
-        f"{HORIZON} windows, 100 labels a window unless said otherwise; the truth lies exactly at the limit. "
-        f"False breaches of {STREAMS} streams of {HORIZON} stable windows, delays over {RUNS} ({LONGEST + 1} "
-        f"where none came within {LONGEST} windows). Windows simulated: "
+        f"{HORIZON_WINDOWS} windows, 100 labels a window unless said otherwise; the truth lies exactly at "
+        f"the limit. False breaches of {STREAMS} streams of {HORIZON_WINDOWS} stable windows, delays "
+        f"over {RUNS} ({LONGEST + 1} where none came within {LONGEST} windows). Windows simulated: "
         + ", ".join(f"{METHODS[name]:,} of {name}" for name in chosen)
         + "; warm where a method can.", "",
     ]

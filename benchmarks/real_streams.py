@@ -32,7 +32,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.monitoring.verdicts import HORIZON, Promise
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Promise
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
@@ -123,10 +123,12 @@ def row_of(one: Stream, name: str) -> str:
         at_truth.append(hard)
         at_floor.append(usual)
     start = rng.integers(len(truths), size=(STREAMS, 1))
-    alarm = first_alarm(PROMISE, chained(at_truth, (start + np.arange(HORIZON)) % len(truths), rng))
+    alarm = first_alarm(
+        PROMISE, chained(at_truth, (start + np.arange(HORIZON_WINDOWS)) % len(truths), rng)
+    )
     below = [window for window in at_floor if window.truth < floor]
     return " | ".join([
-        f"| {one.title}, {what.name}", name, f"{floor:.3f}", f"{(alarm <= HORIZON).mean():.3f}",
+        f"| {one.title}, {what.name}", name, f"{floor:.3f}", f"{(alarm <= HORIZON_WINDOWS).mean():.3f}",
         f"{np.mean([window.covers() for window in at_truth]):.3f}",
         f"{np.mean([(window.lower > window.truth).mean() for window in at_truth]):.3f}",
         f"{np.mean([(window.lower >= floor).mean() for window in below]):.3f}",

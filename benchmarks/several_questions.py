@@ -21,7 +21,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack, StackOfQuestions, stack_of_questions
 from assay.evalcore.methods.registry import method_of_questions, outcome_method, with_single_draws
 from assay.evalcore.monitoring.evidence import WindowSample, watched_by
-from assay.evalcore.monitoring.verdicts import HORIZON, Promise
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Promise
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -202,12 +202,12 @@ def table_of_windows(asked: Asked) -> list[str]:
             wealth = np.exp(told[:, 0])
             rng = stream(5, f"several questions/{method}/{q}")
             alarms = first_alarm(
-                Promise(error_rate=ERROR_RATE, test="e-detector", horizon=HORIZON),
-                told[rng.integers(WINDOWS, size=(STREAMS, HORIZON))],
+                Promise(error_rate=ERROR_RATE, test="e-detector", horizon=HORIZON_WINDOWS),
+                told[rng.integers(WINDOWS, size=(STREAMS, HORIZON_WINDOWS))],
             )
             lines.append(
                 f"| {method} | {skipped:.0%} | {one.name} | {wealth.mean():.3f} ± "
-                f"{wealth.std() / np.sqrt(WINDOWS):.3f} | {(alarms <= HORIZON).mean():.3f} | "
+                f"{wealth.std() / np.sqrt(WINDOWS):.3f} | {(alarms <= HORIZON_WINDOWS).mean():.3f} | "
                 f"{covered[q] / WINDOWS:.3f} |"
             )
     return lines
@@ -262,7 +262,8 @@ def table() -> str:
     lines += [
         "## In a monitor", "",
         f"Windows of both pools, {ROUNDS * BATCH} readings each, drawn one after the other; {WINDOWS} of",
-        f"them, put together into {STREAMS:,} streams of {HORIZON} windows. The floor of each question lies",
+        f"them, put together into {STREAMS:,} streams of {HORIZON_WINDOWS} windows. The floor of each "
+        "question lies",
         f"exactly at its true value, with all of an error rate of {ERROR_RATE:g}: in a monitor questions",
         "share it. Wealth is 1 or less on average where bets are fair.", "",
         *(line for asked in asked_of_summeval() for line in [*table_of_windows(asked), ""]),

@@ -29,7 +29,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.recalibration import planning
 from assay.evalcore.replay.pool import OutcomePool, prepared
-from assay.evalcore.replay.run import BLOCK, ReplayPlan, Trace, join, run_block
+from assay.evalcore.replay.run import REPEATS_OF_STREAM, ReplayPlan, Trace, join, run_block
 from assay.evalcore.types import Floats
 
 F1, AREA = "f1", "roc_auc"
@@ -83,7 +83,7 @@ def traces(pool: OutcomePool, row: Row, budgets: Sequence[int], blocks: int) -> 
     ready = prepared(method, pool, asked, 1)
     with _shared(row.share):
         found = [
-            run_block(method, ready, ReplayPlan(budgets=budgets), repeats=BLOCK, block=block)
+            run_block(method, ready, ReplayPlan(budgets=budgets), repeats=REPEATS_OF_STREAM, block=block)
             for block in range(blocks)
         ]
     return {name: join(several) for name, several in zip(row.asked, zip(*found, strict=True), strict=True)}
@@ -113,7 +113,7 @@ multiplied by where draws serve both and the larger multiple is as small as it c
 
 
 def section(pools: dict[str, OutcomePool], budgets: Sequence[int], blocks: int) -> Iterator[str]:
-    """Both tables; blocks: of BLOCK repeats, in the rows with fewest."""
+    """Both tables; blocks: of REPEATS_OF_STREAM repeats, in the rows with fewest."""
     yield from (SHARED, "")
     columns = [f"{title}, {b} labels" for title in ("F1", "ROC AUC") for b in budgets]
     yield f"| pool | draws for the area | evaluations | {' | '.join(columns)} |"

@@ -6,11 +6,11 @@ the labels of the pool were turned round, so that its score is far off, and the 
 how often falls are called in their first window after 20 quiet ones, and after how many windows on average:
 by bets alone, as in version 1.0.0, and with the share of the error rate that windows by themselves have.
 
-Last, the most that can be had.  Whoever keeps the promise spends at most ERROR_RATE/HORIZON on a window, in
-the mean over the windows of a horizon; and whatever is concluded from draws with known chances q of a cell is
-called at most as often as by the most powerful test of its rates r₁ after the fall against the rates r₀ that
-keep the limit and are nearest to them (`benchmarks.evidence_limit`).  The sum of log r₁/r₀ over the draws is
-distributed as its Fourier transform says, on a grid; ties at the level are broken by lot.
+Last, the most that can be had.  Whoever keeps the promise spends at most ERROR_RATE/HORIZON_WINDOWS on a
+window, in the mean over the windows of a horizon; and whatever is concluded from draws with known chances q
+of a cell is called at most as often as by the most powerful test of its rates r₁ after the fall against the
+rates r₀ that keep the limit and are nearest to them (`benchmarks.evidence_limit`).  The sum of log r₁/r₀ over
+the draws is distributed as its Fourier transform says, on a grid; ties at the level are broken by lot.
 
     C   cells
 """
@@ -24,7 +24,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring.betting import worth
 from assay.evalcore.monitoring.single_window import factor_alone
-from assay.evalcore.monitoring.verdicts import ALONE, HORIZON, Promise
+from assay.evalcore.monitoring.verdicts import ALONE, HORIZON_WINDOWS, Promise
 from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
@@ -63,7 +63,7 @@ def called(stable: Floats, after: Floats, rng: np.random.Generator) -> tuple[flo
 
 
 def stable_rows() -> list[str]:
-    """How often stable windows are surprising, and streams of HORIZON of them have an alarm."""
+    """How often stable windows are surprising, and streams of HORIZON_WINDOWS of them have an alarm."""
     rows = []
     accuracy, f1 = measure("accuracy"), measure("f1")
     for title, what, pool, labels, before in (
@@ -79,8 +79,9 @@ def stable_rows() -> list[str]:
             windows = simulate(name, what, pool, truth, count, labels, before or pool)
             ratios = (f"{float((windows.chance <= level).mean()) / level:.2f}" for level in LEVELS)
             rng = stream(6, f"{name}/{title}/{labels}")
-            alarm = first_alarm(PROMISE, factors_of(windows)[rng.integers(count, size=(1000, HORIZON))])
-            called_wrongly = f"{float((alarm <= HORIZON).mean()):.3f}" if count >= ENOUGH else "–"
+            drawn = rng.integers(count, size=(1000, HORIZON_WINDOWS))
+            alarm = first_alarm(PROMISE, factors_of(windows)[drawn])
+            called_wrongly = f"{float((alarm <= HORIZON_WINDOWS).mean()):.3f}" if count >= ENOUGH else "–"
             rows.append(
                 f"| {title} | {labels} | {name} | {count:,} | {' | '.join(ratios)} | {called_wrongly} |"
             )
@@ -145,7 +146,7 @@ def bound_rows(what: Measure, fall: float) -> list[str]:
     pull, rate = size * np.abs(value[:, 1] - value[:, 0]), cells.mean_probability
     neyman = pull * np.sqrt(rate * (1 - rate))
     both = pull / pull.sum() + neyman / neyman.sum()
-    levels = [PROMISE.level_alone or 0.0, ERROR_RATE / HORIZON]
+    levels = [PROMISE.level_alone or 0.0, ERROR_RATE / HORIZON_WINDOWS]
     rows = []
     for labels in LABELS_BOUND:
         shares = [
@@ -172,13 +173,15 @@ def main() -> None:
         "## The most that can be had", "",
         f"Falls by 0.20 called in their first window by the most powerful test. \"Here\": at the level that "
         f"a window by itself has ({PROMISE.level_alone:.3g}), with the draws of `{AUTO}`; \"of any draws\" "
-        f"tried; \"of any monitor\": with all of the error rate ({ERROR_RATE / HORIZON:.3g} a window).", "",
+        f"tried; \"of any monitor\": with all of the error rate ({ERROR_RATE / HORIZON_WINDOWS:.3g} a "
+        "window).", "",
         "| measure | fall | labels | here | of any draws | of any monitor |", "|---|---|---|---|---|---|",
         *bounds, "",
         "## Stable windows whose truth lies at the limit", "",
         "Share of windows with a chance of at most 0.01, 0.001 and 0.000125, over that level: 1 is exact, "
         "less is cautious. The last is what an alarm takes, and is expected in 1.5 of 12,000 windows, so its "
-        f"figures are coarse. Last: share of 1,000 streams of {HORIZON} of these windows with a false "
+        f"figures are coarse. Last: share of 1,000 streams of {HORIZON_WINDOWS} of these windows with a "
+        "false "
         f"breach, of which {ERROR_RATE} is allowed.", "",
         "| measure | labels | method | windows | 0.01 | 0.001 | 0.000125 | false breach |",
         "|---|---|---|---|---|---|---|---|",

@@ -14,7 +14,7 @@ from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.verdicts import HORIZON, Promise
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Promise
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
@@ -64,14 +64,16 @@ def main() -> None:
     parser.add_argument("--stable", type=int, default=400)
     parser.add_argument("--after", type=int, default=100)
     given = parser.parse_args()
-    promise = Promise(error_rate=ERROR_RATE, test="e-detector", horizon=HORIZON)
+    promise = Promise(error_rate=ERROR_RATE, test="e-detector", horizon=HORIZON_WINDOWS)
     print("| measure | method | truth | lean | false breach | fair | delay |\n|---|---|---|---|---|---|---|")
     for case in given.cases:
         for how in given.methods:
             stable, said, truth = windows(case, how, 0.0, None, given.stable)
             after, _, now = windows(case, how, 0.1, truth, given.after)
             rng = stream(3, f"tangents/{case}/{how}")
-            alarms = first_alarm(promise, stable[rng.integers(len(stable), size=(STREAMS, HORIZON))])
+            alarms = first_alarm(
+                promise, stable[rng.integers(len(stable), size=(STREAMS, HORIZON_WINDOWS))]
+            )
             before = stable[rng.integers(len(stable), size=(RUNS, 20))]
             then = after[rng.integers(len(after), size=(RUNS, LONGEST))]
             late = first_alarm(promise, np.concatenate([before, then], axis=1), 20)
@@ -79,7 +81,7 @@ def main() -> None:
             spread = wealth.std() / np.sqrt(len(stable))
             lean, chance = np.nanmean(said) - truth, np.nanstd(said) / np.sqrt(len(said))
             print(f"| {case} | {how} | {truth:.3f}, then {now:.3f} | {lean:+.4f} ± {chance:.4f} | "
-                  f"{(alarms <= HORIZON).mean():.3f} | {wealth.mean():.3f} ± {spread:.3f} | "
+                  f"{(alarms <= HORIZON_WINDOWS).mean():.3f} | {wealth.mean():.3f} ± {spread:.3f} | "
                   f"{np.minimum(late, LONGEST + 1).mean():.1f} |", flush=True)
 
 

@@ -18,7 +18,7 @@ import scipy
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.tracking import (
-    FEWEST,
+    FEWEST_WINDOWS,
     OwnDraws,
     Tracked,
     mean_of_draws,
@@ -54,7 +54,7 @@ def seen_windows(
 ) -> list[Seen]:
     """All windows of a stream that have an interval with those before; told: each one's estimate and half."""
     found = []
-    for w in range(FEWEST - 1, len(owns)):
+    for w in range(FEWEST_WINDOWS - 1, len(owns)):
         tracked = track(owns[:w + 1], 0.95, (0.0, 1.0))
         if tracked is None:
             continue

@@ -18,7 +18,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import outcome_method, with_single_draws
 from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample
-from assay.evalcore.monitoring.verdicts import HORIZON, Promise
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Promise
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import stream
@@ -90,18 +90,18 @@ def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Fl
 
 def main() -> None:
     """Print a row of the table for each method."""
-    promise = Promise(error_rate=ERROR_RATE, test="e-detector", horizon=HORIZON)
+    promise = Promise(error_rate=ERROR_RATE, test="e-detector", horizon=HORIZON_WINDOWS)
     for name in METHODS:
         stable, truth = factors(name, 0.0, None, STABLE)
         after, _ = factors(name, 0.05, truth, AFTER)
         rng = stream(3, f"two systems/{name}")
-        alarms = first_alarm(promise, stable[rng.integers(STABLE, size=(STREAMS, HORIZON))])
+        alarms = first_alarm(promise, stable[rng.integers(STABLE, size=(STREAMS, HORIZON_WINDOWS))])
         before = stable[rng.integers(STABLE, size=(RUNS, 20))]
         then = after[rng.integers(AFTER, size=(RUNS, LONGEST))]
         late = first_alarm(promise, np.concatenate([before, then], axis=1), 20)
         wealth = np.exp(stable[:, 0])   # of the smallest bets; 1 on average
         spread = wealth.std() / np.sqrt(STABLE)
-        false, delay = (alarms <= HORIZON).mean(), np.minimum(late, LONGEST + 1).mean()
+        false, delay = (alarms <= HORIZON_WINDOWS).mean(), np.minimum(late, LONGEST + 1).mean()
         print(f"| {name} | {truth:.3f} | {false:.3f} | {wealth.mean():.3f} ± {spread:.3f} | {delay:.1f} |",
               flush=True)
 

@@ -19,10 +19,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Floats, Ints
 
-MOST_SYSTEMS = 20     # whose results stand beside the factors as judges
-_TURNS = 30
-_STEPS = 2            # of Newton's method in each turn
-_EVEN = 1.0           # slope that a system has beforehand, in the first factor
+MOST_SYSTEMS = 20   # whose results stand beside the factors as judges
+_TURNS = 30   # between the items and the systems
+_STEPS_OF_TURN = 2   # of Newton's method in each turn
+_FIRST_SLOPE = 1.0   # slope that a system has beforehand, in the first factor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,14 +65,14 @@ def fit_factors(results: Floats) -> FactorFit:
     intercept: Floats = np.log(rate / (1 - rate))
     slope: Floats = np.zeros((m, k))
     item: Floats = np.zeros((n, k))
-    slope[:, 0] = _EVEN
+    slope[:, 0] = _FIRST_SLOPE
     for factor in range(1, k):            # further factors begin as contrasts between the systems
         slope[:, factor] = 0.3 * np.cos(np.pi * factor * (np.arange(m) + 0.5) / m)
     for _ in range(_TURNS):
-        for _ in range(_STEPS):
+        for _ in range(_STEPS_OF_TURN):
             item = item + _newton(item, slope, (y, weight, intercept[None, :]), np.zeros(k))
-        design, prior = np.column_stack([item, np.ones(n)]), np.array([_EVEN, *np.zeros(k - 1), 0.0])
-        for _ in range(_STEPS):
+        design, prior = np.column_stack([item, np.ones(n)]), np.array([_FIRST_SLOPE, *np.zeros(k - 1), 0.0])
+        for _ in range(_STEPS_OF_TURN):
             coefficients = np.column_stack([slope, intercept])
             coefficients = coefficients + _newton(
                 coefficients, design, (y.T, weight.T, np.zeros((1, 1))), prior

@@ -77,7 +77,7 @@ def missing_extra(extra: str, what: str, package: str) -> MissingExtra:
     return MissingExtra(f"{what} need the package {package}: pip install '{DISTRIBUTION}[{extra}]'")
 
 
-_ALIKE = 0.65       # of difflib: `deep` and `depth` are, `label` and `table` are not
+_LEAST_LIKENESS = 0.65   # of difflib: `deep` and `depth` are, `label` and `table` are not
 
 
 def likely(name: str, known_names: Iterable[str]) -> str | None:
@@ -95,7 +95,11 @@ def likely(name: str, known_names: Iterable[str]) -> str | None:
         return listed[plain.removesuffix("_score")]
     ends = [known_name for known_name in listed if plain and plain == known_name.rpartition("_")[2]]
     begins = [known_name for known_name in listed if len(plain) > 2 and known_name.startswith(plain)]
-    near = ends[-1:] or begins * (len(begins) == 1) or get_close_matches(plain, listed, n=1, cutoff=_ALIKE)
+    near = (
+        ends[-1:]
+        or begins * (len(begins) == 1)
+        or get_close_matches(plain, listed, n=1, cutoff=_LEAST_LIKENESS)
+    )
     return listed[near[0]] if near else None
 
 

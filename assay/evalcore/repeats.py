@@ -37,7 +37,7 @@ from assay.evalcore.types import Floats, Ints
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
-MOST_ANSWERS = 64     # of an item, that are said to be worth their price
+MOST_WORTH_ANSWERS = 64   # of an item, that are said to be worth their price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ def _mean(name: str, numbers: Floats, highest: float, confidence: float) -> Repe
 
 
 def _worth(within: float, between: float, item: float, answer: float) -> RepeatPrice:
-    """The whole number of answers, MOST_ANSWERS at most, with the least
+    """The whole number of answers, MOST_WORTH_ANSWERS at most, with the least
 
         (between + within / m) (item + m answer)
 
@@ -169,7 +169,7 @@ def _worth(within: float, between: float, item: float, answer: float) -> RepeatP
     if not (0 <= item < np.inf and 0 < answer < np.inf):
         raise BadInput("prices: an item costs 0 or more and an answer more than 0, got "
                        f"{item:g} and {answer:g}")
-    m = np.arange(1, MOST_ANSWERS + 1)
+    m = np.arange(1, MOST_WORTH_ANSWERS + 1)
     cost = (between + within / m) * (item + m * answer)
     best = int(np.argmax(cost <= cost.min() * (1 + 1e-9)))      # of equal ones the fewest answers
     return RepeatPrice(

@@ -36,8 +36,10 @@ def stream(
 
 OFF_TIES = 1e-9     # added before a number is rounded down
 _BITS = 26          # of a significand that are told apart: 1 part in 7 · 10^7
-_DIGITS = 10        # of the largest number, to which others are as large
-_NOTHING = 1e-12    # of a sum's terms: a sum of both signs that is smaller is one of roundings
+_TIED_DIGITS = 10   # of the largest number, to which others are as large
+_NO_SUM = 1e-12   # of a sum's terms: a sum of both signs that is smaller is one of roundings
+EXACT_WIDTH = 1e-9      # an interval narrower than this is exact
+ROUNDING_WIDTH = 1e-9   # an interval narrower than this is one of rounding alone
 
 
 def steady(x: Floats) -> Floats:
@@ -60,13 +62,13 @@ def first_largest(x: Floats, axis: int = -1) -> Ints:
     """The place of the first of the largest numbers along an axis; -inf is never one of them. Numbers that
     differ by rounding alone count as equal, so that every machine finds the same one."""
     size = np.where(np.isfinite(x), np.abs(x), 0.0).max(axis=axis, keepdims=True)
-    return np.asarray(np.argmax(np.round(x / np.where(size > 0, size, 1.0), _DIGITS), axis=axis))
+    return np.asarray(np.argmax(np.round(x / np.where(size > 0, size, 1.0), _TIED_DIGITS), axis=axis))
 
 
 def is_nothing(x: Floats | float, terms: Floats | float) -> Bools:
     """Whether x is 0 but for rounding; terms: how large what was added up and taken off is. The terms have
     any shape that x can be compared with, and the answer has the shape of both."""
-    return np.asarray(np.abs(x) <= _NOTHING * np.abs(terms))
+    return np.asarray(np.abs(x) <= _NO_SUM * np.abs(terms))
 
 
 _Asked = ParamSpec("_Asked")

@@ -20,7 +20,7 @@ Column = str | ColumnValues
 Outcome = str | Sequence[object] | Mapping[str, object]
 Measures = str | Mapping[str, object] | Sequence[str | Mapping[str, object]]
 
-CONFIDENCE, BATCH_SIZE = 0.95, 25
+CONFIDENCE, BATCH_SIZE = 0.95, 25   # of intervals, and labels of a batch, where no argument says otherwise
 
 P = ParamSpec("P")
 T = TypeVar("T")

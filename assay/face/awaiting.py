@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
-MOST_AT_ONCE = 16
+MOST_AT_ONCE = 16   # answers awaited together, where an argument does not say how many
 
 
 async def await_limited(pending: Sequence[Awaitable[Any]], most_at_once: int = MOST_AT_ONCE) -> list[Any]:

@@ -177,7 +177,7 @@ def _refuse_no_labels(labels: Mapping[Any, object], of: str, evaluation: Evaluat
     """
     gaps = [key for key, label in labels.items() if stands_for_none(evaluation, label)]
     if gaps:
-        listed = ", ".join(map(str, gaps[:_MOST_LISTED])) + (", ..." if len(gaps) > _MOST_LISTED else "")
+        listed = ", ".join(map(str, gaps[:_GAPS_LISTED])) + (", ..." if len(gaps) > _GAPS_LISTED else "")
         raise BadInput(
             f"oracle: {plural(len(gaps), 'item has', 'items have')} no label ({of} {listed}), of "
             f"{len(labels):,}: they are not there yet. Wait for them, or leave these rows out of the frame, "
@@ -188,7 +188,7 @@ def _refuse_no_labels(labels: Mapping[Any, object], of: str, evaluation: Evaluat
             raise BadInput(f"oracle: {of} {key}: {reason}; correct it, or leave these rows out of the frame")
 
 
-_MOST_LISTED = 5
+_GAPS_LISTED = 5   # rows or items without a label that a message names
 
 
 def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: WaitingItem) -> object:

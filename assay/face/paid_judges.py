@@ -1,8 +1,8 @@
 """Judges that are functions of the caller: called for rows of a frame, each once, at a price if it has one.
 
 What a function says of a row is kept in the store, under the digest of the judge's name and the rows,
-TOGETHER at a time and in random order: a call that was cut off goes on from there, and more rows are judged
-later without those before.  A function that fails is called again.
+ROWS_KEPT_TOGETHER at a time and in random order: a call that was cut off goes on from there, and more rows
+are judged later without those before.  A function that fails is called again.
 
 Where `budget` is an amount of money, a pilot of PILOT random rows is judged and labelled first, in an
 evaluation of its own.  It tells how much the judge explains of what predictions, probabilities and other
@@ -43,9 +43,9 @@ from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.spec.evaluation import Spec
 
-TOGETHER = 25       # rows whose judgements are kept together: what a call that is cut off may lose
-PILOT = 2 * TOGETHER   # rows that are judged and labelled before the money is split
-ATTEMPTS = 3        # calls of a function that fails
+ROWS_KEPT_TOGETHER = 25   # rows whose judgements are kept together: what a call that is cut off may lose
+PILOT = 2 * ROWS_KEPT_TOGETHER   # rows that are judged and labelled before the money is split
+JUDGE_ATTEMPTS = 3   # calls of a function that fails
 LEAST_LEFT = 0.01   # of the variance, by guesses that 50 labels found no fault with
 _LABEL = "pilot_label"
 _PILOT = "-pilot"
@@ -162,8 +162,8 @@ class PaidJudges:
         """Row -> what a function says of it, from the store, where it lies under the name of its column, or
         by calling it."""
         answers: dict[int, str | float | None] = {}
-        for start in range(0, len(rows), TOGETHER):
-            batch = rows[start : start + TOGETHER].tolist()
+        for start in range(0, len(rows), ROWS_KEPT_TOGETHER):
+            batch = rows[start : start + ROWS_KEPT_TOGETHER].tolist()
             texts = [self.source._texts[row] for row in batch]
             contents = [self.source.row(text) for text in texts]
             digests = tuple(_digest(content) for content in contents)
@@ -273,7 +273,7 @@ class SplitEvaluation(Evaluation):
         so_far = {"label": _LABEL, "drawn": "random"}
         remaining = money - folded.asked * prices.label
         judged = min(round(split.judged / tells), int((remaining - prices.label) / prices.judge), items)
-        judged = items if judged == items else max(judged // TOGETHER * TOGETHER, pilot)
+        judged = items if judged == items else max(judged // ROWS_KEPT_TOGETHER * ROWS_KEPT_TOGETHER, pilot)
         paid = {
             "money": money, "price": {"label": prices.label, "judge": prices.judge}, "judged": judged,
             "pilot": folded.asked,
@@ -317,13 +317,13 @@ def _labels_of(spec: Spec, pilot: Fold, source: FrameSource) -> dict[int, Any]:
 
 
 def _called(function: Judge, row: dict[str, Any]) -> Any:
-    """What a function says of a row; called again where it fails, ATTEMPTS times in all. Of a coroutine
+    """What a function says of a row; called again where it fails, JUDGE_ATTEMPTS times in all. Of a coroutine
     function a coroutine that does so."""
     if not iscoroutinefunction(function):
-        return retrying(Exception, ATTEMPTS)(function, row)
+        return retrying(Exception, JUDGE_ATTEMPTS)(function, row)
 
     async def called() -> Any:
-        for _ in range(ATTEMPTS - 1):
+        for _ in range(JUDGE_ATTEMPTS - 1):
             with suppress(Exception):
                 return await function(row)
         return await function(row)

@@ -25,7 +25,7 @@ from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.json_values import Json, JsonMapping, JsonObject, entries_of, mapping_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.class_names import ClassReader
-from assay.evalcore.outcomes.classes import CONFIDENCE
+from assay.evalcore.outcomes.classes import GUESSED_CLASS_PROBABILITY
 from assay.face.arguments import BATCH_SIZE
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
@@ -35,7 +35,7 @@ from assay.tasks.spec.goals import MeasureChoice, named_measure, written_measure
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Labels, two_classes_as
 
-BUDGET, HALF_WIDTH = 500, 0.05
+BUDGET, HALF_WIDTH = 500, 0.05   # labels, and half the width of an interval, where no argument says them
 KINDS = ("classes", "grades", "tags", "number", "preference")
 
 OF_POOL = {       # argument -> key under `pool`
@@ -121,7 +121,7 @@ def _goals(source: FrameSource, options: JsonMapping) -> JsonObject:
     elif not isinstance(target, Mapping):
         target = {"half_width": target}
     confidence = options["confidence"]
-    if confidence != CONFIDENCE:
+    if confidence != GUESSED_CLASS_PROBABILITY:
         if target.get("confidence", confidence) != confidence:
             raise BadInput("confidence: the target has another one; say it once")
         target = {**target, "confidence": confidence}

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.local import LocalLabelStudio
 
 NAME = "demo"
-HALF_WIDTH, CONFIDENCE = 0.15, 0.95
+# of the interval that the demonstration asks for, and its confidence
+DEMO_HALF_WIDTH, DEMO_CONFIDENCE = 0.15, 0.95
 Say = Callable[[str], None]
 
 
@@ -104,7 +105,7 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
             },
             "labels": {"positive": febrl.POSITIVE, "negative": febrl.NEGATIVE},
             "measure": ["f1", "precision", "recall"],
-            "target": {"half_width": HALF_WIDTH, "confidence": CONFIDENCE},
+            "target": {"half_width": DEMO_HALF_WIDTH, "confidence": DEMO_CONFIDENCE},
             "budget": {"labels": 500},
             "batch_size": 25,
             # the default's interval is not to be relied on at a few hundred labels of a class this rare
@@ -164,6 +165,8 @@ def _random_sampling(
     if standing.labels == 0:
         raise AssayError("the demo ended without a label; this is a mistake in assay")
     return tuple(
-        random_sampling_equivalent(measure, pool.confusion, pool.n, standing.labels, CONFIDENCE, HALF_WIDTH)
+        random_sampling_equivalent(
+            measure, pool.confusion, pool.n, standing.labels, DEMO_CONFIDENCE, DEMO_HALF_WIDTH
+        )
         for measure in spec.measures
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput, Remediable, plural
 from assay.evalcore.evaluation.stopping import PRICE_OF_FEWER, rule_in_words
 from assay.evalcore.forecast.labels_needed import Played
-from assay.evalcore.forecast.prognosis import HORIZON, PoolColumns, Prognosis, Wanted, prognosis
+from assay.evalcore.forecast.prognosis import PROGNOSIS_LABELS, PoolColumns, Prognosis, Wanted, prognosis
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import auto
@@ -462,7 +462,11 @@ def examine_file(
 
 def _auto_for(pool: PoolColumns, measures: Sequence[Measure]) -> Choice:
     """What `auto` means for a pool of which no spec says a target or a budget."""
-    return auto(aim=Aim(measures=measures, predicted=pool.predicted, budget=HORIZON)) if measures else auto()
+    return (
+        auto(aim=Aim(measures=measures, predicted=pool.predicted, budget=PROGNOSIS_LABELS))
+        if measures
+        else auto()
+    )
 
 
 def _measured(survey: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:

@@ -51,9 +51,9 @@ def retrying(
     )
 
 
-RETRIES = 3
+RETRIES = 3   # of an effect that fails, where nothing else is said
 FIRST_WAIT = 0.5    # seconds before the first retry; doubled for each further one, with jitter
-LONGEST_WAIT = 20.0
+LONGEST_WAIT = 20.0   # seconds before a further retry
 
 _log = logging.getLogger("assay.effects")
 P = ParamSpec("P")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 FROM_ENVIRONMENT = "env"
-_SECONDS = 10.0      # until a server must have answered, with anything
+_ANSWER_SECONDS = 10.0   # until a server must have answered, with anything
 
 
 class MlflowRefused(AssayError):
@@ -77,7 +77,7 @@ def _reach(uri: str) -> None:
     import httpx
 
     try:
-        httpx.get(uri, timeout=_SECONDS)
+        httpx.get(uri, timeout=_ANSWER_SECONDS)
     except httpx.HTTPError as error:
         raise MlflowRefused(
             f"no MLflow answers at {httpx.URL(uri).copy_with(userinfo=b'')} ({type(error).__name__}); see "
@@ -172,7 +172,7 @@ def listed_names(names: Iterable[str]) -> str:
 
 PREFIX = "assay/"            # of metrics and parameters: a run may hold those of a training too
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_ -]")
-_LONGEST, _DIGEST = 40, 8    # of one part
+_LONGEST_METRIC_PART, _DIGEST = 40, 8   # of one part
 
 
 def metric_name(row: MeasureEstimate) -> str:
@@ -206,12 +206,12 @@ def metric_name(row: MeasureEstimate) -> str:
 
 def allowed_name(text: str) -> str:
     """The text as a part of a name; another text never gives the same."""
-    short = _NOT_ALLOWED.sub("_", text)[:_LONGEST]
+    short = _NOT_ALLOWED.sub("_", text)[:_LONGEST_METRIC_PART]
     return short if short == text else f"{short}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 
 IDENTITY, POINTS = "assay.identity", "assay.points"
-_BATCH = 500     # metrics in one call; MLflow takes 1,000 in all
+_METRICS_OF_CALL = 500   # metrics in one call; MLflow takes 1,000 in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,8 +285,8 @@ def _write(client: "MlflowClient", run: "Run", publication: Publication) -> int:
     ]
     tags = {IDENTITY: publication.identity, "assay.name": publication.name, **publication.tags}
     client.log_batch(run_id, params=missing, tags=[RunTag(*tag) for tag in tags.items()])
-    for start in range(0, len(metrics), _BATCH):
-        client.log_batch(run_id, metrics=metrics[start:start + _BATCH])
+    for start in range(0, len(metrics), _METRICS_OF_CALL):
+        client.log_batch(run_id, metrics=metrics[start:start + _METRICS_OF_CALL])
     for path, blob in publication.files.items():
         client.log_text(run_id, blob.decode(), path)
     client.set_tag(run_id, POINTS, str(len(publication.points)))

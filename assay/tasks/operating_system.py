@@ -18,12 +18,12 @@ WINDOWS = os.name == "nt"
 INTERRUPTED = 130     # the exit code after Ctrl-C: 128 and the number of the signal, as shells have it
 OUTPUT_CLOSED = 141   # after the reader of a pipe went away, in the same way
 SAFE = "interrupted; nothing is lost: run the same command again"
-_EVERYBODY_READS = 0o444
+_EVERYBODY_READS = 0o444   # mode of a file that nobody writes
 AS_BYTES = getattr(os, "O_BINARY", 0)         # Windows: or each line feed would become two bytes
 NOT_INHERITED = getattr(os, "O_CLOEXEC", 0)   # flags of os.open, where there are such
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 NOT_FOLLOWING = getattr(os, "O_NOFOLLOW", 0)   # of a link
-_HEAPS, _OWN_PAGES, _KEPT = -8, -3, -1   # M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h
+_HEAPS, _OWN_PAGES, _KEPT_FREE = -8, -3, -1   # M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h
 _CANNOT_FLUSH = (errno.EINVAL, errno.EOPNOTSUPP)   # some file systems cannot flush a folder
 
 
@@ -174,7 +174,7 @@ def keep_freed_memory() -> None:
     It gives arrays of a few megabytes back to the system at once, which fills each new one with zeros: a
     tenth of the time of a freeze. The most that is held at once stays the same.
     """
-    _tell_malloc({_OWN_PAGES: 32 << 20, _KEPT: 1 << 30})
+    _tell_malloc({_OWN_PAGES: 32 << 20, _KEPT_FREE: 1 << 30})
 
 
 def _tell_malloc(settings: Mapping[int, int]) -> None:

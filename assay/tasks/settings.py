@@ -26,7 +26,7 @@ RUNNERS = (
 _PREFECT = "prefect"
 _COUNTED = ("threads", "processes")     # a number of workers may follow
 _PLACED = ("dask", "ray")               # an address may follow
-_MOST = 1024                            # workers
+_MOST_WORKERS = 1024   # workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ def _wrong_with(setting: str) -> str | None:
     if word in _PLACED:
         secret = secret_in(argument)
         return secret and f"{secret}; clusters take secrets from the environment"
-    if not argument.isdecimal() or len(argument) > 6 or not 1 <= int(argument) <= _MOST:
-        return f"the number of workers is a whole number from 1 to {_MOST}"
+    if not argument.isdecimal() or len(argument) > 6 or not 1 <= int(argument) <= _MOST_WORKERS:
+        return f"the number of workers is a whole number from 1 to {_MOST_WORKERS}"
     return None
 
 

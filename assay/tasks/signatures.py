@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 SIGNING_KEY = "ASSAY_SIGNING_KEY"     # the variable that may hold the key itself, in PEM
-_SECONDS = 30.0                       # that a time stamp server has
+_TIME_STAMP_SECONDS = 30.0   # that a time stamp server has
 _MOST_BYTES = 1 << 20                 # of its answer
 
 
@@ -115,7 +115,7 @@ def time_stamp(server: str, message: bytes) -> bytes:
         server, data=asked.as_bytes(), headers={"Content-Type": "application/timestamp-query"}
     )
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_TIME_STAMP_SECONDS) as answer:  # noqa: S310
             stamped: bytes = answer.read(_MOST_BYTES)
         response = client.decode_timestamp_response(stamped)
         digest = response.tst_info.message_imprint.message

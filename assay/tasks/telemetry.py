@@ -259,7 +259,7 @@ def _library() -> ModuleType:
     return prometheus_client
 
 
-TIMEOUT = 10.0   # seconds
+EXPORT_TIMEOUT_SECONDS = 10.0   # seconds
 
 
 class FiguresNotSent(AssayError):
@@ -276,9 +276,9 @@ def send_by_otlp(samples: Sequence[Sample]) -> None:
     with needs("otel", "figures for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
         from opentelemetry.sdk.metrics.export import MetricExportResult
-    exporter = OTLPMetricExporter(timeout=TIMEOUT)
+    exporter = OTLPMetricExporter(timeout=EXPORT_TIMEOUT_SECONDS)
     try:
-        result = exporter.export(otlp_metrics(samples), timeout_millis=TIMEOUT * 1000)
+        result = exporter.export(otlp_metrics(samples), timeout_millis=EXPORT_TIMEOUT_SECONDS * 1000)
     finally:
         exporter.shutdown()
     if result is not MetricExportResult.SUCCESS:
@@ -382,7 +382,7 @@ def send_events(events: Sequence[EvaluationEvent]) -> None:
         from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, LogRecordExportResult
     recorder = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
     _record(events, recorder)
-    exporter: Any = OTLPLogExporter(timeout=TIMEOUT)
+    exporter: Any = OTLPLogExporter(timeout=EXPORT_TIMEOUT_SECONDS)
     try:
         result = exporter.export(recorder.get_finished_logs())
     finally:

@@ -112,8 +112,12 @@ def every_ledger(folder: Path) -> list[FuzzedLedger]:
 def small_runs() -> Iterator[None]:
     """What is kept in runs of many rounds or records is kept in runs of two."""
     with ExitStack() as patched:
-        for module, name in ((state, "RUN"), (checkpoint_values, "RUN"), (checkpoints, "RUN"),
-                             (checkpoints, "RECORDS_OF_RUN")):
+        for module, name in (
+            (state, "ENTRIES_OF_RUN"),
+            (checkpoint_values, "ENTRIES_OF_RUN"),
+            (checkpoints, "ENTRIES_OF_RUN"),
+            (checkpoints, "RECORDS_OF_RUN"),
+        ):
             patched.enter_context(patch.object(module, name, 2))
         yield
 
@@ -256,7 +260,7 @@ def _small_shards() -> Iterator[None]:
         for module in (frozen, freeze_shards, shards):
             patched.enter_context(patch.object(module, "PART_ROWS", 4))
         few = {"SHARD_ROWS": 8, "SMALL_BYTES": 0}
-        of_scores = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}
+        of_scores = {"SCORES_TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID_SCORES": 5, "GATHERED": 7}
         for module, numbers in ((shards, few), (scores, of_scores)):
             for name, number in numbers.items():
                 patched.enter_context(patch.object(module, name, number))

@@ -138,15 +138,15 @@ class S3Stage(_Evaluations):
 def s3_stage(folder: Path, s3: S3Server) -> Iterator[S3Stage]:
     """A stage with a proxy of its own, an impatient client, and the environment that leads to it."""
     kept = {name: os.environ.get(name) for name in s3.environment}
-    seconds = s3_store.READ_SECONDS
+    seconds = s3_store.S3_READ_SECONDS
     with faulty_proxy(s3.endpoint) as proxy:
         os.environ.update(s3.environment)
         os.environ.update({"AWS_ENDPOINT_URL": proxy.url, "AWS_ENDPOINT_URL_S3": proxy.url})
-        s3_store.READ_SECONDS = READ_SECONDS  # type: ignore[assignment]
+        s3_store.S3_READ_SECONDS = READ_SECONDS  # type: ignore[assignment]
         try:
             yield S3Stage(folder, s3, proxy)
         finally:
-            s3_store.READ_SECONDS = seconds
+            s3_store.S3_READ_SECONDS = seconds
             s3_store._shared_client.cache_clear()
             for name, value in kept.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})

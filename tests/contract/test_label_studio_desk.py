@@ -215,7 +215,7 @@ def test_fields_whose_first_values_are_pictures_are_shown_as_pictures(
 def test_a_batch_is_read_page_by_page_even_while_items_vanish(
     label_studio_api: LabelStudioApi, people: list[Person], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.tasks.desks.label_studio.api.PAGE_SIZE", 3)
+    monkeypatch.setattr("assay.tasks.desks.label_studio.api.TASK_PAGE_SIZE", 3)
     evaluation = f"pages-{uuid4().hex[:8]}"
     desk = a_desk(label_studio_api, evaluation)
     desk.prepare()

@@ -123,7 +123,7 @@ def test_a_server_that_stays_broken_is_given_up_after_a_bounded_number_of_attemp
     proxy.next("PUT", *[BROKEN] * 50)
     with pytest.raises(StoreUnreachable, match="overloaded or failing"):
         store.put("e/plan", b"ours")
-    assert proxy.seen["PUT"] == s3_store.ATTEMPTS
+    assert proxy.seen["PUT"] == s3_store.REQUEST_ATTEMPTS
     assert not store.exists("e/plan")
 
 

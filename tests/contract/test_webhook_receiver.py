@@ -18,7 +18,7 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.listen.receiver import (
-    MOST_BYTES,
+    MOST_REQUEST_BYTES,
     NoSecret,
     Receiver,
     advance_and_tell,
@@ -72,11 +72,11 @@ def test_what_is_no_evaluation_or_no_post_is_refused(receiver):
 
 
 def test_a_large_or_endless_body_is_cut_off(receiver):
-    big = b"x" * (MOST_BYTES + 1)
+    big = b"x" * (MOST_REQUEST_BYTES + 1)
     assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, content=big).status_code == 413
 
     def drip():
-        for _ in range(MOST_BYTES // 1024 + 2):
+        for _ in range(MOST_REQUEST_BYTES // 1024 + 2):
             yield b"x" * 1024
 
     assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, content=drip()).status_code == 413
@@ -88,7 +88,7 @@ def test_a_large_or_endless_body_is_cut_off(receiver):
 
 
 def test_a_body_that_does_not_come_ends_the_request(receiver, monkeypatch):
-    monkeypatch.setattr("assay.flows.listen.receiver.READ_SECONDS", 0.2)
+    monkeypatch.setattr("assay.flows.listen.receiver.BODY_READ_SECONDS", 0.2)
     host, port = receiver.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=120)
     connection.putrequest("POST", "/label-studio/spam")
@@ -122,7 +122,7 @@ def test_eighty_half_sent_requests_hold_up_nobody(receiver, monkeypatch):
 
 
 def test_two_hundred_slow_bodies_with_the_secret_hold_up_nobody(receiver, monkeypatch):
-    monkeypatch.setattr("assay.flows.listen.receiver.READ_SECONDS", 600.0)
+    monkeypatch.setattr("assay.flows.listen.receiver.BODY_READ_SECONDS", 600.0)
     monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 600.0)
     host, port = receiver.removeprefix("http://").split(":")
     opened = []

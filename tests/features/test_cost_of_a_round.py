@@ -24,7 +24,7 @@ def short_runs(monkeypatch):
 
 def _cut_after(rounds, monkeypatch):
     for module in (state, checkpoint_values):
-        monkeypatch.setattr(module, "RUN", rounds)
+        monkeypatch.setattr(module, "ENTRIES_OF_RUN", rounds)
 
 
 class Slow(World):

@@ -196,7 +196,7 @@ def test_what_becomes_of_what_is_kept_changes_no_revision(two_rounds, read_in_fu
 
 
 def test_rounds_are_kept_in_several_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "RUN", 2)
+    monkeypatch.setattr(checkpoints, "ENTRIES_OF_RUN", 2)
     world = Slow(tmp_path, rounds=5)
     world.look()
     assert [layout.looked_at.match(key)[1] for key in world.kept()] == [2, 4, 6]

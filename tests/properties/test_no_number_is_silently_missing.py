@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.state import Question, before_any_label, observe,
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import OUTCOME_METHODS
-from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.base import LARGEST_OUTCOME
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -53,7 +53,7 @@ POOLS = {
     "every tag everywhere": a_pool(TAGS, np.full(N, 3.0), np.full(N, 3.0), probability=np.ones((N, 2))),
     "one number": a_pool(Numbers(), TWO, TWO, judge=TWO),
     "one number, predicted as another": a_pool(Numbers(0.0, 5.0), TWO, ONE),
-    "very large numbers": a_pool(Numbers(), LARGEST * TURNS / 2, -LARGEST * TURNS / 2),
+    "very large numbers": a_pool(Numbers(), LARGEST_OUTCOME * TURNS / 2, -LARGEST_OUTCOME * TURNS / 2),
     "one number far from all others": a_pool(Numbers(), np.array([1e12, *TURNS[1:]]), TURNS),
     "a judge alone, always the same": a_pool(Numbers(0.0, 5.0), TURNS, judge=ONE),
     "ties alone": a_pool(preferences("new", "old", "tie"), TWO),

@@ -64,7 +64,7 @@ def test_an_s3_that_stumbles_goes_unnoticed(store: store_faults.S3Stage, fault: 
 def test_an_s3_that_stays_away_is_named_and_the_next_run_goes_on(
     store: store_faults.S3Stage, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.tasks.ledger.stores.s3.ATTEMPTS", 2)
+    monkeypatch.setattr("assay.tasks.ledger.stores.s3.REQUEST_ATTEMPTS", 2)
     store_faults.s3_store._shared_client.cache_clear()
     trial = store.trial("answers 500", store.positions("answers 500", 5, random.Random(4))[2], stays=True)
     assert trial.as_if_nothing_had_happened, trial

@@ -28,7 +28,7 @@ import scipy
 from assay.evalcore.annotators.adjudication import Votes
 from assay.evalcore.types import Floats, Ints
 
-BOOTSTRAPS = 1000
+ALPHA_BOOTSTRAPS = 1000   # resamples of the items, for the interval of Krippendorff's alpha
 _ONE_CLASS = "all votes are of one class"
 Level = Literal["nominal", "ordinal"]
 
@@ -151,9 +151,9 @@ def _bootstrapped(
     if not np.isfinite(alpha):
         return replace(_undefined("krippendorff-alpha", n, agreed), undefined_reason=undefined)
     coefficient = _defined("krippendorff-alpha", n, agreed, alpha)
-    drawn = alphas(rng.integers(n, size=(BOOTSTRAPS, n)))
+    drawn = alphas(rng.integers(n, size=(ALPHA_BOOTSTRAPS, n)))
     drawn = drawn[np.isfinite(drawn)]   # a resample of one class only has no α
-    if n < 2 or len(drawn) < BOOTSTRAPS // 2:
+    if n < 2 or len(drawn) < ALPHA_BOOTSTRAPS // 2:
         return coefficient
     tail = (1 - confidence) / 2
     lower, upper = np.quantile(drawn, [tail, 1 - tail])

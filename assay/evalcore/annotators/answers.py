@@ -34,7 +34,7 @@ from assay.evalcore.annotators.agreement import (
     mean_agreement,
 )
 from assay.evalcore.annotators.error_rates import dawid_skene
-from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.base import LARGEST_OUTCOME
 from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.tags import names_in_list
 from assay.evalcore.types import Bools, Ints
@@ -286,7 +286,7 @@ def class_answers(*names: str, level: Level = "nominal") -> ClassAnswers:
     return ClassAnswers(codes={name: code for code, name in enumerate(names)}, level=level)
 
 
-_DIGITS = 6   # significant ones of what a simulated person answers
+_SIMULATED_ANSWER_DIGITS = 6   # significant ones of what a simulated person answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,14 +313,14 @@ class NumberAnswers(AnswerKind):
         return " ".join(["a number", *ends])
 
     def meaning(self, text: str) -> str | None:
-        """The number in its shortest exact form; None outside the bounds, and beyond LARGEST. NaN and
+        """The number in its shortest exact form; None outside the bounds, and beyond LARGEST_OUTCOME. NaN and
         infinities are none either. Zero is written without a sign, and digits grouped by underscores are no
         number."""
         try:
             number = float(text) if "_" not in text else None
         except ValueError:
             return None
-        if number is None or not abs(number) <= LARGEST or not self.low <= number <= self.high:
+        if number is None or not abs(number) <= LARGEST_OUTCOME or not self.low <= number <= self.high:
             return None
         return repr(number + 0.0)   # not -0.0
 
@@ -367,7 +367,7 @@ class NumberAnswers(AnswerKind):
         if not size:
             return truth
         answered = float(np.clip(float(truth) + size * rng.standard_normal(), self.low, self.high))
-        return self.meaning(f"{answered:.{_DIGITS}g}") or truth
+        return self.meaning(f"{answered:.{_SIMULATED_ANSWER_DIGITS}g}") or truth
 
 
 def values_by_item(answers: Answers) -> list[list[float]]:

@@ -22,7 +22,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing
-_STEPS, _CLOSE = 2000, 1e-12
+_EM_STEPS, _CLOSE = 2000, 1e-12   # of EM at most, and the change of a truth that ends it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,7 +83,7 @@ def dawid_skene(
         gold[:, None], np.eye(k)[np.maximum(gold_truth, 0)], counts / counts.sum(axis=1)[:, None]
     )
     prevalence, confusion = np.full(k, 1 / k), np.tile(np.eye(k), (n_people, 1, 1))
-    for _ in range(_STEPS):
+    for _ in range(_EM_STEPS):
         answer_counts = np.zeros((n_people, k, k))
         np.add.at(answer_counts.transpose(0, 2, 1), (votes.annotator, votes.label), truth[votes.item])
         answer_counts += prior
@@ -105,9 +105,9 @@ def dawid_skene(
     return DawidSkene(truth=truth, prevalence=prevalence, confusion=confusion)
 
 
-DRAWS, BURN_IN = 1000, 200
-_PRIOR = 0.5
-_TRIES = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last good ones stay
+ERROR_RATE_DRAWS, BURN_IN_DRAWS = 1000, 200   # of the chain: those that count, and those before them
+_JEFFREYS_COUNT = 0.5   # answers of each sort that the prior counts for: that of Jeffreys
+_RATE_REDRAWS = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last good ones stay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -169,9 +169,9 @@ def error_rates(
     elif hidden.any():
         draws = _gibbs(used, truth, group, hidden, rng)
     else:
-        draws = _rates(np.tile(_said(used, truth), (DRAWS, 1, 1, 1)), None, rng)
+        draws = _rates(np.tile(_said(used, truth), (ERROR_RATE_DRAWS, 1, 1, 1)), None, rng)
     for j in sorted(set(range(len(votes.annotators))) - set(met.tolist())):
-        draws[:, j] = draws[np.arange(DRAWS), rng.choice(met, size=DRAWS)]
+        draws[:, j] = draws[np.arange(ERROR_RATE_DRAWS), rng.choice(met, size=ERROR_RATE_DRAWS)]
     return ErrorRates(
         annotators=votes.annotators,
         draws=draws,
@@ -190,12 +190,12 @@ def _said(votes: Votes, truth: Ints) -> Floats:
 def _rates(answer_counts: Floats | Ints, before: Floats | None, rng: np.random.Generator) -> Floats:
     """Draws (..., J, 2) of the error rates given answers (..., J, 2, 2), below the line e_0 + e_1 = 1."""
     wrong, right = answer_counts[..., (0, 1), (1, 0)], answer_counts[..., (0, 1), (0, 1)]
-    drawn = rng.beta(_PRIOR + wrong, _PRIOR + right)
-    for _ in range(_TRIES):
+    drawn = rng.beta(_JEFFREYS_COUNT + wrong, _JEFFREYS_COUNT + right)
+    for _ in range(_RATE_REDRAWS):
         bad = drawn[..., 0] + drawn[..., 1] >= 1
         if not bad.any():
             return np.asarray(drawn)
-        drawn[bad] = rng.beta(_PRIOR + wrong[bad], _PRIOR + right[bad])
+        drawn[bad] = rng.beta(_JEFFREYS_COUNT + wrong[bad], _JEFFREYS_COUNT + right[bad])
     bad = drawn[..., 0] + drawn[..., 1] >= 1
     drawn[bad] = 0.49 if before is None else before[bad]
     return np.asarray(drawn)
@@ -208,7 +208,7 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
     chance = counts[:, 1] / np.maximum(counts.sum(axis=1), 1) if start is None else start.truth[:, 1]
     z = np.where(truth != UNKNOWN, truth, (chance > 0.5 + OFF_TIES).astype(np.int64))
     rates = _rates(_said(votes, z), None, rng)
-    draws = np.empty((DRAWS, *rates.shape))
+    draws = np.empty((ERROR_RATE_DRAWS, *rates.shape))
     # what no step changes: the hidden items of each group, the group of each item, the place of each vote
     members = [np.flatnonzero(hidden & (group == g)) for g in (0, 1)]
     place = np.where(hidden, group, 2)
@@ -216,10 +216,10 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
     by_truth = 4 * votes.annotator + votes.label
     log_odds_of_share = np.zeros(3)
     with np.errstate(over="ignore"):
-        for s in range(DRAWS + BURN_IN):
+        for s in range(ERROR_RATE_DRAWS + BURN_IN_DRAWS):
             for g, member in enumerate(members):
                 positives = np.count_nonzero(z[member])
-                share = rng.beta(_PRIOR + positives, _PRIOR + (len(member) - positives))
+                share = rng.beta(_JEFFREYS_COUNT + positives, _JEFFREYS_COUNT + (len(member) - positives))
                 log_odds_of_share[g] = np.log(share) - np.log1p(-share)
             log_odds = log_odds_of_share[place]
             e = np.minimum(np.maximum(rates, 1e-12), 1 - 1e-12)
@@ -232,8 +232,8 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
             z = np.where(hidden, uniform < 1 / (1 + np.exp(-log_odds)), z)
             answer_counts = np.bincount(by_truth + 2 * z[votes.item], minlength=4 * people)
             rates = _rates(answer_counts.reshape(-1, 2, 2), rates, rng)
-            if s >= BURN_IN:
-                draws[s - BURN_IN] = rates
+            if s >= BURN_IN_DRAWS:
+                draws[s - BURN_IN_DRAWS] = rates
     return draws
 
 
@@ -248,23 +248,23 @@ def _whatever_the_truth(
     about_open = hidden[votes.item]
     row, answered = place[votes.item[about_open]], votes.label[about_open]
     who, groups = votes.annotator[about_open], group[open_items]
-    draws = np.empty((DRAWS, n_people, 1))
+    draws = np.empty((ERROR_RATE_DRAWS, n_people, 1))
 
     def votes_by_person(which: Bools) -> Floats:
         return np.bincount(votes.annotator, which, n_people).astype(np.float64)
 
-    for s in range(DRAWS + BURN_IN):
+    for s in range(ERROR_RATE_DRAWS + BURN_IN_DRAWS):
         wrong = votes.label != z[votes.item]
         rates = _below_guessing(votes_by_person(wrong), votes_by_person(~wrong), (k - 1) / k, rng)
-        if s >= BURN_IN:
-            draws[s - BURN_IN, :, 0] = rates
+        if s >= BURN_IN_DRAWS:
+            draws[s - BURN_IN_DRAWS, :, 0] = rates
         if not len(open_items):
             continue
         e = np.clip(rates, 1e-12, 1 - 1e-12)
         log_truth = np.empty((len(open_items), k))
         for g in np.unique(groups):
             in_group = groups == g
-            share = rng.dirichlet(_PRIOR + np.bincount(z[open_items[in_group]], minlength=k))
+            share = rng.dirichlet(_JEFFREYS_COUNT + np.bincount(z[open_items[in_group]], minlength=k))
             log_truth[in_group] = np.log(np.maximum(share, 1e-300))
         np.add.at(log_truth, (row, answered), (np.log1p(-e) - np.log(e / (k - 1)))[who])
         z[open_items] = (log_truth + rng.gumbel(size=log_truth.shape)).argmax(axis=1)
@@ -273,7 +273,7 @@ def _whatever_the_truth(
 
 def _below_guessing(wrong: Floats, right: Floats, limit: float, rng: np.random.Generator) -> Floats:
     """Draws (J,) of error rates below `limit`, from how many answers were wrong and right."""
-    a, b = _PRIOR + wrong, _PRIOR + right
+    a, b = _JEFFREYS_COUNT + wrong, _JEFFREYS_COUNT + right
     below = scipy.special.betainc(a, b, limit)
     return np.asarray(scipy.special.betaincinv(a, b, rng.random(len(wrong)) * below))
 

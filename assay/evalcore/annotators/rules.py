@@ -266,7 +266,7 @@ def shuffled(items: Sequence[str], *, seed: int, evaluation: str, number: int) -
     return order
 
 
-CHANCE, MOVES = 0.05, 0.01
+CHANCE, MOVES = 0.05, 0.01   # the two thresholds below, where a spec does not say them
 
 
 def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves: float) -> Bools:

@@ -261,7 +261,8 @@ def _simulated(
     return counted, new, label
 
 
-_MOST = 0.95   # inclusion probabilities above this have the weight of this one: no item is nearly certain
+# inclusion probabilities above this have the weight of this one: no item is nearly certain
+_LARGEST_INCLUSION = 0.95
 
 
 CAUTIOUS = 0.5   # share of a batch
@@ -323,7 +324,7 @@ def weights(inclusion: Floats) -> Floats:
 
     −log(1 − π): an item that comes up at a constant rate is there with probability π after time 1.
     """
-    return np.asarray(-np.log1p(-np.minimum(inclusion, _MOST)))
+    return np.asarray(-np.log1p(-np.minimum(inclusion, _LARGEST_INCLUSION)))
 
 
 def draw_one_at_a_time(open_items: Ints, weight: Floats, size: Ints, rng: np.random.Generator) -> Draws:

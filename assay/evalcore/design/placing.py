@@ -22,8 +22,8 @@ PRIOR_MEAN = np.array([0.0, -1.0, 0.5])
 PRIOR_DEVIATION = np.array([1.5, 1.0, 1.0])
 MOST_TAUGHT = 288.0    # labels of all cells together that teach the model, at most
 LEAST_TAUGHT = 9.0     # of one cell, where there are many
-LEAST_LABELS = 2.0     # of every stratum, as far as it has items
-STEPS = 40
+LEAST_LABELS_OF_STRATUM = 2.0   # of every stratum, as far as it has items
+PLACING_STEPS = 40   # of Newton's method at most; the last digits end it sooner
 
 
 def placing_features(odds: Floats, prediction: Ints) -> Floats:
@@ -42,7 +42,7 @@ def placing_rates(features: Floats, labels: Floats | Ints, positives: Floats | I
     counted = most / (most - 1 + np.maximum(labels, 1))
     precision = np.diag(1 / PRIOR_DEVIATION**2)
     theta = np.tile(PRIOR_MEAN, (len(labels), 1))
-    for _ in range(STEPS):
+    for _ in range(PLACING_STEPS):
         rate = scipy.special.expit(theta @ features.T)
         weight = labels * counted * rate * (1 - rate)
         curvature = np.einsum("rc,ci,cj->rij", weight, features, features) + precision
@@ -57,13 +57,14 @@ def placing_rates(features: Floats, labels: Floats | Ints, positives: Floats | I
 
 
 def target_labels(share: Floats, items: Floats, total: float) -> Floats:
-    """How many labels (R, H) each stratum is to have: LEAST_LABELS, and above it in proportion to its share.
+    """How many labels (R, H) each stratum is to have: LEAST_LABELS_OF_STRATUM, and above it in proportion to
+    its share.
 
     share (R, H) ≥ 0; items (R, H) that may be labelled; total: labels in all.  The sum is `total`, or all
     items where these are fewer.
     """
     total = min(float(total), float(items.sum(axis=1).min()))
-    floor = np.minimum(LEAST_LABELS, items)
+    floor = np.minimum(LEAST_LABELS_OF_STRATUM, items)
     floor = floor * np.minimum(1.0, total / np.maximum(floor.sum(axis=1, keepdims=True), 1e-12))
     scale = total / np.maximum(share.sum(axis=1), 1e-300)
     low, high = np.full_like(scale, -60.0), np.full_like(scale, 60.0)

@@ -47,7 +47,8 @@ class RelativeProposal:
     gradient: Floats       # (R, C) the influence of a label 1 instead of 0 on what drives the sampling
 
 
-_MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
+# shares spread evenly that are tried in turn, until the draws find enough new items
+EVEN_MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 
 
 def expected_risk(
@@ -213,7 +214,7 @@ def keep_rounds_finite(
     draws = (MAX_DRAWS_PER_ITEM // 2) * size[:, None]
     chosen = share
     enough = np.zeros(len(share), np.bool_)
-    for mix in _MIXES:
+    for mix in EVEN_MIXES:
         mixed = (1 - mix) * share + mix * even
         with np.errstate(divide="ignore"):
             reached = -np.expm1(draws * np.log1p(-np.minimum(mixed, 1.0)))      # 1 - (1 - q)^draws
@@ -229,7 +230,7 @@ def keep_rounds_finite(
     return chosen * mass[:, None], labelled_share * scale[:, None, None]
 
 
-FINE_STRATA = 512
+FINE_STRATA = 512   # p hardly varies inside one
 
 
 def fine_edges(scores: OrderedScores) -> tuple[Floats, int]:

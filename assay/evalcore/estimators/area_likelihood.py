@@ -24,8 +24,8 @@ import scipy
 from assay.evalcore.types import Bools, Floats
 
 FURTHEST_LOGIT = 9.0      # 0.0001 from a bound
-LARGEST_GRID = 2_001
-SMALLEST_GRID = 201
+LARGEST_GRID = 2_001   # points
+SMALLEST_GRID = 201   # points
 COARSEST_STEP = 0.1       # in logits, and logarithms
 STEPS_PER_ERROR = 4.0     # of the smallest standard error of a part
 SPREAD_OF_LOGITS = 1.0    # scale of the prior of what parts differ by, in logits; half of it in logarithms
@@ -33,7 +33,7 @@ SPREAD_IN_ERRORS = 2.0    # the same, in standard errors of a part
 FEWEST_WITH_VARIANCE = 3  # parts; with fewer there is no variance to learn from
 LEAST_EFFECT = 0.05       # of a variance on that of a share: below it a mean of losses is no share
 NEAR_A_BOUND = 0.1        # of the way from one bound to the other
-_LEAST_SHARE = 1e-6
+_LEAST_SHARE = 1e-6   # by which a variance is divided at least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

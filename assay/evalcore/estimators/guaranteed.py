@@ -42,11 +42,11 @@ from assay.evalcore.types import Floats, Ints
 # labels after which each size of bets pays best, and its part of what is staked
 HORIZONS: Floats = np.array([16.0, 64.0, 256.0, 1024.0, 4096.0])
 _OF_HORIZONS: Floats = np.array([0.15, 0.25, 0.25, 0.2, 0.15])
-_HALVINGS = 44
+_BOUND_HALVINGS = 44   # of an interval within 0 and the largest number that is possible
 # about the log of a multiplier: reach, halvings, steps; each time with better weights of the mixture
 _LOOKS = ((20.0, 12, 0), *[(0.6, 1, 4)] * 3, (0.2, 1, 8))
-_NEWTON = 6
-_ALIKE = 2.0       # labels that what all cells have in common counts for in each
+_BRACKETED_NEWTON_STEPS = 6   # within a bracket that halves where a step leaves it
+_COMMON_LABELS = 2.0   # labels that what all cells have in common counts for in each
 _CALM = 10.0       # labels after which the allocation so far is taken for the allocation
 
 
@@ -139,7 +139,7 @@ def _bets(y: Floats, cell: Ints, size: Ints, span: Floats, tail: Floats) -> Bets
     wide: Floats = np.take_along_axis(span, cell, axis=1)
     total, total_span, t = _before(y), _before(wide), np.arange(n)
     common = (total + wide / 2) / np.maximum(total_span + wide, 1e-300)
-    mean = (before + _ALIKE * common * wide) / (j + _ALIKE)
+    mean = (before + _COMMON_LABELS * common * wide) / (j + _COMMON_LABELS)
     part = items / size.sum(axis=1, keepdims=True)
     stands = part * (t + _CALM) / (j + _CALM * part)
     off = (stands * (y - mean)) ** 2
@@ -170,7 +170,7 @@ def _alone(bets: Bets, tail: Floats) -> Floats:
     """(R,) the least u of one cell that the mixture does not rule out."""
     lower: Floats = np.zeros(len(tail))
     upper: Floats = bets.largest[:, 0].copy()
-    for _ in range(_HALVINGS):
+    for _ in range(_BOUND_HALVINGS):
         middle = (lower + upper) / 2
         logs = bets.logs(middle[:, None]) + np.log(_OF_HORIZONS)
         out = np.logaddexp.reduce(logs, axis=1) >= -np.log(tail)
@@ -237,7 +237,7 @@ def _at(bets: Bets, p: Floats, multiplier: Floats, u: Floats) -> Floats:
     By Newton's steps for the logarithm of the fall, which is convex; inside a bracket that halves.
     """
     lower, upper, goal = np.zeros(bets.largest.shape), bets.largest, multiplier[:, None]
-    for _ in range(_NEWTON):
+    for _ in range(_BRACKETED_NEWTON_STEPS):
         fall, change = bets.fall(u, p)
         falling = fall > 0
         off = np.where(falling, np.log(np.where(falling, fall, 1.0)) - goal, -1.0)
@@ -264,12 +264,12 @@ _SHIFTS = (
     (-5.0, 0.04), (-3.5, 0.06), (-2.0, 0.1), (-1.0, 0.15), (0.0, 0.3), (1.0, 0.15), (2.0, 0.12), (3.5, 0.08)
 )
 _SLOPES = ((0.0, 0.2), (0.5, 0.3), (1.0, 0.5))
-_WORTH = ((1.0, 0.4), (10.0, 0.35), (100.0, 0.25))
+_PREDICTION_LABELS = ((1.0, 0.4), (10.0, 0.35), (100.0, 0.25))
 _LIKELY = 7.0      # no supplied probability is believed beyond these log odds
 _WITHIN = 40       # Newton's steps, of which seven are usual
-_SETTLED = 1e-12   # of a cell's items: what a last step may move
+_SETTLED_STEP = 1e-12   # of a cell's items: what a last step may move
 _WITH_POSITIVES = np.array([1.0, 1.0, -1.0, -1.0])[:, None, None]
-_ROUNDS = 8        # of Dinkelbach's steps
+_DINKELBACH_STEPS = 8   # of Dinkelbach's steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -296,7 +296,7 @@ class Counted:
         By Newton's steps in a bracket, from where it is so with the logarithm of x + 1/2 for ψ(x + 1).
         """
         fewest, largest = self.positives, self.size - self.labels + self.positives
-        tolerance = _SETTLED * self.size
+        tolerance = _SETTLED_STEP * self.size
         # the four arguments of ψ in -log P's slope, first without K
         begins = 1 + np.stack([-fewest, np.zeros_like(fewest), self.size, largest])
         at, lower, upper = self._guess_at(slope), fewest, largest
@@ -352,7 +352,9 @@ def open_counts(size: Ints, labelled: Ints, chance: Floats, confidence: float) -
     odds = np.clip(scipy.special.logit(np.clip(chance, 1e-9, 1 - 1e-9)), -_LIKELY, _LIKELY)
     n, k = labelled.sum(axis=2).astype(np.float64), labelled[..., 1].astype(np.float64)
     logs = []
-    for (slope, by_slope), (shift, by_shift), (worth, by_worth) in product(_SLOPES, _SHIFTS, _WORTH):
+    for (slope, by_slope), (shift, by_shift), (worth, by_worth) in product(
+        _SLOPES, _SHIFTS, _PREDICTION_LABELS
+    ):
         mean = scipy.special.expit(np.clip(slope * odds + shift, -_LIKELY, _LIKELY))
         a, b = worth * mean, worth * (1 - mean)
         likely = (scipy.special.betaln(a + k, b + n - k) - scipy.special.betaln(a, b)).sum(axis=1)
@@ -429,7 +431,7 @@ def _extreme(measure: Measure, region: Counted, f: Ints, irrelevant_items: Ints,
     positives_of_cell = region.at(np.zeros(region.size.shape))
     value = _value(measure, region, positives_of_cell, f, irrelevant_items)
     theta = np.where(np.isfinite(value), value, np.mean(measure.bounds))
-    for _ in range(_ROUNDS):
+    for _ in range(_DINKELBACH_STEPS):
         slope = np.stack([_by_label(measure, at) for at in theta.tolist()])[:, f]
         positives_of_cell = region.furthest(sign * slope)
         value = _value(measure, region, positives_of_cell, f, irrelevant_items)

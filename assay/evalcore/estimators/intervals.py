@@ -93,7 +93,7 @@ def beta_fit(
 
 TOO_FEW = "too few labels"   # the kind of an interval that is the whole range for want of labels
 KIND = "effective-number"    # the kind of the others
-FEWEST = 10             # labels that matter; with fewer no interval is given
+FEWEST = 10   # labels that matter; with fewer no interval is given
 FEWEST_EFFECTIVE = 4.0  # labels of a simple random sample that they are worth
 
 
@@ -174,8 +174,8 @@ def clopper_pearson(value: Floats, number: Floats, confidence: float | Floats) -
     )
 
 
-STEPS = 24        # values of t
-FURTHEST = 40.0   # standard errors
+HIDDEN_DEPTHS = 24   # values of t
+FURTHEST_ERRORS = 40.0   # standard errors
 
 
 def widened_kind(kind: str) -> str:
@@ -229,16 +229,16 @@ def hidden_reach(gain: Floats, caught: Floats, unlabelled: Floats, error: Floats
 
 
 def depths(tail: Floats) -> Floats:
-    """The depths t at which hidden errors are tried, (R, T): T = STEPS + 1 even steps from 0 to log(1/tail),
-    for tail probabilities (R,)."""
-    return np.asarray(-np.log(tail)[:, None] * np.arange(STEPS + 1) / STEPS)
+    """The depths t at which hidden errors are tried, (R, T): T = HIDDEN_DEPTHS + 1 even steps from 0 to
+    log(1/tail), for tail probabilities (R,)."""
+    return np.asarray(-np.log(tail)[:, None] * np.arange(HIDDEN_DEPTHS + 1) / HIDDEN_DEPTHS)
 
 
 def furthest(moved: Floats, error: Floats, tail: Floats) -> Floats:
     """(R,) max over t of G(t) + s z(1 - tail e^t); moved (R, T): G at `depths`, error (R,): s, tail (R,). R
     counts repeats, and T the depths in the tail at which both are looked at."""
     beyond = np.minimum(tail[:, None] * np.exp(depths(tail)), 1.0)
-    normal_quantile = np.maximum(scipy.special.ndtri(1 - beyond), -FURTHEST)
+    normal_quantile = np.maximum(scipy.special.ndtri(1 - beyond), -FURTHEST_ERRORS)
     return np.asarray((moved + error[:, None] * normal_quantile).max(axis=1))
 
 

@@ -30,7 +30,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.types import Bools, Floats
 
 _NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding
-_ROUNDING = 1e-16    # variances are that far below 0, where they are nothing
+_VARIANCE_ROUNDING = 1e-16   # variances are that far below 0, where they are nothing
 
 Quantile: TypeAlias = Literal["chi-squared", "F"]
 Variance: TypeAlias = Literal["corrected", "printed"]
@@ -170,7 +170,7 @@ def region_around(
 
     Raises NoRegion for F with no more draws than dimensions, and for variances as printed that are below 0.
     """
-    if (np.diagonal(covariance) < -_ROUNDING).any():
+    if (np.diagonal(covariance) < -_VARIANCE_ROUNDING).any():
         raise NoRegion("no joint region: a variance as printed is below 0, which labels of a last proposal "
                        "unlike the ones before can bring; leave out variance=printed")
     covariance = (covariance + covariance.T) / 2

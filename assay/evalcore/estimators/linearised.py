@@ -15,8 +15,9 @@ import scipy
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
 
-LEAST_DF = 3.0
-FURTHEST = 3.0   # log odds from the estimate: beyond it the normal interval alone speaks
+LEAST_DF_LINEARISED = 3.0   # degrees of freedom of the t interval, however few labels there are
+MEANT_LABELS = 2.0   # labels that those meant for a cell count for, beside those it has
+FURTHEST_LOG_ODDS = 3.0   # log odds from the estimate: beyond it the normal interval alone speaks
 WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
@@ -44,11 +45,11 @@ def grouped(labelled: Ints, labels_of_group: float) -> Ints:
 
 def freedom(total: Floats, fourth: Floats, labels: int) -> Floats:
     """The same of the sum of the terms, and that of their squares, each (R, Q). Satterthwaite's degrees of
-    freedom, from LEAST_DF to one less than the labels."""
-    square, largest_df = total**2, max(labels - 1.0, LEAST_DF)
+    freedom, from LEAST_DF_LINEARISED to one less than the labels."""
+    square, largest_df = total**2, max(labels - 1.0, LEAST_DF_LINEARISED)
     excess = np.maximum(fourth - square / max(labels, 1), 2 * square / largest_df)
     df = 2 * square / np.where(excess > 0, excess, 1.0)
-    return np.clip(np.where(excess > 0, df, largest_df), LEAST_DF, largest_df)
+    return np.clip(np.where(excess > 0, df, largest_df), LEAST_DF_LINEARISED, largest_df)
 
 
 def interval_ends(
@@ -76,8 +77,8 @@ def _one_bound(
     # a value that is at its bound but for rounding has no logarithm either
     apply = applies & (value > low) & ~is_nothing(value - low, upper - lower)
     distance = np.where(apply, value - low, 1.0)
-    down = np.exp(-np.minimum((value - lower) / distance, FURTHEST))
-    up = np.exp(np.minimum((upper - value) / distance, FURTHEST))
+    down = np.exp(-np.minimum((value - lower) / distance, FURTHEST_LOG_ODDS))
+    up = np.exp(np.minimum((upper - value) / distance, FURTHEST_LOG_ODDS))
     lower_end, upper_end = value - distance * (1 - down), value + distance * (up - 1)
     return np.where(apply, lower_end, lower), np.where(apply, upper_end, upper)
 
@@ -91,7 +92,7 @@ def _log_odds(
     near = (share > 0) & (share < 1)
     inside = np.where(near, share, 0.5)
     odds = inside / (1 - inside)
-    factor = np.exp(np.minimum(half / np.where(near, span, 1.0) / (inside * (1 - inside)), FURTHEST))
+    factor = np.exp(np.minimum(half / np.where(near, span, 1.0) / (inside * (1 - inside)), FURTHEST_LOG_ODDS))
     lower_end, upper_end = (low + span * ratio / (1 + ratio) for ratio in (odds / factor, odds * factor))
     return np.where(near, np.minimum(lower, lower_end), lower), np.where(
         near, np.maximum(upper, upper_end), upper

@@ -36,7 +36,7 @@ CENTRES = 41              # points of μ
 CLOSER = 6                # times that the grid of μ closes in on its posterior
 REACH = 5.0               # its width, in standard deviations on either side
 _HAIR = 1e-9              # of a step: what rounding may take from a whole number of items
-_NOTHING = 1e-9           # of the posterior: a point of the grid that is left out
+_NO_POSTERIOR = 1e-9   # of the posterior: a point of the grid that is left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,7 +182,7 @@ def _posterior(scale: AreaScale, mass_of_spreads: Floats) -> _Posterior:
         for t, piece in enumerate(pieces):
             weight = np.exp(piece.log_weight - most) / total
             of_spread[t] += weight.sum()
-            if weight.sum() < _NOTHING:
+            if weight.sum() < _NO_POSTERIOR:
                 continue
             kernel = _kernel(grid, piece.centres, piece.spread)
             evidence = np.maximum(likelihood @ kernel, 1e-300)
@@ -210,7 +210,7 @@ def _estimates(
     lower, upper = items.ends(scale, posterior, tail)
     lower_together, upper_together = items.ends(scale, posterior, tail / len(direct.value))
     gap = np.where(direct.present, np.nan_to_num(direct.value), posterior.expected) - posterior.expected
-    own_share = (items.value - posterior.expected) / np.where(np.abs(gap) > _NOTHING, gap, np.inf)
+    own_share = (items.value - posterior.expected) / np.where(np.abs(gap) > _NO_POSTERIOR, gap, np.inf)
     lowest, highest = _chance_of_ends(density)
     return PooledEstimates(
         value=items.value, variance=items.variance, towards=posterior.expected,
@@ -268,7 +268,9 @@ def _of_items(scale: AreaScale, direct: DirectEstimates, density: Floats, at: Fl
         labels = scale.likelihood
         place = (at - labels.low) / labels.span
         at_low, at_high = (
-            np.where(hits < _NOTHING, (density * np.maximum(p, 1e-300) ** left[:, None]).sum(axis=1), 0.0)
+            np.where(
+                hits < _NO_POSTERIOR, (density * np.maximum(p, 1e-300) ** left[:, None]).sum(axis=1), 0.0
+            )
             for hits, p in ((labels.hits, 1 - place), (labels.number - labels.hits, place))
         )
         step = labels.span / direct.items * (not direct.population)

@@ -59,10 +59,10 @@ About: TypeAlias = Literal["pool", "population"]
 """What an interval is about: the items of the pool, or what they are a sample of."""
 
 SAMPLING = "sampling of the pool"   # the kind of an interval whose labels are all known
-FEW, FALL = 5.0, 4     # labels that differ: up to FEW do not tell how large events are
-LEAST_DF = 2.0
-LEAST_OF_STRATUM = 2.0 - 1e-9      # labels
-HALF = 0.5 - 1e-9      # off ties, whatever rounding says
+FEW_EVENTS, EVENTS_POWER = 5.0, 4   # labels that differ: up to FEW_EVENTS do not tell how large events are
+LEAST_DF_OF_STRATA = 2.0   # degrees of freedom, labels less strata, however few labels there are
+LABELS_WITH_VARIANCE = 2.0 - 1e-9   # labels of a stratum that has a variance, less what rounding takes
+HALF_WEIGHT = 0.5 - 1e-9   # off ties, whatever rounding says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,7 +110,7 @@ class Pulls:
         tail = (1 - level) / 2
         more_down, less_down = self._one_side(np.maximum(-self._pulled, 0.0), self.most_down, tail, differ)
         more_up, less_up = self._one_side(np.maximum(self._pulled, 0.0), self.most_up, tail, differ)
-        df = max(self.labels - self.strata, LEAST_DF)
+        df = max(self.labels - self.strata, LEAST_DF_OF_STRATA)
         wider = scipy.special.stdtrit(df, 1 - tail) / scipy.special.ndtri(1 - tail)
         return wider * np.hypot(more_down, less_up), wider * np.hypot(more_up, less_down)
 
@@ -152,7 +152,7 @@ def _few_differ(z: Floats, items: Floats, labels: float) -> Floats:
     off, n = np.abs(z - _medians(z, items)), float(items.sum())
     total = items @ off
     k = (items @ np.sqrt(off)) ** 2 / np.where(total > 0, total, 1.0) * (labels / n if n > 0 else 0.0)
-    return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
+    return np.asarray((FEW_EVENTS / np.maximum(k, FEW_EVENTS)) ** EVENTS_POWER)
 
 
 def in_strata(pulls: Pulls, stratum: Floats) -> Pulls:
@@ -162,10 +162,10 @@ def in_strata(pulls: Pulls, stratum: Floats) -> Pulls:
     _, number = np.unique(np.where(has_stratum, stratum, -1.0), return_inverse=True)
     count, items = int(number.max(initial=0)) + 1, pulls.items * has_stratum
     labels = _labels_of(number, items, count)
-    few = labels[number] < LEAST_OF_STRATUM
+    few = labels[number] < LABELS_WITH_VARIANCE
     number = np.where(few, count, number)
     labels = _labels_of(number, items, count + 1)
-    enough_labels = labels >= LEAST_OF_STRATUM
+    enough_labels = labels >= LABELS_WITH_VARIANCE
     total = np.bincount(number, items, count + 1)
     mean = np.stack([np.bincount(number, items * pull, count + 1) for pull in pulls.z.T], axis=1)
     mean = np.where(enough_labels[:, None], mean / np.where(total > 0, total, 1.0)[:, None], 0.0)
@@ -205,7 +205,7 @@ def _medians(z: Floats, items: Floats) -> Floats:
     """(Q,) of the pulls (n, Q), each counting for its items."""
     order = np.argsort(z, axis=0, kind="stable")
     reach = np.cumsum(items[order], axis=0)
-    at = np.minimum((reach < reach[-1] * HALF).sum(axis=0), len(z) - 1)
+    at = np.minimum((reach < reach[-1] * HALF_WEIGHT).sum(axis=0), len(z) - 1)
     return np.asarray(np.take_along_axis(np.take_along_axis(z, order, axis=0), at[None], axis=0)[0])
 
 

@@ -33,9 +33,8 @@ from assay.evalcore.measures.stack import number_of_contenders
 from assay.evalcore.measures.two_classes import Measure, WhereAlike
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.strata import relevant_cells
+from assay.evalcore.reproducible import EXACT_WIDTH, ROUNDING_WIDTH
 from assay.evalcore.types import Array, Diagnostic, Floats, Ints
-
-_ROUNDING = 1e-9   # an interval narrower than this is exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +130,7 @@ def _all_known(question: Question, arrays: EstimateArrays) -> bool:
     """Where rows are of one system each, whether all of a system's are labelled: its interval has closed,
     while others are open."""
     of_contenders = bool(number_of_contenders(question.measures)) and bool(np.isfinite(arrays.value[0]))
-    return of_contenders and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
+    return of_contenders and bool(arrays.upper[0] - arrays.lower[0] < EXACT_WIDTH)
 
 
 def _is_settled(arrays: EstimateArrays) -> bool:
@@ -199,7 +198,7 @@ def _present(
         upper=upper,
         confidence=question.confidence,
         interval=_kind(
-            question, state, arrays, about, exact and not arrays.upper[0] - arrays.lower[0] > _ROUNDING
+            question, state, arrays, about, exact and not arrays.upper[0] - arrays.lower[0] > EXACT_WIDTH
         ),
         labels=state.labels,
         about=about,
@@ -247,8 +246,7 @@ def first_entry(by_repeat: Array) -> Diagnostic:
 
 _RANGE = (1e-9, 6.1)   # of z: confidences from 0 to 1 - 1e-9
 _OF_OTHERS = 0.5       # the confidence of differences that nobody looks at meanwhile
-_BEYOND = 1e-300       # how far beyond 0 an end at 0 counts as
-_SETTLED = 1e-9   # an interval narrower than this is one of rounding alone
+_BEYOND_ZERO = 1e-300   # how far beyond 0 an end at 0 counts as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +277,7 @@ class EstimatedDifference:
     def settled(self) -> bool:
         """Whether no label is left that can change the difference: its interval has closed up to rounding.
         Its verdict is then final. Ends that differ by rounding alone count as equal."""
-        return self.upper - self.lower < _SETTLED
+        return self.upper - self.lower < ROUNDING_WIDTH
 
 
 def comparisons(
@@ -317,7 +315,7 @@ def _differences(
 
     lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
     above = chance_above(value, interval)
-    closed = [_is_settled(arrays) and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
+    closed = [_is_settled(arrays) and bool(arrays.upper[0] - arrays.lower[0] < EXACT_WIDTH)
               for arrays in (arrays_of_numbers[q] for q in family)]
     return [
         EstimatedDifference(
@@ -340,7 +338,7 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
     from scipy.optimize import elementwise
     from scipy.special import erf
 
-    value = np.where(np.abs(value) < _SETTLED, 0.0, value)
+    value = np.where(np.abs(value) < ROUNDING_WIDTH, 0.0, value)
     row, column = np.nonzero(np.isfinite(value) & (value != 0))
 
     def distance(z: Floats, row: Ints, column: Ints) -> Floats:
@@ -350,7 +348,7 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
         confidence[row, column] = erf(z / np.sqrt(2.0))
         lower, upper = interval(confidence)
         end = np.where(value > 0, lower, -upper)[row, column]
-        return np.where(end > 0, end, np.where(end < 0, end, -_BEYOND))
+        return np.where(end > 0, end, np.where(end < 0, end, -_BEYOND_ZERO))
 
     z: Floats = np.zeros(len(row))
     if len(row):
@@ -384,7 +382,7 @@ def comparison_of(d: EstimatedDifference, together: int, labels: int, pool: int)
 
 
 def _verdict(d: EstimatedDifference) -> ComparisonVerdict:
-    if d.settled and abs(d.value) < _SETTLED:
+    if d.settled and abs(d.value) < ROUNDING_WIDTH:
         return "tie"
     if d.lower <= 0 <= d.upper:
         return "open"
@@ -395,7 +393,7 @@ def _verdict(d: EstimatedDifference) -> ComparisonVerdict:
 
 def _chance_better(d: EstimatedDifference) -> float | None:
     """None for a measure that prefers neither, and for a tie."""
-    if not d.measure.prefers or (d.settled and abs(d.value) < _SETTLED):
+    if not d.measure.prefers or (d.settled and abs(d.value) < ROUNDING_WIDTH):
         return None
     above = float(d.value > 0) if d.settled else d.chance_above
     return 1 - above if d.measure.is_error else above

@@ -32,7 +32,7 @@ from assay.evalcore.reproducible import is_nothing, stream
 from assay.evalcore.types import Floats, Ints
 
 BOTH_BELOW = 5_000   # items of a pool of which both intervals are told
-_SAME = 1e-9
+_ALIKE_WORTH = 1e-9   # of the largest: what all items are worth, when it differs by no more
 # slopes by central differences are right to 1 part in 10⁷, where sums are to 1 in 10¹²: so many times what
 # rounding leaves is nothing
 _BY_DIFFERENCES = 1e5
@@ -221,7 +221,7 @@ def _even_share(measure: Measure, state: State) -> float | None:
     inner = state.inner
     matters = measure.label_matters()[inner.cells.prediction] & (inner.cells.size > 0)
     reached = state.reached[matters]
-    if not matters.any() or np.ptp(reached) > _SAME * max(float(reached.max()), _SAME):
+    if not matters.any() or np.ptp(reached) > _ALIKE_WORTH * max(float(reached.max()), _ALIKE_WORTH):
         return None
     return min(float(inner.by_cell[0][matters].sum() / inner.cells.size[matters].sum()), 1.0)
 

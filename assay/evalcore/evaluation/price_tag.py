@@ -57,7 +57,7 @@ class FoundLabels:
 
 # of the number of an estimate, the estimate without it, and its arrays (R = 1)
 Pricing: TypeAlias = Callable[[int, MeasureEstimate, EstimateArrays], PriceTag | None]
-MOST_NUMBERS = 12   # of a measure whose numbers get a price
+MOST_PRICED_NUMBERS = 12   # of a measure whose numbers get a price
 _NOTHING = "the labels show no error yet, so the error of random sampling cannot be told"
 
 
@@ -91,7 +91,7 @@ def _by_pulls(question: Question, state: State) -> Pricing:
 
     def price(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag | None:
         measure = question.measures.measures[question.measures.parts[q][0]]
-        if len(measure.parts) > MOST_NUMBERS or len(question.systems) > 1 or state.inner.clustered:
+        if len(measure.parts) > MOST_PRICED_NUMBERS or len(question.systems) > 1 or state.inner.clustered:
             return None
         if row.value is not None and bool(arrays.exact is not None and arrays.exact[0]):
             return PriceTag(random_labels=items, random_labels_reason=None)   # only all of them give width 0

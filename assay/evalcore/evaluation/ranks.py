@@ -29,7 +29,7 @@ from assay.evalcore.evaluation.best import Shipping, SystemRank, SystemRanks
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.types import Bools, Floats, Ints
 
-_SETTLED = 1e-9   # a bound this near to 0 is 0 but for rounding
+_ZERO_BOUND = 1e-9   # a bound this near to 0 is 0 but for rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +107,10 @@ def _lowest_differences(rows: Sequence[MeasureEstimate], names: Sequence[str], s
         return None
     for j in range(k):      # what follows of every two by way of a third (Floyd 1962)
         lowest = np.maximum(lowest, lowest[:, j][:, None] + lowest[j][None])
-    if (lowest + lowest.T > _SETTLED).any():      # intervals that contradict each other say nothing
+    if (lowest + lowest.T > _ZERO_BOUND).any():      # intervals that contradict each other say nothing
         return None
     np.fill_diagonal(lowest, 0.0)
-    return np.where(np.abs(lowest) < _SETTLED, 0.0, lowest)
+    return np.where(np.abs(lowest) < _ZERO_BOUND, 0.0, lowest)
 
 
 def _tiers(better: Bools) -> Ints:
@@ -128,7 +128,7 @@ def _shipping(
     if contest.margin is None or any(name not in contest.prices for name in names):
         return None
     place = {name: i for i, name in enumerate(names)}
-    good = [name for name in order if lowest[place[name]].min() >= -contest.margin - _SETTLED]
+    good = [name for name in order if lowest[place[name]].min() >= -contest.margin - _ZERO_BOUND]
     if not good:
         return None
     chosen = min(good, key=lambda name: (contest.prices[name], order.index(name)))

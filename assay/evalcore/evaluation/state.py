@@ -173,7 +173,7 @@ def leading_numbers(question: Question) -> int:
     return sum(len(m.parts) for m, leads in zip(measures, leading(measures), strict=True) if leads)
 
 
-RUN = 64      # entries of a run: what is read at once
+ENTRIES_OF_RUN = 64   # entries of a run: what is read at once
 LATEST = 2    # entries at the end that never need reading: what stopping goes by
 
 T = TypeVar("T")
@@ -183,11 +183,11 @@ T = TypeVar("T")
 class History(Sequence[T], Generic[T]):
     """A sequence that never changes; adding to it gives another one, and reads nothing."""
 
-    runs: tuple[Callable[[], Sequence[T]], ...]   # each gives RUN entries; the first entries first
+    runs: tuple[Callable[[], Sequence[T]], ...]   # each gives ENTRIES_OF_RUN entries; the first entries first
     rest: tuple[T, ...]                           # those after the runs
 
     def __len__(self) -> int:
-        return RUN * len(self.runs) + len(self.rest)
+        return ENTRIES_OF_RUN * len(self.runs) + len(self.rest)
 
     @overload
     def __getitem__(self, at: int) -> T: ...
@@ -199,8 +199,12 @@ class History(Sequence[T], Generic[T]):
         i = at + len(self) if at < 0 else at
         if not 0 <= i < len(self):
             raise IndexError(at)
-        run, within = divmod(i, RUN)
-        return self.runs[run]()[within] if run < len(self.runs) else self.rest[i - RUN * len(self.runs)]
+        run, within = divmod(i, ENTRIES_OF_RUN)
+        return (
+            self.runs[run]()[within]
+            if run < len(self.runs)
+            else self.rest[i - ENTRIES_OF_RUN * len(self.runs)]
+        )
 
     def __iter__(self) -> Iterator[T]:
         for run in self.runs:
@@ -467,7 +471,7 @@ def has_undecided(answered: ClosedDraws) -> bool:
 
 Chances = Literal["weighted", "equal"]
 Segments = Mapping[str, Mapping[str, int]]   # column -> its values in the pool, in order -> items
-_SAME = 1e-12   # inclusion probabilities that differ by no more are equal
+_EQUAL_CHANCES = 1e-12   # inclusion probabilities that differ by no more are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -549,7 +553,7 @@ def chances_of(rounds: Sequence[LabelledRound]) -> Chances | None:
         design = r.plan.design
         # of items that others drew every draw has its own
         chances = r.plan.probability if design.held else design.unlabelled[design.left > 0]
-        if design.replacement or (len(chances) and np.ptp(chances) > _SAME and not r.plan.census):
+        if design.replacement or (len(chances) and np.ptp(chances) > _EQUAL_CHANCES and not r.plan.census):
             return None
     return "weighted" if any(r.gaps for r in rounds) else "equal"
 

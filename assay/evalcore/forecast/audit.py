@@ -36,10 +36,10 @@ from assay.evalcore.recalibration.posterior import WIDE, Posterior, finite_count
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
-FIRST, GROWTH = 50, 1.5    # labels of the smallest audit that is priced, and how the next ones grow
-DRAWS = 2000
-LEAST_RATE = 1e-12
-SETTLED = 0.02             # of the interval's width: what the wide one may add to it and count as the same
+FIRST, AUDIT_GROWTH = 50, 1.5   # labels of the smallest audit that is priced, and how the next ones grow
+AUDIT_DRAWS = 2000   # of the posterior, from which what hides in the pool is drawn
+LEAST_RATE = 1e-12   # a rate of 0 or 1 has no finite logarithm
+SETTLED_SHARE = 0.02   # of the interval's width: what the wide one may add to it and count as the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def audit_price(question: Question, state: State) -> AuditPrice | None:
         steps.append(step)
         if settled or size >= items:
             break
-        size = min(round(size * GROWTH), items)
+        size = min(round(size * AUDIT_GROWTH), items)
     return AuditPrice(
         measure=present.measure,
         confidence=present.confidence,
@@ -156,7 +156,7 @@ class _Drawn:
 def _drawn(question: Question, state: State) -> _Drawn:
     e = question.method.evidence(state.inner)
     rng = stream(question.seed, question.evaluation, state.round, "audit")
-    none, wide = posteriors(e.model, e.fit, e.n, e.k, e.left, noise(e.model, DRAWS, rng), (None, WIDE))
+    none, wide = posteriors(e.model, e.fit, e.n, e.k, e.left, noise(e.model, AUDIT_DRAWS, rng), (None, WIDE))
     predicted = e.model.shape.predicted
     rate = np.clip(wide.rate[0], LEAST_RATE, 1 - LEAST_RATE)
     shown = np.maximum(1 - none.rate[0], LEAST_RATE)
@@ -193,7 +193,7 @@ def _step(drawn: _Drawn, present: MeasureEstimate, before: Ends, size: int) -> t
         upper=float(wide[1][0]),
         excludes=excluded(size, round(float(drawn.audited.sum())), present.confidence),
         chance_found=float((drawn.wide.weight[0] * -np.expm1(size * np.log1p(-drawn.hidden))).sum()),
-    ), bool(beyond[0] <= SETTLED * (main[1] - main[0])[0])
+    ), bool(beyond[0] <= SETTLED_SHARE * (main[1] - main[0])[0])
 
 
 def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:

@@ -17,14 +17,14 @@ from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds, play
 from assay.evalcore.measures.measure import leading
-from assay.evalcore.methods.any_outcome.interval import DOUBT
+from assay.evalcore.methods.any_outcome.interval import GUESSED_SCALE_LABELS
 from assay.evalcore.methods.any_outcome.state import spent_on_fit
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
-MOST = 3_000            # labels beyond which no forecast goes
+MOST_FORECAST_LABELS = 3_000   # labels beyond which no forecast goes
 RANGE = 0.8             # share of the worlds that [low, high] holds
-AT_ONCE = 24            # worlds played side by side
+WORLDS_AT_ONCE = 24   # worlds played side by side
 
 Played = Callable[[int, int], None]   # told how many worlds were played, and how many there will be at most
 
@@ -41,7 +41,7 @@ def forecast(
 ) -> list[Forecast]:
     """When each goal will be met, judged from where `state` stands.  Deterministic.
 
-    horizon: labels in all, such as the budget; cut at MOST, and at the pool unless items are
+    horizon: labels in all, such as the budget; cut at MOST_FORECAST_LABELS, and at the pool unless items are
     asked anew.  worlds: exactly so many; unless given, as many as it takes, and at most what the method
     allows.
 
@@ -50,7 +50,7 @@ def forecast(
     took: their median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and
     what lies between two is interpolated, so a forecast costs seconds; the batch size moves it little.
 
-    Worlds are played AT_ONCE at a time, until the forecast would hardly change with more of them
+    Worlds are played WORLDS_AT_ONCE at a time, until the forecast would hardly change with more of them
     (`simulation_error`) or as many were played as the method allows.  What is left of that error is part of
     the forecast.
 
@@ -59,12 +59,14 @@ def forecast(
     beside what really happened.
     """
     at_most = worlds or question.method.capabilities.forecast_worlds
-    items = MOST if question.method.asks_anew else question.cells.n_items
-    horizon = min(max(horizon, state.labels), items, MOST)
+    items = MOST_FORECAST_LABELS if question.method.asks_anew else question.cells.n_items
+    horizon = min(max(horizon, state.labels), items, MOST_FORECAST_LABELS)
     took = np.empty((len(goals), 0))
     while took.shape[1] < at_most:
-        count = min(AT_ONCE, at_most - took.shape[1])
-        more_worlds = _took(question, state, goals, horizon, batch_size, count, took.shape[1] // AT_ONCE)
+        count = min(WORLDS_AT_ONCE, at_most - took.shape[1])
+        more_worlds = _took(
+            question, state, goals, horizon, batch_size, count, took.shape[1] // WORLDS_AT_ONCE
+        )
         took = np.sort(np.concatenate([took, more_worlds], axis=1), axis=1)
         if played is not None:
             played(took.shape[1], at_most)
@@ -148,7 +150,7 @@ def _first(labels: Floats, off: Floats, goal: Goal, batch_size: int) -> float:
     return float(max(at, goal.least_labels) + batch_size * (goal.looks - 1) * (goal.threshold is None))
 
 
-CONFIDENCE = 0.95
+SIMULATION_CONFIDENCE = 0.95   # of the interval for what more worlds would say
 NARROW = 0.10    # error at which enough worlds were played: of the labels, or of the share of worlds
 
 
@@ -184,8 +186,10 @@ def simulation_error(ordered: Floats) -> SimulationError:
     (David and Nagaraja 2003, Order Statistics, section 7.1).  The share has the interval of Wilson (1927).
     """
     worlds = len(ordered)
-    rank = max(int(np.ceil(scipy.special.bdtrik((1 - CONFIDENCE) / 2, worlds, 0.5))), 1)   # 1 is the lowest
-    z = float(scipy.special.ndtri(0.5 + CONFIDENCE / 2))
+    rank = max(
+        int(np.ceil(scipy.special.bdtrik((1 - SIMULATION_CONFIDENCE) / 2, worlds, 0.5))), 1
+    )  # 1 is the lowest
+    z = float(scipy.special.ndtri(0.5 + SIMULATION_CONFIDENCE / 2))
     met = float(np.isfinite(ordered).mean())
     share = z * np.sqrt(met * (1 - met) / worlds + z**2 / (4 * worlds**2)) / (1 + z**2 / worlds)
     return SimulationError(
@@ -193,8 +197,8 @@ def simulation_error(ordered: Floats) -> SimulationError:
     )
 
 
-WORLDS = 41
-_LOOKS = 60
+WORLDS = 41   # even quantiles of χ²/df by which the variance is divided
+_TRIED_NUMBERS = 60   # numbers of labels that are tried, evenly on a scale of logarithms
 _OWN = 0.5    # degrees of freedom that a label brings: labels of one group are alike
 
 
@@ -288,13 +292,17 @@ def _shape(question: Question, state: State, labels: float) -> Floats:
 
 def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_size: int) -> Forecast:
     anew = question.method.asks_anew     # then no number of answers is all there are
-    pool = MOST if anew else question.cells.n_items - state.undecided
-    horizon = min(max(budget, state.labels), MOST if anew else question.cells.n_items, MOST)
+    pool = MOST_FORECAST_LABELS if anew else question.cells.n_items - state.undecided
+    horizon = min(
+        max(budget, state.labels),
+        MOST_FORECAST_LABELS if anew else question.cells.n_items,
+        MOST_FORECAST_LABELS,
+    )
     fewest = float(min(max(state.labels, goal.least_labels), horizon))
-    labels = np.asarray(np.unique(np.round(np.geomspace(fewest, horizon, _LOOKS))), np.float64)
+    labels = np.asarray(np.unique(np.round(np.geomspace(fewest, horizon, _TRIED_NUMBERS))), np.float64)
     half, variance = half_widths(question, state, labels)
     share = (np.arange(WORLDS) + 0.5) / WORLDS
-    df = DOUBT + _OWN * state.labels
+    df = GUESSED_SCALE_LABELS + _OWN * state.labels
     scale = np.asarray(df / scipy.special.chdtri(df, share), np.float64)     # (W,)
     met = _met(question, state, goal, half, variance, scale)                # (L, W)
     first_met = np.where(met[-1], np.argmax(np.logical_and.accumulate(met[::-1], axis=0)[::-1], axis=0), -1)

@@ -90,7 +90,7 @@ class Forecast:
         return None if self.labels is None else max(self.labels - self.labels_now, 0)
 
 
-DRAWS = 600         # of the posterior, from which the worlds are picked by weight
+WORLD_DRAWS = 600   # of the posterior, from which the worlds are picked by weight
 MOST_CELLS = 256    # beyond which neighbouring cells share their rates
 
 
@@ -128,7 +128,7 @@ def plausible_worlds(
         return np.asarray(np.bincount(group, weights=by_cell)[None], dtype=np.float64)
 
     n, k = summed(labelled.sum(axis=1)), summed(labelled[:, 1])
-    post = posterior(model, fit(model, n, k), n, k, summed(open_items), noise(model, DRAWS, rng))
+    post = posterior(model, fit(model, n, k), n, k, summed(open_items), noise(model, WORLD_DRAWS, rng))
     rate = post.rate[0][_by_weight(post.weight[0], count, rng)][:, group]
     positive = rng.binomial(open_items, np.clip(rate, 0.0, 1.0))
     return np.asarray(labelled + np.stack([open_items - positive, positive], axis=-1), dtype=np.int64)
@@ -173,7 +173,7 @@ def _by_weight(weight: Floats, count: int, rng: np.random.Generator) -> Ints:
     return np.asarray(np.minimum(np.searchsorted(reach, places), len(weight) - 1), dtype=np.int64)
 
 
-GROWTH = 0.4            # labels between two looks, as a share of those there are
+LOOK_GROWTH = 0.4   # labels between two looks, as a share of those there are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -220,7 +220,7 @@ def play(
                 break
         if n >= horizon or not inner.wanted.any():
             break
-        step = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
+        step = min(max(batch_size, int(np.ceil(LOOK_GROWTH * n))), horizon - n)
         size = method.round_size(inner, np.full(count, step))
         design, draws = method.next_round(inner, size, rng)
         if method.asks_anew:

@@ -20,7 +20,7 @@ from assay.evalcore.estimators.random_sampling import chance_undefined, random_s
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.evaluation.stopping import rule_in_words
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
-from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
+from assay.evalcore.forecast.labels_needed import WORLDS_AT_ONCE, Played, forecast
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
@@ -86,7 +86,7 @@ def _against(able: Capabilities, *, supplied: bool, rare: bool) -> str:
     return ""
 
 
-HORIZON = 1_500         # labels up to which is looked, where no budget is given
+PROGNOSIS_LABELS = 1_500   # labels up to which is looked, where no budget is given
 _MOVED = 0.05           # of the measure: hidden positives that matter
 _WORLDS = 15            # tables of confusion where labels are not known
 _SAMPLE = 100           # labels of the random sample that may hold no value of the measure
@@ -117,7 +117,7 @@ class Wanted:
     half_widths: Sequence[float]           # of the first measure
     measures: Sequence[Measure] = ()       # F1 unless given; accuracy where nothing is predicted positive
     confidence: float = 0.95
-    budget: int = HORIZON                  # labels up to which is looked
+    budget: int = PROGNOSIS_LABELS                  # labels up to which is looked
     batch_size: int = 25
 
 
@@ -171,7 +171,12 @@ class Prognosis:
 
 
 def prognosis(
-    pool: PoolColumns, chosen: Choice, request: Wanted, *, worlds: int = AT_ONCE, played: Played | None = None
+    pool: PoolColumns,
+    chosen: Choice,
+    request: Wanted,
+    *,
+    worlds: int = WORLDS_AT_ONCE,
+    played: Played | None = None,
 ) -> Prognosis:
     """What the half-widths will take, played in so many worlds.  Deterministic.
 

@@ -203,7 +203,7 @@ _AGREEMENT = (
 )
 
 
-MOST_CLASSES = 40   # classes
+MOST_MATRIX_CLASSES = 40   # classes of a confusion matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +237,10 @@ class Pairs(Loss):
 
 def _confusion(request: AskedMeasure) -> OutcomeMeasure:
     k = request.kind.width
-    if k > MOST_CLASSES:
+    if k > MOST_MATRIX_CLASSES:
         raise BadInput(
-            f"a confusion matrix is for at most {MOST_CLASSES} classes, not {k}; ask for recall by class"
+            f"a confusion matrix is for at most {MOST_MATRIX_CLASSES} classes, not {k}; ask for recall by "
+            "class"
         )
     names = request.kind.parts
     return OutcomeMeasure(

@@ -26,12 +26,11 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import OutcomeMeasure
-from assay.evalcore.reproducible import steady
+from assay.evalcore.reproducible import ROUNDING_WIDTH, steady
 from assay.evalcore.types import Bools, Floats, Ints
 
-LEAST_LABELS = 100   # before any system is named or put out: normal intervals of fewer say little
+LEAST_LABELS_OF_LOOK = 100   # before any system is named or put out: normal intervals of fewer say little
 LEAST_OF_SYSTEM = 10  # of its own rows, before a system is: where few are drawn, most are alike
-_SETTLED = 1e-9      # an interval narrower than this is one of rounding alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +50,8 @@ class Race:
 
 
 def look_rounds(batch_size: int, budget: int) -> tuple[int, ...]:
-    """The rounds that are looks: the first with LEAST_LABELS, each with a tenth more labels than the one
-    before, and the last.  Fewer looks share the error; more rounds keep the labels where they tell.
+    """The rounds that are looks: the first with LEAST_LABELS_OF_LOOK, each with a tenth more labels than the
+    one before, and the last.  Fewer looks share the error; more rounds keep the labels where they tell.
 
     >>> look_rounds(50, 400)
     (2, 3, 4, 5, 6, 7, 8)
@@ -63,7 +62,7 @@ def look_rounds(batch_size: int, budget: int) -> tuple[int, ...]:
     rounds: list[int] = []
     for round_number in range(1, final_round + 1):
         labels, before = round_number * batch_size, rounds[-1] * batch_size if rounds else 0
-        if (labels >= LEAST_LABELS and 10 * labels >= 11 * before) or round_number == final_round:
+        if (labels >= LEAST_LABELS_OF_LOOK and 10 * labels >= 11 * before) or round_number == final_round:
             rounds.append(round_number)
     return tuple(rounds)
 
@@ -176,7 +175,9 @@ def rank_systems(
     lower, upper = (end[:, q] for end in estimates.bounds(level))
     if pairs.sign < 0:
         lower, upper = -upper, -lower
-    conclusive = np.isfinite(value[:, q]) & ((labels >= LEAST_LABELS) | (upper - lower < _SETTLED))
+    conclusive = np.isfinite(value[:, q]) & (
+        (labels >= LEAST_LABELS_OF_LOOK) | (upper - lower < ROUNDING_WIDTH)
+    )
     if few is not None:
         conclusive &= ~(few[:, pairs.system] | few[:, pairs.compared_with])
     lowest[:, pairs.system, pairs.compared_with] = np.where(conclusive, lower, -np.inf)
@@ -186,7 +187,7 @@ def rank_systems(
     lowest[:, np.arange(k), np.arange(k)] = 0.0
     return Ranking(
         value=pairs.sign * (value[:, pairs.values] if values is None else values),
-        lowest=np.where(np.abs(lowest) < _SETTLED, 0.0, lowest), spread=spread, margin=race.margin,
+        lowest=np.where(np.abs(lowest) < ROUNDING_WIDTH, 0.0, lowest), spread=spread, margin=race.margin,
     )
 
 

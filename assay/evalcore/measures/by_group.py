@@ -23,7 +23,7 @@ from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.two_classes import Measure, driving
 from assay.evalcore.types import Bools, Floats, Ints
 
-FEW_GROUPS = 8    # up to so many are added up one by one
+FEW_ADDED_GROUPS = 8   # up to so many are added up one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,14 +48,14 @@ class CellGroups:
 
     def sums(self, by_cell: Floats) -> Floats:
         """Sums (R, G) over the cells of each group; by_cell (R, C)."""
-        if len(self.rows) > FEW_GROUPS:
+        if len(self.rows) > FEW_ADDED_GROUPS:
             return np.asarray(by_cell @ self.rows.T)
         return np.stack([by_cell @ row for row in self.rows], axis=1)
 
     def positives(self, rate: Floats, items: Floats) -> Floats:
         """Expected positives (R, S, G) at rates (R, S, C) of items (R, C). A group's number is the sum over
         its cells of rate times items."""
-        if len(self.rows) > FEW_GROUPS:
+        if len(self.rows) > FEW_ADDED_GROUPS:
             return np.asarray(np.matmul(rate, items[:, :, None] * self.rows.T))
         return np.stack([np.matmul(rate, (items * row)[:, :, None])[..., 0] for row in self.rows], axis=-1)
 

@@ -162,7 +162,7 @@ def of_contender(measure: OutcomeMeasure, number: int) -> OutcomeMeasure:
     )
 
 
-_ROUNDS = 500
+_STRENGTH_STEPS = 500   # towards the strengths of the contenders
 
 
 def bradley_terry(items: Items, kind: OutcomeKind, label: Floats, weight: Floats) -> list[float]:
@@ -190,7 +190,7 @@ def bradley_terry(items: Items, kind: OutcomeKind, label: Floats, weight: Floats
         second_system, weight * (1 - worth), systems
     )
     strength: Floats = np.ones(systems)
-    for _ in range(_ROUNDS):
+    for _ in range(_STRENGTH_STEPS):
         against = (met / (strength[:, None] + strength)).sum(axis=1) + 1 / (strength + 1)
         strength = (won + 0.5) / against
         strength = strength / np.exp(np.log(strength).mean())

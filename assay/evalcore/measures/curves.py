@@ -200,7 +200,7 @@ def upward(values: Floats) -> Floats:
 
 Function: TypeAlias = Callable[[Floats], Floats]   # of the risk
 
-LEAST = 10      # labelled items of the class below which an area's interval is the whole range
+LEAST_LABELS_OF_AREA = 10   # labelled items of the class below which an area's interval is the whole range
 _NOTHING = Grid(edges=(), tied=(1.0,))
 
 
@@ -329,8 +329,8 @@ class AreaOfItems(OfLabelledItems):
 
     Once all items are labelled there is no slack: both are taken of the items themselves (`AreaOfItems`).
 
-    Until LEAST items of the class are labelled, the interval of an area is the whole range: few of them say
-    little of their order (intervals covered in 14 of 20 runs with about 5).
+    Until LEAST_LABELS_OF_AREA items of the class are labelled, the interval of an area is the whole range:
+    few of them say little of their order (intervals covered in 14 of 20 runs with about 5).
     """
 
     width: ClassVar[int] = 2
@@ -365,7 +365,7 @@ def _of_area(
     title, meaning, undefined, _ = _AREAS[name]
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0), losses=(loss,),
-        value=value, gradient=gradient, slack=slack, parts=(class_name,), least=LEAST,
+        value=value, gradient=gradient, slack=slack, parts=(class_name,), least=LEAST_LABELS_OF_AREA,
         of_items=AreaOfItems(loss.part, name == "average_precision"),
     )
 

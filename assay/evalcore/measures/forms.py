@@ -14,7 +14,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.types import Bools, Floats, Ints
 
 TRIED, GOLDEN = 3, 0.6180339887   # means that are tried: multiples, modulo 1
-SAME = 1e-9                       # as far as rounding goes
+SLOPE_ROUNDING = 1e-9   # as far as rounding goes
 
 
 def tried_means(stack: Stack, known_sizes: Sequence[int]) -> Floats:
@@ -27,7 +27,7 @@ def are_means(stack: Stack, known_sizes: Sequence[int]) -> Bools:
     """Whether each of Q numbers is a mean, (Q,): its slopes are the same at all the means that are tried, up
     to rounding, so it is linear in the losses."""
     slopes = stack.slopes(tried_means(stack, known_sizes), known_sizes)
-    return np.asarray((np.abs(slopes - slopes[:1]) < SAME).all(axis=(0, 2)))
+    return np.asarray((np.abs(slopes - slopes[:1]) < SLOPE_ROUNDING).all(axis=(0, 2)))
 
 
 def component_means(stack: Stack, known_sizes: Sequence[int]) -> Ints:
@@ -35,6 +35,6 @@ def component_means(stack: Stack, known_sizes: Sequence[int]) -> Ints:
     means = tried_means(stack, known_sizes)
     slopes = stack.slopes(means, known_sizes)
     component = np.argmax(slopes[0], axis=1)
-    alone = (np.abs(slopes - np.eye(stack.size)[component]) < SAME).all(axis=(0, 2))
-    same = (np.abs(stack.value(means, known_sizes) - means[:, component]) < SAME).all(axis=0)
+    alone = (np.abs(slopes - np.eye(stack.size)[component]) < SLOPE_ROUNDING).all(axis=(0, 2))
+    same = (np.abs(stack.value(means, known_sizes) - means[:, component]) < SLOPE_ROUNDING).all(axis=0)
     return np.asarray(np.where(alone & same, component, -1))

@@ -180,8 +180,8 @@ def _refuse_names(request: AskedMeasure, name: str) -> None:
     """Raises BadInput for classes that are names and no values."""
     if request.kind.name == "classes" and request.kind.grades is None:
         raise BadInput(
-            f"{name} needs values, and these classes are names: give `outcome` the grades as numbers (in a spec "
-            "`grades: [1, 2, 3]`), or, where any value may come, the word `number`"
+            f"{name} needs values, and these classes are names: give `outcome` the grades as numbers (in a "
+            "spec `grades: [1, 2, 3]`), or, where any value may come, the word `number`"
         )
 
 

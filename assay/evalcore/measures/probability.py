@@ -3,7 +3,7 @@
 top-k accuracy   share of items whose label is among the k most probable classes
 Brier score      mean of Σ_k (p_k - 1[label = k])² (Brier 1950): from 0 to 2; of a positive and a negative
                  class half of it, the mean of (p - 1[positive])²: from 0 to 1
-log loss         mean of -log p_label; probabilities are taken as at least EDGE
+log loss         mean of -log p_label; probabilities are taken as at least LEAST_PROBABILITY
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from assay.evalcore.measures.measure import (
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
-EDGE = 1e-15
+LEAST_PROBABILITY = 1e-15   # a log loss stays finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Brier(ByClass):
 @dataclass(frozen=True, slots=True)
 class LogLoss(ByClass):
     """The loss of the log loss, −log p of the labelled class (natural logarithm). Probabilities are taken as
-    at least EDGE, so that it stays finite."""
+    at least LEAST_PROBABILITY, so that it stays finite."""
 
     @property
     def heavy(self) -> bool:
@@ -124,8 +124,8 @@ class LogLoss(ByClass):
 
     def table(self, items: Items) -> Floats:
         """The loss of each item if its label were each class, (n, K) for n items and K classes: −log p_k,
-        with p_k taken as at least EDGE."""
-        return np.asarray(-np.log(np.maximum(self._probability(items), EDGE)))
+        with p_k taken as at least LEAST_PROBABILITY."""
+        return np.asarray(-np.log(np.maximum(self._probability(items), LEAST_PROBABILITY)))
 
 
 def _mean(
@@ -157,7 +157,7 @@ def _brier(request: AskedMeasure) -> OutcomeMeasure:
 
 def _log_loss(request: AskedMeasure) -> OutcomeMeasure:
     return _mean("log_loss", "Log loss", "mean of minus the log of the label's probability",
-                 LogLoss(request.kind, request.system), (0.0, -log(EDGE)), is_error=True,
+                 LogLoss(request.kind, request.system), (0.0, -log(LEAST_PROBABILITY)), is_error=True,
                  margin=None)   # bets on single items that may count for 35 are not fair enough
 
 

@@ -23,8 +23,8 @@ from assay.evalcore.measures.measure import AskedMeasure, Loss, Margin, MeasureF
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
-USUAL_K = 10
-MOST_K = 10_000
+USUAL_K = 10   # results that count where a request does not say how many
+MOST_K = 10_000   # results that a request may ask about
 
 
 @dataclass(frozen=True, slots=True)

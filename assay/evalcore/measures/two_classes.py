@@ -184,8 +184,9 @@ def _confusion(hits: Floats, missed: Floats, by_prediction: Floats) -> Floats:
     return np.stack([not_chosen, chosen], axis=-2)
 
 
-_SHARES = 101     # shares of positives among the labels, from none to all, at which the measure is tried
-_SAME = 1e-12     # values closer than this are one value
+# shares of positives among the labels, from none to all, at which the measure is tried
+_TRIED_PREVALENCES = 101
+_VALUE_ROUNDING = 1e-12   # values closer than this are one value
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +202,14 @@ def where_alike(measure: Measure, predicted: int) -> WhereAlike:
 
     F1 with no predicted positive is 0 if there is any positive, and does not exist otherwise.
     """
-    share = np.linspace(0, 1, _SHARES)
-    table = np.zeros((_SHARES, 2, 2))
+    share = np.linspace(0, 1, _TRIED_PREVALENCES)
+    table = np.zeros((_TRIED_PREVALENCES, 2, 2))
     table[:, predicted] = np.stack([1 - share, share], axis=-1)
     values = measure.of_confusion(table)
     values = values[np.isfinite(values)]
     if not len(values):
         return WhereAlike(exists=False, value=None)
-    return WhereAlike(exists=True, value=float(values[0]) if np.ptp(values) <= _SAME else None)
+    return WhereAlike(exists=True, value=float(values[0]) if np.ptp(values) <= _VALUE_ROUNDING else None)
 
 
 LinearForm = Callable[[float], tuple[float, Floats]]

@@ -19,9 +19,10 @@ from assay.evalcore.pool.partition import FeatureTree, PartitionKind, feature_tr
 from assay.evalcore.reproducible import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
-TOLERANCE, MOST_STEPS = 1e-6, 1000   # of EM for two classes: the change of the log posterior that ends it
+# of EM for two classes: the change of the log posterior that ends it
+POSTERIOR_TOLERANCE, MOST_STEPS = 1e-6, 1000
 # for more of them, and with `printed`: the largest change of the chance of a class in a leaf that ends it
-CLOSE, SETTLED, MOST_LEAPS = 1e-8, 1e-11, 20_000
+CLOSE, SETTLED_CHANGE, MOST_LEAPS = 1e-8, 1e-11, 20_000
 _FURTHEST_LEAP = 256.0   # steps of EM that one leap stands for, about
 _LEAST_MODE = 1e-9  # counts of a branch whose mode is no probability
 
@@ -75,7 +76,7 @@ class DirichletTree:
         """With the prior of section 5.2 for any number of classes, and EM until its chances stand still."""
         smoothing = self.smoothing and 1.0
         return replace(
-            self, smoothing=smoothing, tolerance=SETTLED, max_steps=MOST_LEAPS, by_chances=True
+            self, smoothing=smoothing, tolerance=SETTLED_CHANGE, max_steps=MOST_LEAPS, by_chances=True
         )
 
     def initial(self, repeats: int) -> Floats:
@@ -161,7 +162,7 @@ def dirichlet_tree(
         branching=branching, depth=depth, occupied=occupied, slot=slot, slot_size=size,
         prior=strength * np.where(occupied, rate, 0.0),
         smoothing=0.0 if flat else 2 / (classes * np.log2(classes) ** 2),
-        tolerance=TOLERANCE if classes == 2 else CLOSE,
+        tolerance=POSTERIOR_TOLERANCE if classes == 2 else CLOSE,
         max_steps=MOST_STEPS if classes == 2 else MOST_LEAPS,
         by_chances=classes > 2,
         lump=leaves.lump, part=part,

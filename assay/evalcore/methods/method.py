@@ -387,7 +387,7 @@ def _list(percent: tuple[int, ...]) -> str:
 
 
 Share: TypeAlias = Annotated[float, "a number between 0 and 1"]
-_MOST = 65_536  # of other numbers: no setting has a use beyond this
+_LARGEST_SETTING = 65_536   # of other numbers: no setting has a use beyond this
 
 
 class MethodWithSettings(Protocol):
@@ -463,7 +463,7 @@ def _parse(kind: object, text: str, context: str) -> bool | int | float | str:
         value = number(text)
     except ValueError:
         raise BadInput(f"{context} must be {number.__name__}, got {text!r}") from None
-    upper = 1 if kind == Share else _MOST
+    upper = 1 if kind == Share else _LARGEST_SETTING
     if not 0 <= value <= upper:
         raise BadInput(f"{context} must lie between 0 and {upper:,}, got {text!r}")
     return value

@@ -49,12 +49,12 @@ from assay.evalcore.types import Bools, Floats, Ints
 Side = Literal["below", "above"]   # what a breach is: the measure below its limit, or above it
 
 EFFECTS: Floats = np.array([0.05, 0.08, 0.13, 0.2, 0.32, 0.5, 0.8, 1.3])
-_USUAL = 0.2       # a drop of 0.05 to 0.1 is about so many standard deviations of a draw
-PRIOR: Floats = 1 / (1 + np.log(EFFECTS / _USUAL) ** 2)
+_USUAL_EFFECT = 0.2   # a drop of 0.05 to 0.1 is about so many standard deviations of a draw
+PRIOR: Floats = 1 / (1 + np.log(EFFECTS / _USUAL_EFFECT) ** 2)
 PRIOR /= PRIOR.sum()
 CERTAIN = 60.0     # log of the factor when a breach is known and not inferred
-_ROUNDING = 1e-12  # by which an exact value may be beyond a limit that it keeps
-_MOST = 0.9        # of what a draw may cost: no bet risks everything
+_LIMIT_ROUNDING = 1e-12   # by which an exact value may be beyond a limit that it keeps
+_LARGEST_STAKE = 0.9   # of what a draw may cost: no bet risks everything
 _PREDICTED = 10.0  # draws that the predicted standard deviation counts as
 _FAR = 25.0        # squared standard deviations beyond which a draw says nothing more of the deviation
 
@@ -175,7 +175,7 @@ def bet_on_round(
     deviation = before_each_draw(account.deviation, ratio)
     spread = np.sqrt(predicted * (_PREDICTED + deviation) / (_PREDICTED + draws))
     stake = EFFECTS / (1 + EFFECTS**2) / spread[:, :, None]
-    limit = np.where(bound > 0, _MOST / np.maximum(bound, 1e-300), np.inf)
+    limit = np.where(bound > 0, _LARGEST_STAKE / np.maximum(bound, 1e-300), np.inf)
     gained = np.log1p(-np.minimum(stake, limit[:, :, None]) * np.minimum(x, bound)[:, :, None])
     has_answer = drawn if gaps is None else drawn & ~gaps
     return Account(
@@ -214,5 +214,5 @@ def known_log_factors(value: float, limit: float, side: Side) -> Floats:
 
     A value that is beyond the limit by a rounding error alone keeps it.
     """
-    breached = value < limit - _ROUNDING if side == "below" else value > limit + _ROUNDING
+    breached = value < limit - _LIMIT_ROUNDING if side == "below" else value > limit + _LIMIT_ROUNDING
     return np.full(len(EFFECTS), CERTAIN if breached else -CERTAIN)

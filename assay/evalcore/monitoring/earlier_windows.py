@@ -197,7 +197,7 @@ def _mean(earlier: Mapping[str, Measured]) -> tuple[float, float, float] | None:
     return None if mean is None else (mean.value, mean.lower, mean.upper)
 
 
-WORTHLESS = 0.05
+WORTHLESS = 0.05   # of a label: what an earlier one is worth after some windows, and is left out below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -362,7 +362,7 @@ def watched_by(question: Question) -> WatchedNumber:
     )
 
 
-_STEPS = 400       # values of a measure that are tried when an end is looked for
+_TRIED_VALUES = 400   # values of a measure that are tried when an end is looked for
 _NEAR = 1e-3       # of a value: how far to each side its bets are looked at
 _SECANTS = 2       # steps to the value of a window's draws; the first is there where the margin is linear
 _MOST_BESIDE = 12  # measures of which it is asked whether they carry a change
@@ -730,14 +730,14 @@ def sure_end(sample: WindowSample, segment: str | None, side: Side, error: float
     if source in ("exact", "none"):
         return sample.measured(segment).value if source == "exact" else None
     lowest, highest = sample.bounds
-    tried: Floats = np.linspace(lowest, highest, _STEPS + 1, dtype=np.float64)
+    tried: Floats = np.linspace(lowest, highest, _TRIED_VALUES + 1, dtype=np.float64)
     # "at least x" is rejected from above by the bet that the measure is above x, and so on
     against: Side = "above" if side == "below" else "below"
     factors = sample.log_factors_at(tried, against, segment)
     not_excluded = tried[betting.mixed(factors) < -np.log(error)]
     if not len(not_excluded):
         return None
-    step = (highest - lowest) / _STEPS
+    step = (highest - lowest) / _TRIED_VALUES
     return float(
         max(not_excluded[0] - step, lowest) if side == "below" else min(not_excluded[-1] + step, highest)
     )

@@ -8,9 +8,9 @@ import numpy as np
 
 from assay.evalcore.monitoring.betting import EFFECTS, Side
 from assay.evalcore.monitoring.evidence import WindowSample, sure_end
-from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked, track
+from assay.evalcore.monitoring.tracking import MOST_WINDOWS_BACK, OwnDraws, Tracked, track
 from assay.evalcore.monitoring.verdicts import (
-    HORIZON,
+    HORIZON_WINDOWS,
     Alone,
     Correction,
     EvidenceSoFar,
@@ -65,7 +65,7 @@ class Rules:
     drop: DropRule | None = None
     reference: str           # the window that a drop from the reference is told against
     error_rate: float        # chance of a false breach in `horizon` windows
-    horizon: int = HORIZON
+    horizon: int = HORIZON_WINDOWS
     test: Test = "e-detector"
     correction: Correction = "e-bh"
     is_error: bool = False             # the measure is an error: the smaller the better
@@ -366,7 +366,7 @@ def _tracked(
         return None, None
     places = (standing[name].get(segment) for name in sorted(name for name in standing if name < window))
     before = [place.drawn for place in places if place is not None and place.drawn is not None]
-    return own_draws, track([*before[1 - FURTHEST:], own_draws], sample.confidence, sample.bounds)
+    return own_draws, track([*before[1 - MOST_WINDOWS_BACK:], own_draws], sample.confidence, sample.bounds)
 
 
 def _sure(

@@ -29,8 +29,8 @@ from assay.evalcore.monitoring.repeats import RowCopies
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats, Ints
 
-SCORE_BINS = 50
-FEATURE_BINS = 20
+SCORE_BINS = 50   # of the scores, with equal shares of the first window
+FEATURE_BINS = 20   # of a column's values, with equal shares of the first window
 MOST_VALUES = 200   # of a segment column; the rarer ones count as one
 OTHER = "assay.other"
 REPEATS = "assay.repeats"   # among the shares of missing values
@@ -178,23 +178,23 @@ def _most_common(values: Mapping[str, int]) -> dict[str, int]:
     return commonest | ({OTHER: count_of_rest} if count_of_rest else {})
 
 
-POINTS = 4_096
+SHARD_POINTS = 4_096   # values of a shard that stand for all of it: a bin is off by a part in 4,096 at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SomeValues:
-    """A summary of the values of a shard: up to POINTS evenly spaced order statistics, each for as many
+    """A summary of the values of a shard: up to SHARD_POINTS evenly spaced order statistics, each for as many
     rows.
 
     What shards of a large window come to, so that its profile is made without all rows in one place.
 
     Counts add up exactly, and sums are added in the order of the shards: the same bits on any number of
     workers. Edges of bins are order statistics of the first window; of several shards they are found among
-    some of the order statistics of each, so a bin may hold 1 / `POINTS` of the rows more or less than its
-    share.  That is as good: edges only have to stay, and what lies between them is counted exactly.
+    some of the order statistics of each, so a bin may hold 1 / `SHARD_POINTS` of the rows more or less than
+    its share.  That is as good: edges only have to stay, and what lies between them is counted exactly.
     """
 
-    points: Floats    # (k,) rising, k at most POINTS
+    points: Floats    # (k,) rising, k at most SHARD_POINTS
     weight: float     # the rows that each stands for
 
     @classmethod
@@ -202,7 +202,7 @@ class SomeValues:
         """The summary of values (n,): the order statistics at the middles of equal parts of the ranks. n
         counts the values; each stands for an equal part of them."""
         n = len(values)
-        k = min(POINTS, n)
+        k = min(SHARD_POINTS, n)
         ranks = ((np.arange(k) + 0.5) * n / max(k, 1)).astype(np.int64)
         return cls(points=np.sort(values)[ranks], weight=n / max(k, 1))
 

@@ -189,7 +189,7 @@ def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
                    for p in sequence)]
     of_scores = [
         _Distance(name="psi", of=partial(_binned, stability, None), unit=float,
-                  chance=lambda rate: float(scipy.special.chdtri(GROUPS - 1, rate))),
+                  chance=lambda rate: float(scipy.special.chdtri(PSI_GROUPS - 1, rate))),
         _Distance(name="ks", of=partial(_binned, largest_gap, None), unit=_root, chance=_smirnov),
     ]
     of_classes = _Distance(name="classes", of=_other_classes, unit=_root,
@@ -403,7 +403,7 @@ def _of_expected(new_window: Profile, before: Sequence[Profile]) -> float:
     ))
 
 
-GROUPS = 10
+PSI_GROUPS = 10   # groups of bins, of about equal shares
 
 
 def stability(counts_now: Ints, before: Ints) -> float:
@@ -419,12 +419,12 @@ def stability(counts_now: Ints, before: Ints) -> float:
     """
     share = before / before.sum()
     middle = np.cumsum(share) - share / 2
-    group = np.minimum((middle * GROUPS).astype(np.int64), GROUPS - 1)
+    group = np.minimum((middle * PSI_GROUPS).astype(np.int64), PSI_GROUPS - 1)
     ours, shares_before = (
-        _shares(np.bincount(group, weights=x, minlength=GROUPS).astype(np.float64))
+        _shares(np.bincount(group, weights=x, minlength=PSI_GROUPS).astype(np.float64))
         for x in (counts_now, before)
     )
-    used = np.bincount(group, minlength=GROUPS) > 0
+    used = np.bincount(group, minlength=PSI_GROUPS) > 0
     return float(((ours - shares_before) * np.log(ours / shares_before))[used].sum())
 
 
@@ -447,9 +447,9 @@ def _shares(counts: Floats) -> Floats:
 
 
 MEMORY = 8         # a window is compared with so many windows before it
-MOST = 60          # past comparisons that count
+MOST_COMPARISONS = 60   # past comparisons that count
 SAME_SEASON = 4    # windows of the same season, from which on only they are compared
-_LEAST = 0.05      # a distance counts as at least this share of what chance explains
+_LEAST_DISTANCE = 0.05   # a distance counts as at least this share of what chance explains
 
 
 def earlier_windows(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -484,7 +484,7 @@ def earlier_windows(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
         (i for i, name in enumerate(new) if sum(s[i] == name for s in seasons[:-1]) >= SAME_SEASON), len(new)
     )
     season_of_window = ["" if finest == len(new) else s[finest] for s in seasons]
-    too_old = max(len(seasons) - 1 - MOST, 0)
+    too_old = max(len(seasons) - 1 - MOST_COMPARISONS, 0)
     return [[] for _ in range(too_old)] + [
         list(islice((j for j in range(k - 1, -1, -1) if season_of_window[j] == season_of_window[k]), MEMORY))
         for k in range(too_old, len(seasons))
@@ -496,7 +496,7 @@ def level_bound(past: Sequence[float], compared: int, rate: float) -> float:
 
     past (K,) of the earlier windows: their distance from their mean, divided by √(1 + 1/n).  K ≥ 1.
     """
-    recent = np.asarray(past[-MOST:])
+    recent = np.asarray(past[-MOST_COMPARISONS:])
     spread = float(np.sqrt((recent**2).mean() * (1 + 1 / compared)))
     return float(scipy.special.stdtrit(len(recent), 1 - rate / 2)) * spread
 
@@ -513,7 +513,7 @@ def distance_bound(past: Sequence[float], rate: float) -> float:
     past (K,) distances of earlier windows, each in multiples of what chance explains, as is the result.
     K ≥ 2.
     """
-    logs = np.log(np.maximum(past[-MOST:], _LEAST))
+    logs = np.log(np.maximum(past[-MOST_COMPARISONS:], _LEAST_DISTANCE))
     scale = float(logs.std(ddof=1) * np.sqrt(1 + 1 / len(logs)))
     return float(np.exp(logs.mean() + float(scipy.special.stdtrit(len(logs) - 1, 1 - rate)) * scale))
 

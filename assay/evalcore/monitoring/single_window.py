@@ -39,8 +39,8 @@ from assay.evalcore.monitoring.strata_of_draws import DrawsByStratum
 from assay.evalcore.types import Floats, Ints
 
 FEWEST_DRAWS = 5     # without which nothing is concluded from a window alone
-_HALVINGS = 60       # of an interval that holds a root
-_NEWTON = 40         # steps to a root of a convex function, at most
+_ROOT_HALVINGS = 60   # of an interval that holds a root
+_CONVEX_NEWTON_STEPS = 40   # steps to a root of a convex function, at most
 _WIDEST = 20.0       # of log λ, from where λ is one in units of the draws
 _STEEPEST = 60.0     # of t, in units of the spread of S under F
 _SLACK = 1e-9        # of a log factor, so that no rounding takes an alarm away
@@ -119,7 +119,7 @@ def _most_likely(table: _Table, highest: Floats, without_draws: Floats) -> tuple
     """F: the chance of each draw (R, T), and of what no draw showed (R, H)."""
     low: Floats = np.full(len(highest), -_WIDEST)
     high: Floats = np.full(len(highest), _WIDEST)
-    for _ in range(_HALVINGS):
+    for _ in range(_ROOT_HALVINGS):
         middle = (low + high) / 2
         mass, unseen = _masses(table, highest, np.exp(middle))
         mean = (table.sums(mass * table.value) + unseen * highest).sum(axis=1)
@@ -135,7 +135,7 @@ def _masses(table: _Table, highest: Floats, steepness: Floats) -> tuple[Floats, 
     gap = table.of_draws(largest) - power                          # ≥ 0
     # η less λ times the largest Z, from the left of the root: the sum is convex in it, and falls
     root = np.maximum(1.0, table.count - table.sums(gap) / np.maximum(table.count, 1))
-    for _ in range(_NEWTON):
+    for _ in range(_CONVEX_NEWTON_STEPS):
         inverse = 1 / (table.of_draws(root) + gap)
         missing = np.where(table.count > 0, table.sums(inverse) - 1, 0.0)
         step = missing / np.maximum(table.sums(inverse**2), 1e-300)
@@ -178,7 +178,7 @@ def _saddlepoint(table: _Table, mass: Floats, highest: Floats, unseen: Floats, a
 
     low: Floats = np.full(len(at), -_STEEPEST)
     high: Floats = np.zeros(len(at))
-    for _ in range(_HALVINGS):
+    for _ in range(_ROOT_HALVINGS):
         middle = (low + high) / 2
         under = cumulants(middle)[1] < at
         low, high = np.where(under, middle, low), np.where(under, high, middle)

@@ -38,9 +38,9 @@ from assay.evalcore.monitoring.verdicts import (
     needed_for_ok,
 )
 
-POWER = 0.8
-HALF = 0.5          # of windows: where fewer are decided, people are told what would decide so many
-_MOST = 10**9       # labels: a distance of nearly 0
+POWER = 0.8   # chance with which a window of the size that is told decides
+DECIDED_SHARE = 0.5   # of windows: where fewer are decided, people are told what would decide so many
+_MOST_WINDOW_LABELS = 10**9   # labels: a distance of nearly 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,11 +164,13 @@ def labels_to_decide_half(windows: Sequence[PlaceVerdict], most: int) -> int | N
     """The fewest labels of a window, at most `most`, with which half of windows like these are decided; None
     where that takes more, or nothing is known of them."""
     low, high = 0, most
-    if most < 1 or (share_decided(windows, most) or 0.0) < HALF:
+    if most < 1 or (share_decided(windows, most) or 0.0) < DECIDED_SHARE:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if (share_decided(windows, middle) or 0.0) >= HALF else (middle, high)
+        low, high = (
+            (low, middle) if (share_decided(windows, middle) or 0.0) >= DECIDED_SHARE else (middle, high)
+        )
     return high
 
 
@@ -193,7 +195,11 @@ def _to_alarm(distance: float, spread: float, missing: float) -> int:
 
 
 def _square(spread: float, distance: float) -> int:
-    return max(ceil(min((spread / distance) ** 2, _MOST)), 1) if distance > 0 else _MOST
+    return (
+        max(ceil(min((spread / distance) ** 2, _MOST_WINDOW_LABELS)), 1)
+        if distance > 0
+        else _MOST_WINDOW_LABELS
+    )
 
 
 def _spread(measured: Measured) -> float:

@@ -19,9 +19,9 @@ import numpy as np
 from assay.evalcore.monitoring.betting import Expected, before_each_draw
 from assay.evalcore.types import Floats, Ints
 
-DRAWS_OF_STRATUM = 25
+DRAWS_OF_STRATUM = 25   # that a stratum is to have, about
 MOST_STRATA = 8      # cut by what is expected
-_SAME = 9            # digits in which two expected values are alike
+_ALIKE_DIGITS = 9   # digits in which two expected values are alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,8 +106,8 @@ def strata_of_cells(prediction: Expected, mass: Floats, strata: int) -> Ints:
     strata.
     """
     scale = np.maximum(np.abs(prediction.best).max(axis=1, keepdims=True), 1e-300)
-    mean = np.round(np.broadcast_to(prediction.mean, mass.shape) / scale, _SAME)
-    best = np.round(np.broadcast_to(prediction.best, mass.shape) / scale, _SAME)
+    mean = np.round(np.broadcast_to(prediction.mean, mass.shape) / scale, _ALIKE_DIGITS)
+    best = np.round(np.broadcast_to(prediction.best, mass.shape) / scale, _ALIKE_DIGITS)
     order = np.lexsort((mean, best), axis=-1)
     mass, best = (np.take_along_axis(x, order, axis=1) for x in (mass, best))
     total = np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
@@ -117,9 +117,9 @@ def strata_of_cells(prediction: Expected, mass: Floats, strata: int) -> Ints:
     for p in range(int(part.max(initial=0)) + 1):
         own = np.where(part == p, mass, 0.0)
         of_part = own.sum(axis=1, keepdims=True)
-        cuts = np.maximum(np.round(strata * np.round(of_part / total, _SAME)), 1).astype(np.int64)
+        cuts = np.maximum(np.round(strata * np.round(of_part / total, _ALIKE_DIGITS)), 1).astype(np.int64)
         place = (np.cumsum(own, axis=1) - own / 2) / np.maximum(of_part, 1e-300)
-        at = np.minimum(np.floor(np.round(place * cuts, _SAME)).astype(np.int64), cuts - 1)
+        at = np.minimum(np.floor(np.round(place * cuts, _ALIKE_DIGITS)).astype(np.int64), cuts - 1)
         number = np.where(part == p, first + at, number)
         first = first + cuts
     stratum = np.zeros(mass.shape, np.int64)

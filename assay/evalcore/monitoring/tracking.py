@@ -28,9 +28,9 @@ import scipy
 
 from assay.evalcore.types import Floats
 
-FURTHEST = 30        # windows that are looked back to
-FEWEST = 3           # windows, without which nothing is learned of the steps between them
-_POINTS = 161
+MOST_WINDOWS_BACK = 30   # windows that are looked back to
+FEWEST_WINDOWS = 3   # windows, without which nothing is learned of the steps between them
+_GRID_POINTS = 161   # values of the measure on which densities are computed
 _STEPS: Floats = np.array([0.1, 0.2, 0.35, 0.6, 1.0, 1.8, 3.2, 6.0])   # errors of one window
 _JUMPS = 0.05        # of the steps, so many are jumps
 _JUMP = 6.0          # errors of one window
@@ -80,13 +80,13 @@ def track(
 
     bounds: the least and the largest value of the measure
     """
-    windows = windows[-FURTHEST:]
+    windows = windows[-MOST_WINDOWS_BACK:]
     errors = _errors(windows)
     unit = float(np.median(errors))
-    if len(windows) < FEWEST or unit <= 0:
+    if len(windows) < FEWEST_WINDOWS or unit <= 0:
         return None
     values = np.array([window.value for window in windows])
-    grid: Floats = np.linspace(values.min() - _REACH * unit, values.max() + _REACH * unit, _POINTS)
+    grid: Floats = np.linspace(values.min() - _REACH * unit, values.max() + _REACH * unit, _GRID_POINTS)
     # an exact window is known to a fraction of the grid's step
     errors = np.maximum(errors, grid[1] - grid[0])
     before, after = _filtered(grid, values, errors, [window.draws for window in windows], unit)

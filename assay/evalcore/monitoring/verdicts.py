@@ -58,7 +58,7 @@ def called_out(
 Test = Literal["e-detector", "e-process", "alpha-spending", "cusum"]
 Member = TypeVar("Member", bound=Hashable)
 
-HORIZON = 200        # windows that the error rate is about, unless said otherwise
+HORIZON_WINDOWS = 200   # windows that the error rate is about, unless said otherwise
 _BEGINNINGS = 4.0    # ρ H: of the bets, so many begin anew in the horizon
 # how windows are tested by themselves: by the draws of each stratum, of the whole window together, or not
 Alone = Literal["strata", "pooled", "none"]
@@ -116,7 +116,7 @@ class Promise:
 
     error_rate: float
     test: Test = "e-detector"
-    horizon: int = HORIZON     # windows; a whole life for the e-process, and each window for cusum
+    horizon: int = HORIZON_WINDOWS  # windows; a whole life for the e-process, and each window for cusum
     alone: Alone = "strata"    # with e-detector and alpha-spending
 
     def __post_init__(self) -> None:

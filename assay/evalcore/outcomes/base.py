@@ -23,7 +23,7 @@ from assay.evalcore.types import Bools, Floats
 
 UNDECIDED: Final = -1e300    # people could not decide
 UNANSWERED: Final = -2e300   # the item was asked and nobody answered
-LARGEST: Final = 1e30        # a number that is an outcome: squares of squared errors stay finite
+LARGEST_OUTCOME: Final = 1e30   # a number that is an outcome: squares of squared errors stay finite
 
 
 def is_outcome(codes: Floats) -> Bools:

@@ -25,7 +25,7 @@ from assay.evalcore.types import Floats, Ints
 
 # of the supplied probabilities: flatter, as they are, sharper
 POWERS = (np.sqrt, np.positive, np.square)
-CONFIDENCE = 0.7           # guessed of a prediction that comes without a probability
+GUESSED_CLASS_PROBABILITY = 0.7   # guessed of a prediction that comes without a probability
 MANY = 40                  # classes; more are not told apart by cells
 
 
@@ -151,12 +151,17 @@ class Classes(OutcomeKind):
         return np.stack(guesses, axis=1)
 
     def first_weights(self, items: Items) -> Floats:
-        """The probabilities as they are; a prediction alone is right with CONFIDENCE."""
+        """The probabilities as they are; a prediction alone is right with GUESSED_CLASS_PROBABILITY."""
         n_others = items.systems if items.systems < 4 else 4
         n_others += 0 if items.judge is None else items.judge.shape[1]
         if items.probability is not None:
             return np.array([0.2, 0.6, 0.1, *[0.0] * n_others, 0.1])
-        return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
+        return np.array(
+            [
+                *[GUESSED_CLASS_PROBABILITY / max(n_others, 1)] * n_others,
+                1 - GUESSED_CLASS_PROBABILITY if n_others else 1.0,
+            ]
+        )
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """The variance of the pull of an outcome that is exactly one of the K classes, (n,): Σ_k φ_k pull_k²
@@ -212,7 +217,7 @@ def _normalised(weight: Floats) -> Floats:
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
 
 
-_WORTH = (1.0, 0.0, 0.5)   # a win of the first, of the second, a tie
+_WORTH_OF_OUTCOMES = (1.0, 0.0, 0.5)   # a win of the first, of the second, a tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +236,7 @@ def preferences(first_answer: str, second_answer: str, tie: str | None) -> Prefe
     """The outcomes of comparing two answers; tie: what that is called, None where there are none. Codes are
     in that order, and worths 1, 0 and one half."""
     names = (first_answer, second_answer) if tie is None else (first_answer, second_answer, tie)
-    return Preferences(names=names, values=_WORTH[: len(names)])
+    return Preferences(names=names, values=_WORTH_OF_OUTCOMES[: len(names)])
 
 
 B = TypeVar("B")

@@ -257,9 +257,9 @@ def _weigh(items: Items) -> tuple[float, float]:
     return float(weight.sum()), float(weight[weight > 0].min(initial=np.inf))
 
 
-MOST_GROUPS = 30
+MOST_JOINT_GROUPS = 30   # joint predictions that are kept apart
 RACING_GROUPS = 120   # where the best of several systems is asked for: which of them differ is what counts
-TOLD = 1 << 16     # joint predictions of a shard that it tells at once
+JOINT_TOLD = 1 << 16   # joint predictions of a shard that it tells at once
 COUNTED = 1 << 22  # joint predictions of all shards that are counted at once
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)   # odd, so that multiplying loses nothing: 2^64/golden ratio
 
@@ -291,10 +291,10 @@ class Joint:
         return np.where(self.marks[order][place] == marks, order[place], len(order))
 
 
-def joint_predictions(pool: ItemPool, max_groups: int = MOST_GROUPS) -> Joint:
+def joint_predictions(pool: ItemPool, max_groups: int = MOST_JOINT_GROUPS) -> Joint:
     """The frequent ones of a pool; of two as frequent, the one with the lower mark comes first. A joint
     prediction is what all systems predict of an item together."""
-    counted_shards = list(pool.over(_Count(0, 1, TOLD if pool.n_shards > 1 else len(pool))))
+    counted_shards = list(pool.over(_Count(0, 1, JOINT_TOLD if pool.n_shards > 1 else len(pool))))
     if all(counted.counts is not None for counted in counted_shards):
         return Joint(
             _most_frequent(

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.base import LARGEST, GuessModel, Likely, OutcomeKind, Regression
+from assay.evalcore.outcomes.base import LARGEST_OUTCOME, GuessModel, Likely, OutcomeKind, Regression
 from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places, heard_judges, unheard_as
 from assay.evalcore.types import Floats
 
@@ -69,7 +69,7 @@ class Numbers(OutcomeKind):
 
     def encode(self, answers: list[str]) -> Floats:
         """The answers as numbers, (n,). Raises BadInput for a text that is no number, for a value outside
-        the bounds or infinite, and for one beyond ±LARGEST."""
+        the bounds or infinite, and for one beyond ±LARGEST_OUTCOME."""
         try:
             codes = np.array([float(a) for a in answers], np.float64)
         except ValueError:
@@ -77,8 +77,8 @@ class Numbers(OutcomeKind):
         outside = ~((codes >= self.low) & (codes <= self.high) & np.isfinite(codes))
         if outside.any():
             raise BadInput(f"{codes[outside][0]:g} is not between {self.low:g} and {self.high:g}")
-        if (np.abs(codes) > LARGEST).any():
-            raise BadInput(f"{codes[np.abs(codes) > LARGEST][0]:g} is beyond ±{LARGEST:g}")
+        if (np.abs(codes) > LARGEST_OUTCOME).any():
+            raise BadInput(f"{codes[np.abs(codes) > LARGEST_OUTCOME][0]:g} is beyond ±{LARGEST_OUTCOME:g}")
         return codes
 
     def decode(self, code: float) -> str:

@@ -25,10 +25,10 @@ from assay.evalcore.outcomes.base import UNANSWERED, GuessModel, Mixture, Outcom
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
-LARGEST_CODE = 2**53
-MOST_DECIMALS = 6
+LARGEST_CODE = 2**53   # a float64 holds every whole number up to it
+MOST_DECIMALS = 6   # of a number among the answers
 LEAST_LEVELS = 100       # of a number, or there is no room for it
-MOST_QUESTIONS = 20
+MOST_QUESTIONS = 20   # about one item
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ EXACT = 256     # different scores up to which each has a band of its own
 BY_RANK = 64    # bands that grow with the distance from the top, where there are more
 ALIKE = 32      # and edges between bands of equally many items
 TOP = 8.0       # items above which ranks are not told apart by more than their edges
-_AT_ONCE = 1 << 20   # sorted scores that are looked at together
+_SCORES_AT_ONCE = 1 << 20   # sorted scores that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class _Scores:
 def _distinct(score: Floats) -> Floats:
     """The different ones of sorted scores; of more than EXACT, the lowest and EXACT others, at least."""
     distinct = score[:0]
-    for start in range(0, len(score), _AT_ONCE):
-        distinct = np.unique(np.concatenate([distinct, score[start : start + _AT_ONCE]]))
+    for start in range(0, len(score), _SCORES_AT_ONCE):
+        distinct = np.unique(np.concatenate([distinct, score[start : start + _SCORES_AT_ONCE]]))
         if len(distinct) > EXACT:
             break
     return distinct
@@ -92,7 +92,7 @@ def _tied(score: Floats, start: int, end: int) -> float:
     """`Grid.tied` of the band of sorted scores from `start` to `end`."""
     inverse, at = 0.0, start
     while at < end:
-        piece = score[at : min(at + _AT_ONCE, end)]
+        piece = score[at : min(at + _SCORES_AT_ONCE, end)]
         past = int(np.searchsorted(score, piece[-1], side="right"))   # ties stay together
         values = score[at:past]
         starts = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)

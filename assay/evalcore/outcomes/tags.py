@@ -16,8 +16,8 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
 POWERS = (0.5, 1.0, 2.0)   # of the supplied odds: flatter, as they are, sharper
-CONFIDENCE = 0.6           # guessed of predictions that come without probabilities
-MOST = 53                  # tags; a float64 holds no more bits
+GUESSED_TAG_PROBABILITY = 0.6   # guessed of predictions that come without probabilities
+MOST_TAGS = 53   # tags; a float64 holds no more bits
 SETS = 12                  # that are drawn from the probabilities of an item of several systems
 
 
@@ -63,8 +63,8 @@ def tags_in(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tags(OutcomeKind):
-    """The kind of outcome that is any subset of up to MOST tags by name. Its code is a bit mask, bit k for
-    tag k, and φ the bits, or the chance of each tag."""
+    """The kind of outcome that is any subset of up to MOST_TAGS tags by name. Its code is a bit mask, bit k
+    for tag k, and φ the bits, or the chance of each tag."""
 
     names: tuple[str, ...]
 
@@ -76,8 +76,8 @@ class Tags(OutcomeKind):
     even_share: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.names) <= MOST or len(set(self.names)) < len(self.names):
-            raise BadInput(f"name 1 to {MOST} different tags, got {len(self.names)}")
+        if not 1 <= len(self.names) <= MOST_TAGS or len(set(self.names)) < len(self.names):
+            raise BadInput(f"name 1 to {MOST_TAGS} different tags, got {len(self.names)}")
 
     @property
     def width(self) -> int:
@@ -139,11 +139,16 @@ class Tags(OutcomeKind):
         return np.stack(guesses, axis=1)
 
     def first_weights(self, items: Items) -> Floats:
-        """The probabilities as they are; a predicted tag alone is right with CONFIDENCE."""
+        """The probabilities as they are; a predicted tag alone is right with GUESSED_TAG_PROBABILITY."""
         n_others = min(items.systems, 4) + (0 if items.judge is None else items.judge.shape[1])
         if items.probability is not None:
             return np.array([0.1, 0.8, 0.1, *[0.0] * n_others, 0.0])
-        return np.array([*[CONFIDENCE / max(n_others, 1)] * n_others, 1 - CONFIDENCE if n_others else 1.0])
+        return np.array(
+            [
+                *[GUESSED_TAG_PROBABILITY / max(n_others, 1)] * n_others,
+                1 - GUESSED_TAG_PROBABILITY if n_others else 1.0,
+            ]
+        )
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """The variance of the pull of an outcome whose tags are independent, (n,): Σ_k φ_k (1 − φ_k) pull_k².

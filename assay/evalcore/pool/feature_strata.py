@@ -26,7 +26,7 @@ from assay.evalcore.reproducible import first_largest
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
 _MICRO = 512         # small clusters that stand for the items when a dendrogram is built
-_MOST_LEAVES = 65_536
+_MOST_LEAVES = 65_536   # of the tree of cuts
 SAMPLE = 1 << 20     # items, or a few more, that a cut is grown from: all of a pool of one shard
 
 

@@ -24,10 +24,10 @@ from assay.evalcore.pool.strata import Cells, OrderedScores, log_odds
 from assay.evalcore.types import Floats, Ints
 
 FINEST = 16            # strata on each side
-LEVELS = 5             # 1, 2, 4, 8, 16 strata a side
+NESTED_LEVELS = 5   # 1, 2, 4, 8, 16 strata a side
 LABELS_TO_SPLIT = 8    # labels for each stratum of a level, from which on it is used
 _RANKS = 2000          # at which a side is looked at
-_BINS = 200            # of the histogram of scores
+_HISTOGRAM_BINS = 200   # of the histogram of scores
 
 
 def two_sided_edges(scores: OrderedScores, positives: int) -> Floats:
@@ -93,7 +93,7 @@ def _root_frequency(scores: OrderedScores, score: Floats) -> Floats:
         return np.arange(1, len(score) + 1, dtype=np.float64)
     are_probabilities = scores.low >= 0 and scores.high <= 1
     place = log_odds(score) if are_probabilities else score
-    bins = np.linspace(place[0], place[-1], _BINS + 1)
+    bins = np.linspace(place[0], place[-1], _HISTOGRAM_BINS + 1)
     edges = scipy.special.expit(bins) if are_probabilities else bins
     counts = np.diff(scores.below(np.append(edges[:-1], np.nextafter(high, np.inf))))
     reached = np.concatenate([[0.0], np.cumsum(np.sqrt(counts))])
@@ -104,8 +104,8 @@ def _root_frequency(scores: OrderedScores, score: Floats) -> Floats:
 class NestedStrata:
     """The strata that the cells of a pool make up, at every level.
 
-    stratum (LEVELS, C): the stratum of each cell, numbered through both sides, empty ones left out;
-    side (LEVELS, ·): 1 where a stratum's items are predicted positive, as a list of arrays.
+    stratum (NESTED_LEVELS, C): the stratum of each cell, numbered through both sides, empty ones left out;
+    side (NESTED_LEVELS, ·): 1 where a stratum's items are predicted positive, as a list of arrays.
     """
 
     stratum: Ints
@@ -113,7 +113,7 @@ class NestedStrata:
 
     def level(self, labels: int) -> int:
         """The finest level that has LABELS_TO_SPLIT labels for each of its strata."""
-        for level in range(LEVELS - 1, 0, -1):
+        for level in range(NESTED_LEVELS - 1, 0, -1):
             if labels >= LABELS_TO_SPLIT * len(self.sides[level]):
                 return level
         return 0
@@ -135,7 +135,7 @@ def nested_strata(prediction: Ints, place: Floats, group: Ints | None = None) ->
     numbered = prediction if group is None else np.unique(
         2 * group + prediction, return_inverse=True)[1].ravel()
     rows, sides = [], []
-    for level in range(LEVELS):
+    for level in range(NESTED_LEVELS):
         stratum: Ints = np.zeros(len(prediction), np.int64)
         side_of: list[int] = []
         for number in range(int(numbered.max()) + 1):

@@ -254,25 +254,25 @@ def partition_by(
     return Partition(edges=edges, cells=cells), sums.cell_of(key)
 
 
-MOST_SYSTEMS = 10
+MOST_PATTERN_SYSTEMS = 10   # whose predictions can share labels: as many bits has a pattern
 
 
 def pattern_of(predictions: Array) -> tuple[Ints, int]:
     """The pattern (N,) of each item, and how many patterns there can be.
 
     predictions (N, S), 0 or 1: what each of S systems predicts; bit s of a pattern is what system s says.
-    Raises BadInput for more than MOST_SYSTEMS.
+    Raises BadInput for more than MOST_PATTERN_SYSTEMS.
     """
     n_systems = predictions.shape[1]
-    if n_systems > MOST_SYSTEMS:
-        raise BadInput(f"pool.systems: {n_systems} systems; at most {MOST_SYSTEMS} can share labels")
+    if n_systems > MOST_PATTERN_SYSTEMS:
+        raise BadInput(f"pool.systems: {n_systems} systems; at most {MOST_PATTERN_SYSTEMS} can share labels")
     bits = np.left_shift(1, np.arange(n_systems, dtype=np.int64))
     return np.asarray(predictions, np.int64) @ bits, 1 << n_systems
 
 
 _SHARE = 0.01            # K at least this share of the pool,
 _PREDICTED_POSITIVES = 4  # this many times PP, lest a common class be cut off,
-_LEAST = 200             # and this many items
+_LEAST_RANK = 200   # and this many items
 _ITERATIONS = 12         # whose domains end at an edge: beyond it they have 40,950 labels
 
 
@@ -293,7 +293,7 @@ def cut_rank(n_items: int, predicted_positives: int) -> int:
 
     `acis` takes the paper's own cut instead: 3 (i + 1) PP in iteration i.
     """
-    rank = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
+    rank = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST_RANK)
     return min(rank, n_items)
 
 

@@ -118,8 +118,8 @@ def score_quantiles(scores: OrderedScores, shares: Floats) -> Floats:
 
 
 _BUCKETS = 1 << 16     # of one width, between the lowest edge and the highest
-_AT_ONCE = 1 << 16     # scores, so that what is made of them stays in the processor's cache
-_FEW = 1 << 14         # scores that are not worth a table
+_SCORES_IN_CACHE = 1 << 16   # scores, so that what is made of them stays in the processor's cache
+_FEW_SCORES = 1 << 14   # scores that are not worth a table
 
 
 class StratumFinder:
@@ -139,13 +139,17 @@ class StratumFinder:
 
     def strata_of(self, scores: Floats) -> Ints:
         """The stratum (N,) of each of scores (N,), which are finite."""
-        if len(scores) < _FEW or len(self._edges) < 2:
+        if len(scores) < _FEW_SCORES or len(self._edges) < 2:
             return np.searchsorted(self._edges, scores, side="right").astype(np.int64)
         if self._table is None:
             self._table = self._new_table()
         strata = np.empty(len(scores), np.int64)
-        for start in range(0, len(scores), _AT_ONCE):
-            self._find(self._table, scores[start : start + _AT_ONCE], strata[start : start + _AT_ONCE])
+        for start in range(0, len(scores), _SCORES_IN_CACHE):
+            self._find(
+                self._table,
+                scores[start : start + _SCORES_IN_CACHE],
+                strata[start : start + _SCORES_IN_CACHE],
+            )
         return strata
 
     def _find(self, table: Ints, scores: Floats, strata: Ints) -> None:

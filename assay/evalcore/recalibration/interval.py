@@ -125,7 +125,7 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
     return np.clip(lower, *bounds), np.clip(upper, *bounds)
 
 
-LEAST_VARIANCE = 1e-10
+LEAST_VARIANCE = 1e-10   # is added to a variance, which may be 0
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model
 CORRELATED = 4.0         # κ on sparse pools
 NO_TRUST = 1e6           # variance of a design that has no estimate
@@ -275,6 +275,7 @@ def _delta(slope: Floats, variance: Floats) -> Floats:
 
 Ends: TypeAlias = tuple[Floats, Floats]
 
+# n of them know n / (n + 100) of the tails; halved and doubled in docs/measured/sensitivity.md
 FEW_LABELS = 100.0
 STRETCH = 1.1            # of posterior and combined value, for what a smooth model of the rates gets wrong
 FADING = 4               # how fast the design's interval falls away where it is wider than the others ...
@@ -420,7 +421,7 @@ def _weighed(labels: Floats, pull: Floats) -> Floats:
     return np.where(strongest > 0, total / np.where(strongest > 0, strongest, 1.0), 0.0)
 
 
-FEW = 3     # positives found among the predicted negatives, up to which the guard is whole
+GUARDED_POSITIVES = 3   # positives found among the predicted negatives, up to which the guard is whole
 
 
 def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> Ends:
@@ -430,10 +431,10 @@ def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> 
 
     How many positives the items predicted negative hold rests on how steeply the model takes the rates to
     fall, until some were found there.  Where they do not fall so steeply, the first labels show none, and the
-    interval is sure of too few: the value of F1 is too high, and the lower end with it.  So until FEW of them
-    were found the interval reaches as far as the wide one, and from then on as much less of the way as a
-    count is known better: √(FEW / found), its relative error.  Let go at once, it was wrong most often just
-    then.
+    interval is sure of too few: the value of F1 is too high, and the lower end with it.  So until
+    GUARDED_POSITIVES of them were found the interval reaches as far as the wide one, and from then on as much
+    less of the way as a count is known better: √(GUARDED_POSITIVES / found), its relative error.  Let go at
+    once, it was wrong most often just then.
 
     It does so on dense pools only: where a label among the predicted negatives stands for fewer items than
     were predicted positive.  There some positives should have turned up.  On a rare class none does in any
@@ -449,7 +450,8 @@ def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> 
 
 
 def guard_share(matters: Bools, items: Floats, labelled: Floats, labelled_positives: Floats) -> Floats:
-    """How much (R,) of the way to the wide interval the guard reaches: 1 until FEW positives were found.
+    """How much (R,) of the way to the wide interval the guard reaches: 1 until GUARDED_POSITIVES positives
+    were found.
 
     matters (G,): whether a label of the group can change the measure; items, labelled, labelled_positives
     (R, G).  0 where labels among the predicted negatives are not dense, where these have no part in the
@@ -458,17 +460,20 @@ def guard_share(matters: Bools, items: Floats, labelled: Floats, labelled_positi
     if len(matters) != 2 or not matters[0]:
         return np.zeros(len(items))
     dense = items[:, 0] / np.maximum(labelled[:, 0], 1.0) < items[:, 1]
-    return np.where(dense, np.sqrt(FEW / np.maximum(labelled_positives[:, 0], FEW)), 0.0)
+    return np.where(
+        dense, np.sqrt(GUARDED_POSITIVES / np.maximum(labelled_positives[:, 0], GUARDED_POSITIVES)), 0.0
+    )
 
 
-GROWTH = 10.0            # the labels of the last look over those of the first
-HORIZON = 1000.0         # labels up to which people mostly stop
+LOOKS_GROWTH = 10.0   # the labels of the last look over those of the first
+LOOKS_HORIZON_LABELS = 1000.0   # labels up to which people mostly stop
 LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
 
 
 def standard_errors(labels: Floats, confidence: float) -> Floats:
     """The number z(n) of standard errors of the confidence sequence at n labels, (R,): constant up to
-    HORIZON labels, by Miller and Siegmund (1982), then z² + 4 log(1 + d) with the number d of doublings.
+    LOOKS_HORIZON_LABELS labels, by Miller and Siegmund (1982), then z² + 4 log(1 + d) with the number d of
+    doublings.
 
     The confidence sequence of `recalibrated`: an interval that may be looked at after every round.
 
@@ -479,15 +484,15 @@ def standard_errors(labels: Floats, confidence: float) -> Floats:
         design      the design's own bounds of a single look, one-sided, with its empirical variance: no model
 
     z(n) is such that a mean of n independent normal terms stays within z(n) standard errors at all n at once,
-    with the confidence asked for.  Up to HORIZON labels z is constant.  It covers any number of looks while n
-    grows tenfold: the chance to leave is (Miller & Siegmund 1982, for a random walk)
+    with the confidence asked for.  Up to LOOKS_HORIZON_LABELS labels z is constant.  It covers any number of
+    looks while n grows tenfold: the chance to leave is (Miller & Siegmund 1982, for a random walk)
 
         (z − 1/z) φ(z) log 10 + 4 φ(z)/z = 1 − confidence        z = 2.84 at 95%
 
-    Beyond HORIZON it widens with the number d of doublings, z(n)² = z² + 4 log(1 + d): then the chances of
-    all further doublings add less than a hundredth.  Labels outside the tenfold are paid for by the fact that
-    looks come in rounds: with 25 labels a round, from the first round on and for ever, a mean of normal terms
-    leaves in 4.8% of runs.
+    Beyond LOOKS_HORIZON_LABELS it widens with the number d of doublings, z(n)² = z² + 4 log(1 + d): then the
+    chances of all further doublings add less than a hundredth.  Labels outside the tenfold are paid for by
+    the fact that looks come in rounds: with 25 labels a round, from the first round on and for ever, a mean
+    of normal terms leaves in 4.8% of runs.
 
     The estimates are normal only nearly, and the posterior is right only if one of its configurations is.
     The design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all
@@ -497,10 +502,10 @@ def standard_errors(labels: Floats, confidence: float) -> Floats:
     """
 
     def excess(z: float) -> float:
-        return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)
+        return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(LOOKS_GROWTH) + 4 / z) - (1 - confidence)
 
     constant = scipy.optimize.brentq(excess, 1.0, LARGEST_Z) if excess(1.0) > 0 else 1.0
-    doublings = np.log2(np.maximum(labels / HORIZON, 1.0))
+    doublings = np.log2(np.maximum(labels / LOOKS_HORIZON_LABELS, 1.0))
     return np.asarray(np.sqrt(constant**2 + 4 * np.log1p(doublings)))
 
 

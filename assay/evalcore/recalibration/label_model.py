@@ -67,7 +67,7 @@ SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
 SAYS_NOTHING, OPPOSITE = -3.5, -2.0   # prior log weights of a score that says nothing, or the opposite
 LOWEST, HIGHEST = -16.0, 9.0  # no prior mean is surer than this
-FLOOR, FLOOR_SD = 0.03, 1.5   # φ as a share of the predicted positives' part of the pool, and sf
+LEAST_TAIL_SHARE, FLOOR_SD = 0.03, 1.5   # φ as a share of the predicted positives' part of the pool, and sf
 RARE = 0.02              # part of the pool that is predicted positive, at which φ is half of that
 
 
@@ -226,7 +226,7 @@ def rough_modes(n_cells: int, modes: int) -> tuple[Floats, Floats]:
 def _floor(shape: PoolShape) -> float:
     """The least rate of a cell, by how rare positives are in the pool."""
     part = shape.positives / shape.n_items
-    return FLOOR * part * part / (part + RARE)
+    return LEAST_TAIL_SHARE * part * part / (part + RARE)
 
 
 def _mean(shape: PoolShape, configuration: Configuration) -> Floats:
@@ -280,8 +280,8 @@ def anchored_slope(shape: PoolShape, offset: Floats) -> float:
 MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
 VOTES_SD = 2.0           # log odds between all of the other systems and judges, and none of them
 CONVERGED = 1e-7         # largest entry of the last Newton step: quadratic, so the error is about its square
-MAX_STEPS = 60
-MAX_HALVINGS = 30
+MAX_STEPS = 60   # of Newton's method; convergence ends it sooner
+MAX_HALVINGS = 30   # of a step that leads downhill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@ from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, post
 from assay.evalcore.recalibration.sequential import Evidence, levelled
 from assay.evalcore.types import Bools, Floats, Ints
 
-SEARCH_POWER = 4
+SEARCH_POWER = 4   # of the reduction; halved and doubled in docs/measured/sensitivity.md
 LEAST_NEYMAN = 0.3       # d_min
 EXPLORE = 0.05           # share of a batch spread over the cells alike
 SECONDARY = 0.1          # share of a batch for the measures that do not drive

@@ -12,7 +12,7 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel, PoolShape
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
 
-LARGEST_CONTAMINATION = 0.5
+LARGEST_CONTAMINATION = 0.5   # share of the items: no more than half are ever supposed to be hidden positives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,6 +57,7 @@ EVEN_DRAWS = 0.1         # share of the draws that configurations get alike whil
 RULED_OUT = 12.0         # log evidence below the best, beyond which a configuration gets no draw
 CUT_SHARE = 0.5          # draws with an empty tail
 CUT_RATE = 1e-3          # what is left of the rates beyond the cut
+# of the prior on the total; the scale was halved and doubled in docs/measured/sensitivity.md
 TOTAL_DF, TOTAL_SCALE = 4.0, 1.0
 
 

@@ -222,8 +222,8 @@ def _beside(ends: Ends, wide: Ends, always: Ends) -> DiagnosticArrays:
     }
 
 
-DOUBT = 4.0              # squared gap between design and model, in units of their variances
-SETTLED = 100            # labels below which the prior still speaks
+DOUBTED_GAP = 4.0   # squared gap between design and model, in units of their variances
+PRIOR_SPEAKS_LABELS = 100   # labels below which the prior still speaks
 LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
 ANNOUNCED = 0.5          # a wide interval is announced when it adds this share of the width or more
 ROUNDING = 1e-9          # what floating point alone may add to an end
@@ -254,7 +254,7 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
     """
     labels, positives = e.n.sum(axis=1), e.k.sum(axis=1)
     return np.select(
-        [positives == 0, broken > LIKELY_BROKEN, ~usable, gap > DOUBT, labels < SETTLED],
+        [positives == 0, broken > LIKELY_BROKEN, ~usable, gap > DOUBTED_GAP, labels < PRIOR_SPEAKS_LABELS],
         [NO_POSITIVE, BROKEN_SCORE, MODEL_ONLY, DISAGREE, EARLY],
         default=AGREE,
     )

@@ -93,7 +93,7 @@ def join(parts: Sequence[Trace]) -> Trace:
     return Trace(**joined)
 
 
-BLOCK = 50  # repeats that share a random stream
+REPEATS_OF_STREAM = 50   # repeats that share a random stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class ReplayPlan:
 def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
     """(index, size) of the blocks that make up so many repeats of a method. Each block has a random stream of
     its own, so blocks can run on any worker."""
-    block_size = BLOCK if method.in_one_array else 1
+    block_size = REPEATS_OF_STREAM if method.in_one_array else 1
     return [(i, min(block_size, repeats - start)) for i, start in enumerate(range(0, repeats, block_size))]
 
 
@@ -245,7 +245,7 @@ def check_budgets(budgets: Sequence[int], batch_size: int, n_items: int | None) 
         raise BadArgument("batch_size", f"must be at least 1, got {batch_size}")
 
 
-_ROUNDING = 1e-9   # an interval that misses the truth by less covers it
+_COVERED_ROUNDING = 1e-9   # an interval that misses the truth by less covers it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +317,7 @@ def _of(
 
 def _interval(lower: Floats, upper: Floats, truth: float, undefined: Bools) -> tuple[float, float]:
     """The share of the intervals that cover, and their mean width."""
-    covers = ~undefined & (lower <= truth + _ROUNDING) & (truth <= upper + _ROUNDING)
+    covers = ~undefined & (lower <= truth + _COVERED_ROUNDING) & (truth <= upper + _COVERED_ROUNDING)
     return float(covers.mean()), float(np.where(undefined, 1.0, upper - lower).mean())
 
 

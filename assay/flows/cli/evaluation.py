@@ -336,7 +336,7 @@ def _written(source: str, text: str) -> tuple[Path, bool]:
     name = trial_name(source)
     place = source if is_table(source) else with_slashes(source)
     stem = stem_of_source(place).strip("*?[]") or "evaluation"
-    for number in range(1, _MOST_TRIES + 1):
+    for number in range(1, _MOST_TRIAL_SPECS + 1):
         ending = "" if number == 1 else f"-{number}"
         path = Path(f"{stem}-trial{ending}.yaml")
         content = text.replace(f"name: {name}\n", f"name: {name}{ending}\n", 1)
@@ -353,7 +353,7 @@ def _written(source: str, text: str) -> tuple[Path, bool]:
             ) from None
         load_spec(path)
         return path, True
-    raise BadInput(f"there are {_MOST_TRIES} specs beside {path} already; remove those you do not need")
+    raise BadInput(f"there are {_MOST_TRIAL_SPECS} specs beside {path} already; remove those you do not need")
 
 
-_MOST_TRIES = 99
+_MOST_TRIAL_SPECS = 99   # files beside one another: the numbers have two digits

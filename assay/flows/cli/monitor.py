@@ -166,7 +166,7 @@ def _after_a_run(
         print_json(_tick_json(history, done, deliveries))
     else:
         click.echo(f"{name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(deliveries)]))}")
-        _print_history(history, _SHOWN)
+        _print_history(history, _SHOWN_WINDOWS)
     for windows, message in told_once(done.failed | done.awaited | done.left_out):
         click.echo(f"assay: {windows}: {message}", err=True)
     for message in problems:
@@ -241,7 +241,7 @@ def _list_monitors(store: Store) -> int:
 
 
 _RESPONSES = 5   # to incidents, the newest
-_SHOWN = 30   # windows, after a look
+_SHOWN_WINDOWS = 30   # windows, after a look
 
 
 def _print_history(history: MonitorHistory, limit: int | None = None) -> None:

@@ -20,7 +20,7 @@ from assay.tasks.report.price import outlook_lines, price_lines
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.census import hardly_met_by_all
 
-_MOST_LISTED = 40   # numbers of one measure
+_NUMBERS_LISTED = 40   # numbers of one measure
 _REASONS = {
     "half_width": "the target half-width was met",
     "variance": "the target variance was met",
@@ -70,9 +70,9 @@ def print_standing(
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for measure, group in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(group)
-        for row in of_measure if len(of_measure) <= _MOST_LISTED else ():
+        for row in of_measure if len(of_measure) <= _NUMBERS_LISTED else ():
             click.echo(f"  {estimate_line(row)}")
-        if len(of_measure) > _MOST_LISTED:
+        if len(of_measure) > _NUMBERS_LISTED:
             click.echo(f"  {measure:<18} {len(of_measure)} numbers: --json, or assay report "
                        f"{standing.evaluation}")
     segments = len({row.segment for row in rows if row.value is not None} - {None})

@@ -325,7 +325,7 @@ def refuse_unless_closed(evaluation: str, ending: Ending, round_no: int | None) 
 
 
 _drive_log = logging.getLogger("assay.evaluate")
-_GROWTH = 1.5
+_WAIT_GROWTH = 1.5   # by which each wait is longer than the one before, up to the longest
 AWAY = 600.0   # seconds of nothing but unreachable stores or desks after which waiting makes no sense
 
 
@@ -391,7 +391,7 @@ def drive(
             if progress != before:
                 wait, before = patience.first, progress
         patience.sleep(wait)
-        wait = min(wait * _GROWTH, patience.longest)
+        wait = min(wait * _WAIT_GROWTH, patience.longest)
 
 
 def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedRound:

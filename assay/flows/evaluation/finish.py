@@ -131,7 +131,7 @@ def _write_ending(ledger: Ledger, ending: Ending, extensions: int) -> Ending:
 
 
 _extend_log = logging.getLogger("assay.extend")
-_LONGEST = 1000   # characters of a reason, and of a name
+_LONGEST_REASON = 1000   # characters of a reason, and of a name
 
 
 class CannotExtend(BadInput):
@@ -233,8 +233,8 @@ def _wanted(
     if labels > rows:
         raise CannotExtend(f"labels: {labels} is more than the pool of {name!r} holds; give at most {rows}")
     for what, text in (("by", by), ("reason", reason)):
-        if len(text) > _LONGEST:
-            raise CannotExtend(f"{what}: {len(text)} characters are too many; give at most {_LONGEST}")
+        if len(text) > _LONGEST_REASON:
+            raise CannotExtend(f"{what}: {len(text)} characters are too many; give at most {_LONGEST_REASON}")
     revision = retried(last_revision)(opened.ledger)
     return Extension(
         number=len(opened.extensions) + 1,

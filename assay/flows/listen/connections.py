@@ -17,8 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.desk import SECRET_HEADER
 
-MOST_OPEN = 64
-HEADER_SECONDS = 5.0
+MOST_OPEN = 64   # connections, beyond which the slowest client gives way
+HEADER_SECONDS = 5.0   # within which a client sends the head of a request
 _ONCE = (b"authorization", b"idempotency-key", SECRET_HEADER.lower().encode())
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from assay.flows.listen.handling import BodyOf
 
 MOST_KEY = 200       # characters of an Idempotency-Key
-MOST_ANNOTATOR = 200
+MOST_ANNOTATOR = 200   # characters of the name of an annotator
 _EXAMPLE = '{"annotator": "ada", "answers": {"item": "class"}}'
 _PURPOSE = b"assay desk 1"
 

@@ -34,7 +34,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
                                "frame-ancestors 'none'; base-uri 'none'",
 }
-_MOST_HOURS = 24 * 31
+_MOST_HOURS = 24 * 31   # a month, the longest for which nothing is told of an incident
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex"><title>{title}</title>

@@ -194,10 +194,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
-SHORTEST_SECRET = 16
-MOST_BYTES = 64 * 1024
-READ_SECONDS = 5.0
-BEAT_SECONDS = 5     # between two signs of life
+SHORTEST_SECRET = 16   # characters
+MOST_REQUEST_BYTES = 64 * 1024   # of the body of a request
+BODY_READ_SECONDS = 5.0   # within which a client sends the body of a request
+RECEIVER_BEAT_SECONDS = 5   # between two signs of life
 
 
 class NoSecret(BadInput):
@@ -287,10 +287,10 @@ async def _small_body(request: "Request") -> bytes | None:
 
     body = b""
     try:
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(BODY_READ_SECONDS):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > MOST_BYTES:
+                if len(body) > MOST_REQUEST_BYTES:
                     return None
     except (TimeoutError, ClientDisconnect):   # too slow, or in the way of others
         return None
@@ -375,7 +375,8 @@ def serve(
         server = uvicorn.Server(uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False,
             timeout_keep_alive=5, server_header=False, lifespan="off",
-            http=PunctualProtocol, ws="none", callback_notify=pulse.beat, timeout_notify=BEAT_SECONDS,
+            http=PunctualProtocol, ws="none", callback_notify=pulse.beat,
+            timeout_notify=RECEIVER_BEAT_SECONDS,
         ))
         registrar = Registrar(store, receiver.register, secret) if receiver.register else None
         helper = threading.Thread(
@@ -406,7 +407,7 @@ def _look_until_ended(
 
 
 STANDS_STILL = 60.0   # seconds without a sign of life
-_HEALTH_READ_SECONDS = 5.0
+_HEALTH_READ_SECONDS = 5.0   # within which a client sends a request about health
 
 
 class Pulse:

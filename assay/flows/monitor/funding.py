@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from assay.evalcore.monitoring.calendar import Window, at
-from assay.evalcore.monitoring.sizing import HALF, labels_to_decide_half, share_decided
+from assay.evalcore.monitoring.sizing import DECIDED_SHARE, labels_to_decide_half, share_decided
 from assay.flows.monitor.versions import open_monitor
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import latest, read_verdicts
@@ -74,7 +74,7 @@ def decisions_in_words(store: Store, name: str) -> str:
     by = wording.plural(len(verdicts), "window")
     text = (f"by {by} so far about {round(_NEXT * (1 - share))} of {_NEXT} windows will be inconclusive with "
             f"{labels} labels each")
-    if share >= HALF:
+    if share >= DECIDED_SHARE:
         return text
     enough = labels_to_decide_half(places, max(verdict.pool for verdict in verdicts))
     return text + (f"; {enough} would decide {_NEXT // 2}" if enough else

@@ -34,7 +34,7 @@ from assay.evalcore.monitoring.calendar import Window, seasons
 from assay.evalcore.monitoring.judging import fixed_watched
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal, Watched, beyond_limit, expectation, is_quiet, signals
-from assay.evalcore.monitoring.tracking import FURTHEST
+from assay.evalcore.monitoring.tracking import MOST_WINDOWS_BACK
 from assay.flows.monitor.judging import size_for
 from assay.flows.monitor.month import (
     is_behind,
@@ -355,7 +355,7 @@ def _expected_beyond(
     if len(pairs) < run.spec_of(window.name).monitor.signal_windows:
         return []
     fixed = fixed_watched(limit.min, limit.max)
-    return beyond_limit(expectation(profile.expected, pairs[-FURTHEST:]), fixed)
+    return beyond_limit(expectation(profile.expected, pairs[-MOST_WINDOWS_BACK:]), fixed)
 
 
 def _profile(openings: Sequence[Opening]) -> Profile | None:

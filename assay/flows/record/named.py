@@ -26,7 +26,7 @@ def named_folders(store: Store) -> list[str]:
     return sorted(names, key=layout.natural_order)
 
 
-_COMPARED = 1_000     # names of a store, to find what a misspelt one meant
+_NAMES_COMPARED = 1_000   # names of a store, to find what a misspelt one meant
 
 
 def unknown_evaluation(store: Store, name: str) -> UnknownEvaluation:
@@ -39,8 +39,8 @@ def unknown_evaluation(store: Store, name: str) -> UnknownEvaluation:
         )
     # the first by code point: to sort all of a large store takes a second, and nobody asked for a list
     folders = (folder for folder in store.folders() if layout.spec.match(layout.spec(folder)) is not None)
-    names = list(islice(folders, _COMPARED))
-    suggestion = did_you_mean(name, [*names, *islice(store.folders(layout.MONITORS_PREFIX), _COMPARED)])
+    names = list(islice(folders, _NAMES_COMPARED))
+    suggestion = did_you_mean(name, [*names, *islice(store.folders(layout.MONITORS_PREFIX), _NAMES_COMPARED)])
     hits = list(islice((entry for entry in chain(names, folders) if store.exists(layout.manifest(entry))), 6))
     listing = ", ".join(hits[:5]) + (" and others" if len(hits) > 5 else "")
     have = f"it holds {listing}" if hits else "it holds none"

@@ -37,7 +37,7 @@ from assay.tasks.report.service.entries import ListQuery
 from assay.tasks.report.service.pages import beside_files, problem_html
 
 LOOK_SECONDS = 2.0        # between two looks for those who watch an evaluation
-BEAT_SECONDS = 15.0       # without news, a sign of life
+PAGE_BEAT_SECONDS = 15.0   # without news, a sign of life
 LONGEST_WATCH = 900.0     # seconds; browsers then ask again
 MOST_WATCHING = 32        # at the same time
 MOST_WATCHED_BY_ONE = 8   # of these, by one token or one user of a proxy
@@ -218,7 +218,7 @@ class Service:
                         return
             except AssayError as error:   # the store may be back at the next look
                 _log.warning("%s/%s: cannot be watched: %s", served.alias, name, error)
-            if time.monotonic() - beat >= BEAT_SECONDS:
+            if time.monotonic() - beat >= PAGE_BEAT_SECONDS:
                 beat = time.monotonic()
                 yield b": still there\n\n"
 

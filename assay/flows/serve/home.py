@@ -37,7 +37,7 @@ from assay.tasks.telemetry import MonitorFigures, Sample, entry_samples, monitor
 
 FRESH = 3.0      # seconds for which one look serves
 STALE = 60.0     # after so many, requests wait for a new one
-_FEW = 3         # one listing of all names that have finished is cheaper than so many times their number
+_FEW_SINGLES = 3   # one listing of all names that have finished is cheaper than so many times their number
 _log = logging.getLogger("assay.serve")
 
 
@@ -174,7 +174,9 @@ class StoreView:
                     store, layout.monitor_windows(layout.monitor_ledger(name))
                 ))
         singles = self._own(windows)
-        index = retried(StandingIndex)(store, singles if len(memory.folders) > _FEW * len(singles) else None)
+        index = retried(StandingIndex)(
+            store, singles if len(memory.folders) > _FEW_SINGLES * len(singles) else None
+        )
         for name, entry in read_in_parallel(singles, lambda name: self._evaluation(name, index)):
             if isinstance(entry, HomeEntry):
                 entries.append(entry)

@@ -38,7 +38,7 @@ from assay.tasks.report.standing import Standing
 from assay.tasks.spec.strict_yaml import written_yaml
 
 PER_PAGE = 50            # lines, and windows
-MOST_COMPARED = 12       # evaluations side by side
+MOST_EVALUATIONS_COMPARED = 12   # evaluations side by side
 MOST_OF_LISTS = 16 << 20   # bytes of lists that are kept
 _REMEMBERED = 200_000    # answers whose person is remembered
 _MONITORS = 1_000        # whose number of windows is remembered
@@ -233,8 +233,8 @@ class Pages:
             if request.json:
                 raise BadInput("name what is compared: /compare?of=STORE/NAME&of=STORE/NAME")
             return PageTold(body=body_of(drawn.compare_choice_html(self._seen(request.sees).entries)))
-        if len(set(names)) < len(names) or len(names) > MOST_COMPARED:
-            raise BadInput(f"compare one to {MOST_COMPARED} evaluations, each named once")
+        if len(set(names)) < len(names) or len(names) > MOST_EVALUATIONS_COMPARED:
+            raise BadInput(f"compare one to {MOST_EVALUATIONS_COMPARED} evaluations, each named once")
         places = [self._place(name, request.sees) for name in names]
         digest = _digest(self.digest(served, name) for served, name in places)
         return PageTold(body=self._bodies.body(

@@ -20,7 +20,7 @@ from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, Access, ServedStor
 from assay.tasks.operating_system import share_memory_of_threads
 
 TAKE_SECONDS = 30.0     # within which a client takes what it was sent, as long as more is waiting for it
-MOST_CONNECTIONS = 256
+MOST_CONNECTIONS = 256   # beyond which the slowest client gives way
 
 
 class TakingProtocol(PunctualProtocol):

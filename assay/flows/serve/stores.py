@@ -19,7 +19,7 @@ from assay.tasks.ledger.stores.opening import address
 from assay.tasks.ledger.stores.store import ReadOnly, Store
 
 TOKEN_VARIABLE_OF_PAGES = "ASSAY_SERVE_TOKEN"   # noqa: S105 - the name of a variable
-SHORTEST_TOKEN = 16
+SHORTEST_TOKEN = 16   # characters
 _ALIAS = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 

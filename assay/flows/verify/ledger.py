@@ -50,7 +50,7 @@ AS_SEALED = (
     "another version of Assay or of a library computed them: the notes name it; verify with the versions of "
     "then. Or somebody wrote the key and its seal anew: the digest of the seal that you noted tells (--seal)"
 )
-_LISTED = 3     # keys named in a remedy
+_KEYS_LISTED = 3   # keys named in a remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +174,8 @@ def _recompute(
 
 def _named(keys: Collection[str]) -> str:
     """A few of the keys, and how many more there are."""
-    tail = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
-    return ", ".join(sorted(keys)[:_LISTED]) + tail
+    tail = f" and {len(keys) - _KEYS_LISTED} more" if len(keys) > _KEYS_LISTED else ""
+    return ", ".join(sorted(keys)[:_KEYS_LISTED]) + tail
 
 
 def _note_versions(opened: Opened, integrity: Integrity) -> None:

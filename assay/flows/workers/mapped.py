@@ -85,7 +85,7 @@ class Kind(Workers):
 A = TypeVar("A")
 B = TypeVar("B")
 _Done: TypeAlias = tuple[B | None, AssayError | None]
-_TRIES = 3
+_WORKER_DEATHS = 3   # in a row that end the work, with no piece done between them
 
 _log = logging.getLogger("assay.workers")
 
@@ -155,9 +155,9 @@ class OnWorkers:
         return self._started
 
     def _again(self, n_left: int, tries: int, died: BaseException) -> None:
-        if tries == _TRIES:
+        if tries == _WORKER_DEATHS:
             raise WorkersDied(
-                f"{SETTING}: workers died {_TRIES} times in a row before one piece of work was done "
+                f"{SETTING}: workers died {_WORKER_DEATHS} times in a row before one piece of work was done "
                 f"({type(died).__name__}: {str(died)[:200]}); they have too little memory (start fewer, or "
                 "give each 2 GB), or cannot start at all: look at what they wrote to standard error"
             )

@@ -219,7 +219,7 @@ def _reading(reading: MeasureReading) -> str:
 DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small", "silent")
 """Kinds whose keys hold the day: the cooldown does not apply to them."""
 
-_MOST_LISTED = 20
+_WINDOWS_LISTED = 20   # windows of a monitor that a message lists
 _WHAT: dict[str, tuple[str, str]] = {    # of one window, and of several
     "missing": ("is missing", "are missing"),
     "stale": ("waits for people", "wait for people"),
@@ -284,9 +284,11 @@ def daily_alert(
     else:
         listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         subject = f"{monitor}: {len(names)} windows {_WHAT[kind][1]}: {listed}"
-    lines = [f"{state.window}: {state.why} (since {_time(state.since)})" for state in windows[:_MOST_LISTED]]
-    if len(windows) > _MOST_LISTED:
-        lines.append(f"... and {len(windows) - _MOST_LISTED} more: assay history {monitor}")
+    lines = [
+        f"{state.window}: {state.why} (since {_time(state.since)})" for state in windows[:_WINDOWS_LISTED]
+    ]
+    if len(windows) > _WINDOWS_LISTED:
+        lines.append(f"... and {len(windows) - _WINDOWS_LISTED} more: assay history {monitor}")
     in_time = [state for state in windows if state.until is None or moment <= state.until]
     late = [state.window for state in windows if state not in in_time]
     lines += [_REMEDY[kind]] if in_time else []

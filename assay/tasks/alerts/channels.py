@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from apprise.plugins.opsgenie import NotifyOpsgenie
     from apprise.plugins.pagerduty import NotifyPagerDuty
 
-TIMEOUT = 15.0         # seconds for a pager, or a webhook, to answer
+CHANNEL_TIMEOUT_SECONDS = 15.0   # seconds for a pager, or a webhook, to answer
 _LONGEST_PAUSE = 86_400.0   # seconds that a channel may ask for
 _LONGEST_KEY = 255     # PagerDuty's; Opsgenie takes 512
-_LONGEST_SUMMARY = 1024
-_LONGEST_MESSAGE = 130
-_LONGEST_DESCRIPTION = 15_000
+_LONGEST_SUMMARY = 1024   # characters, of PagerDuty
+_LONGEST_MESSAGE = 130   # characters, of Opsgenie
+_LONGEST_DESCRIPTION = 15_000   # characters, of Opsgenie
 _UNSAID = 3            # the priority of an address that says none
 _PRIORITIES: dict[Severity, str] = {"critical": "P1", "warning": "P3", "info": "P5"}
 
@@ -149,7 +149,9 @@ def post(address: str, what: JsonObject, headers: dict[str, str] | None = None) 
 
     try:
         # the body of the answer is not read: it may have no end
-        with httpx.stream("POST", address, json=what, headers=headers, timeout=TIMEOUT) as reply:
+        with httpx.stream(
+            "POST", address, json=what, headers=headers, timeout=CHANNEL_TIMEOUT_SECONDS
+        ) as reply:
             status, asked = reply.status_code, reply.headers.get("retry-after")
     except Exception as error:   # the text of some of them holds the address
         return f"it could not be reached ({type(error).__name__})"

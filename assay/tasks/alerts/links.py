@@ -27,7 +27,7 @@ ADDRESS_VARIABLE = "ASSAY_HANDLE_URL"
 SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
 HOLDS = timedelta(days=14)
 _PURPOSE = b"assay incidents 1"
-_LONGEST = 1024     # characters of a token that is looked at
+_LONGEST_LINK_TOKEN = 1024   # characters of a token that is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def incident_token(secret: bytes, about: LinkedIncident) -> str:
 def read_token(secret: bytes, token: str, moment: float | None = None) -> LinkedIncident | None:
     """What a token is about; None for one that was not signed with this secret, or holds no longer. `moment`
     is in seconds of Unix time, the clock's unless given."""
-    body, _, signature = token[:_LONGEST].partition(".")
+    body, _, signature = token[:_LONGEST_LINK_TOKEN].partition(".")
     expected = keyed_digest(secret, _PURPOSE, body.encode())
     if not hmac.compare_digest(expected.encode(), signature.encode()):
         return None

@@ -32,7 +32,7 @@ from assay.evalcore.json_values import JsonObject
 from assay.evalcore.printed import printed
 from assay.tasks import events
 from assay.tasks.alerts.alert import DAILY, Alert, as_raised, as_stored, rank
-from assay.tasks.alerts.presentable import LONGEST_VALUE, one_line
+from assay.tasks.alerts.presentable import LONGEST_ALERT_VALUE, one_line
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.log import put_logged
@@ -506,7 +506,7 @@ def _too_old(entry: Waiting, moment: datetime) -> bool:
     return entry.raised is not None and moment - entry.raised > KEEP_TRYING
 
 
-_MOST_LISTED = 20
+_MUTED_LISTED = 20   # muted alerts that a message lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -539,10 +539,10 @@ def summary_alert(
     standing   what of it has not ended, which is told by itself, a line each
     """
     number = wording.plural(len(muted), "alert", "alerts")
-    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {one_line(ended.reason, LONGEST_VALUE)}"]
-    lines += [f"- {muted_alert.alert.subject}" for muted_alert in muted[:_MOST_LISTED]]
-    if len(muted) > _MOST_LISTED:
-        lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")
+    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {one_line(ended.reason, LONGEST_ALERT_VALUE)}"]
+    lines += [f"- {muted_alert.alert.subject}" for muted_alert in muted[:_MUTED_LISTED]]
+    if len(muted) > _MUTED_LISTED:
+        lines.append(f"- and {len(muted) - _MUTED_LISTED} more: assay alerts monitors/{monitor}")
     if standing:
         lines += ["Of this still stands, and is told by itself:", *(f"- {line}" for line in standing)]
     else:

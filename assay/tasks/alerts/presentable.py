@@ -19,9 +19,9 @@ from typing import TypeVar, cast
 
 from assay.tasks.report.wording import shown_text
 
-LONGEST_VALUE = 500        # characters of one value in a message
-LONGEST_SUBJECT = 300
-LONGEST_BODY = 8_000
+LONGEST_ALERT_VALUE = 500   # characters of one value in a message
+LONGEST_SUBJECT = 300   # characters
+LONGEST_BODY = 8_000   # characters
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _CONTROL_BUT_LINES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 
 
 def single_lined(value: Value) -> Value:
-    """A record with every text in it on one line, without control characters, of at most LONGEST_VALUE.
+    """A record with every text in it on one line, without control characters, of at most LONGEST_ALERT_VALUE.
 
     What needs no change is given back as it is.
     """
@@ -42,7 +42,7 @@ def single_lined(value: Value) -> Value:
 
 def _single_lined(value: object, done: dict[int, object]) -> object:
     if isinstance(value, str):
-        return one_line(value, LONGEST_VALUE)
+        return one_line(value, LONGEST_ALERT_VALUE)
     if id(value) in done:      # parts that are the same object stay so
         return done[id(value)]
     result: object

@@ -30,6 +30,8 @@ from assay.tasks.schema import Column, Location, Part, wrong
 if TYPE_CHECKING:
     import pyarrow as pa
 
+DOCTOR_TIMEOUT_SECONDS = 10.0   # for one reply, where a person waits for `assay doctor`
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelling:

@@ -20,7 +20,7 @@ from assay.tasks.secrets import refuse_secrets
 
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)   # of a request: it had no effect
 FIRST_PAUSE = 0.5      # seconds before a read is tried again, drawn between 0 and this, which then doubles
-LONGEST_PAUSE = 8.0
+LONGEST_PAUSE = 8.0   # seconds before a request is tried again
 LONGEST_ASKED = 60.0   # seconds, of a pause the server itself asks for (Retry-After)
 
 

@@ -20,8 +20,8 @@ from assay.tasks.secrets import quiet_libraries
 
 Row: TypeAlias = dict[str, Any]   # an object of JSON
 CANNOT_TELL = "can't tell"
-MOST_PAGES = 10_000
-_LATER = (408, 425, 429)
+MOST_PAGES = 10_000   # of one listing: a server that never says which is the last is not read for ever
+_LATER_STATUSES = (408, 425, 429)   # of HTTP, beside those from 500 on: the same request may succeed later
 
 
 class RestApi:
@@ -77,7 +77,7 @@ class RestApi:
             raise self.replies.ambiguous(f"{type(error).__name__} while waiting for the reply") from None
         if response.status_code == 429:
             raise self.replies.busy(response)
-        if response.status_code >= 500 or response.status_code in _LATER:
+        if response.status_code >= 500 or response.status_code in _LATER_STATUSES:
             raise self.replies.ambiguous(f"it answered {response.status_code}")
         if response.status_code in (400, 409):
             try:
@@ -92,7 +92,7 @@ class RestApi:
             response = self._request("GET", path, params=dict(params or {}))
         except httpx.HTTPError as error:
             raise self.replies.unreachable(error) from None
-        if response.status_code >= 500 or response.status_code in _LATER:
+        if response.status_code >= 500 or response.status_code in _LATER_STATUSES:
             raise self.replies.busy(response)
         reply = self.replies.answer(response)
         if not isinstance(reply, dict):

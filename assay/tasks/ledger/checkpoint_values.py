@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from assay.evalcore.errors import AssayError
-from assay.evalcore.evaluation.state import LATEST, RUN, History
+from assay.evalcore.evaluation.state import ENTRIES_OF_RUN, LATEST, History
 from assay.evalcore.json_values import JsonObject
 from assay.evalcore.types import Array
 from assay.tasks.ledger import layout, record
@@ -83,8 +83,8 @@ def _arrays(blob: bytes) -> dict[str, Array]:
     """The arrays of a file by name. Raises one of UNREADABLE, also where they are packed into a few bytes and
     larger than any record."""
     with np.load(BytesIO(blob), allow_pickle=False) as archive:
-        if sum(member.file_size for member in archive.zip.infolist()) > record.MOST_BYTES:
-            raise ValueError(f"more than {record.MOST_BYTES:,} bytes of arrays")
+        if sum(member.file_size for member in archive.zip.infolist()) > record.MOST_RECORD_BYTES:
+            raise ValueError(f"more than {record.MOST_RECORD_BYTES:,} bytes of arrays")
         return dict(archive)
 
 
@@ -136,7 +136,7 @@ class _Writer:
         raise NotKept(f"a value of {type(value).__module__}.{type(value).__qualname__} cannot be kept")
 
     def _is_history(self, value: object) -> TypeGuard[tuple[object, ...]]:
-        return type(value) is tuple and len(value) == self._rounds >= RUN + LATEST \
+        return type(value) is tuple and len(value) == self._rounds >= ENTRIES_OF_RUN + LATEST \
             and all(map(is_dataclass, value))
 
     def _history(
@@ -145,9 +145,9 @@ class _Writer:
         digests = [
             run.digest if isinstance(run, KeptRun) else self._run(tuple(run())) for run in runs
         ]
-        while len(remainder) >= RUN + LATEST:
-            digests.append(self._run(remainder[:RUN]))
-            remainder = remainder[RUN:]
+        while len(remainder) >= ENTRIES_OF_RUN + LATEST:
+            digests.append(self._run(remainder[:ENTRIES_OF_RUN]))
+            remainder = remainder[ENTRIES_OF_RUN:]
         self._named += digests
         return {"history": digests, "rest": [self._said(part) for part in remainder]}
 

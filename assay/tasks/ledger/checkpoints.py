@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any
 
 from assay.evalcore.errors import AssayError
-from assay.evalcore.evaluation.state import RUN
+from assay.evalcore.evaluation.state import ENTRIES_OF_RUN
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoint_values import UNREADABLE, named_runs
 from assay.tasks.ledger.life import versions
@@ -229,7 +229,7 @@ def write_looks(ledger: Ledger, before: Looks, new_looks: Mapping[int, LookedAt]
 
 def _last_of_run(number: int) -> int:
     """The last round that the file of a round may hold."""
-    return -(-number // RUN) * RUN
+    return -(-number // ENTRIES_OF_RUN) * ENTRIES_OF_RUN
 
 
 def _looks_file(ledger: Ledger, run: int, rounds: Mapping[int, LookedAt]) -> tuple[str, bytes]:

@@ -1,10 +1,10 @@
 """What a check of a ledger found: a key, and how it differs from what it should be.
 
-Sealed bytes are compared exactly.  Numbers that are recomputed are compared to TOLERANCE.  Processors, vector
-units and kernels of BLAS round differently; nothing that is stored follows a rounding
+Sealed bytes are compared exactly.  Numbers that are recomputed are compared to RELATIVE_TOLERANCE.
+Processors, vector units and kernels of BLAS round differently; nothing that is stored follows a rounding
 (`evalcore.reproducible`), and on every kernel that the tests can set recomputed numbers agree to 1e-8 of
-themselves.  TOLERANCE leaves a factor of a hundred for processors and libraries that were never tried, and is
-a thousandth of the last digit that a report prints.
+themselves.  RELATIVE_TOLERANCE leaves a factor of a hundred for processors and libraries that were never
+tried, and is a thousandth of the last digit that a report prints.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ from assay.tasks.ledger.life import Extension
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import Ledger
 
-TOLERANCE = 1e-6    # relative
+RELATIVE_TOLERANCE = 1e-6   # of a number that is checked; relative
 NEAR_ZERO = 1e-9    # absolute; of a column, relative to its largest number
-_LISTED = 4         # differences written out in one sentence
+_DIFFERENCES_LISTED = 4   # differences written out in one sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -38,8 +38,8 @@ class Difference:
 
 def same_number(a: float, b: float) -> bool:
     """Whether two numbers are equal but for the rounding of a recomputation: to 1e-6 of the larger
-    (TOLERANCE), or to 1e-9 where both are near zero."""
-    return isclose(a, b, rel_tol=TOLERANCE, abs_tol=NEAR_ZERO)
+    (RELATIVE_TOLERANCE), or to 1e-9 where both are near zero."""
+    return isclose(a, b, rel_tol=RELATIVE_TOLERANCE, abs_tol=NEAR_ZERO)
 
 
 def value_differences(stored: object, computed: object, path: str = "") -> Iterator[str]:
@@ -112,13 +112,13 @@ def _in_a_row(value: object) -> TypeGuard[Sequence[object]]:
 def _close(a: Array, b: Array) -> Bools:
     """Whether (n,) numbers are equal to the tolerance of a recomputation."""
     size = np.where(np.isfinite(a), np.abs(a), 0.0).max(initial=0.0)
-    return np.isclose(a, b, rtol=TOLERANCE, atol=NEAR_ZERO * size, equal_nan=True)
+    return np.isclose(a, b, rtol=RELATIVE_TOLERANCE, atol=NEAR_ZERO * size, equal_nan=True)
 
 
 def in_one_sentence(sentences: Sequence[str]) -> str:
     """The first four differences, joined by semicolons, and how many more there are."""
-    remainder = len(sentences) - _LISTED
-    return "; ".join(sentences[:_LISTED]) + (f"; and {remainder} more" if remainder > 0 else "")
+    remainder = len(sentences) - _DIFFERENCES_LISTED
+    return "; ".join(sentences[:_DIFFERENCES_LISTED]) + (f"; and {remainder} more" if remainder > 0 else "")
 
 
 def _same(stored: object, computed: object) -> bool:

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from _typeshed import DataclassInstance
 
-MOST_BYTES = 1 << 28     # of a record: a hundred times the largest partition that was ever measured
+MOST_RECORD_BYTES = 1 << 28   # of a record: a hundred times the largest partition that was ever measured
 # what using a value that makes no sense may raise
 NONSENSE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, NotImplementedError,
@@ -96,8 +96,8 @@ def encode(record: "DataclassInstance") -> bytes:
 
 
 def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
-    """The record in the bytes of a key, of at most MOST_BYTES and 200 levels. Raises DamagedRecord. Unknown
-    keys, and values of another type, damage a record."""
+    """The record in the bytes of a key, of at most MOST_RECORD_BYTES and 200 levels. Raises DamagedRecord.
+    Unknown keys, and values of another type, damage a record."""
     _refuse_large(blob, key)
     try:
         record = _adapter(kind, strict=True).validate_json(blob)
@@ -134,7 +134,8 @@ def to_json(value: object) -> bytes:
 
 
 def from_json(blob: bytes, key: str) -> Any:
-    """Any JSON value of at most MOST_BYTES and 200 levels, unchecked otherwise. Raises DamagedRecord."""
+    """Any JSON value of at most MOST_RECORD_BYTES and 200 levels, unchecked otherwise. Raises
+    DamagedRecord."""
     _refuse_large(blob, key)
     try:
         return pydantic_core.from_json(blob)
@@ -143,8 +144,8 @@ def from_json(blob: bytes, key: str) -> Any:
 
 
 def _refuse_large(blob: bytes, key: str) -> None:
-    if len(blob) > MOST_BYTES:
-        raise damaged(key, f"{len(blob):,} bytes, where no record has more than {MOST_BYTES:,}")
+    if len(blob) > MOST_RECORD_BYTES:
+        raise damaged(key, f"{len(blob):,} bytes, where no record has more than {MOST_RECORD_BYTES:,}")
 
 
 @contextmanager
@@ -203,7 +204,7 @@ def from_parquet(
     import pyarrow as pa
 
     try:
-        table, attached = (_small_table if len(blob) <= _SMALL else _table)(blob)
+        table, attached = (_small_table if len(blob) <= _SMALL_FILE_BYTES else _table)(blob)
     except (pa.ArrowException, OSError, *NONSENSE) as error:
         raise damaged(key, f"not a Parquet file ({error})") from None
     if schema is not None:
@@ -229,29 +230,29 @@ def _table(blob: bytes) -> tuple["pa.Table", dict[str, str]]:
     batches, size = [], 0
     for batch in file.iter_batches(_PORTION, use_threads=False):
         size += batch.nbytes
-        if size > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES:,} bytes of columns")
+        if size > MOST_RECORD_BYTES:
+            raise ValueError(f"more than {MOST_RECORD_BYTES:,} bytes of columns")
         batches.append(batch)
     table = pa.Table.from_batches(batches, file.schema_arrow)
     return table, {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
 
 
-_MOST_VALUES = MOST_BYTES // 8   # of a table
+_MOST_VALUES = MOST_RECORD_BYTES // 8   # of a table
 _PORTION = 1 << 14               # rows that are decoded at once
 
 
 def inflate(packed: bytes) -> bytes:
-    """The bytes that zlib has packed. Raises ValueError for more than MOST_BYTES and for what is cut off, and
-    zlib.error. So a small key cannot fill the memory of who reads it."""
+    """The bytes that zlib has packed. Raises ValueError for more than MOST_RECORD_BYTES and for what is cut
+    off, and zlib.error. So a small key cannot fill the memory of who reads it."""
     unpacker = zlib.decompressobj()
-    blob = unpacker.decompress(packed, MOST_BYTES)
+    blob = unpacker.decompress(packed, MOST_RECORD_BYTES)
     if not unpacker.eof:
-        raise ValueError(f"cut off, or more than {MOST_BYTES:,} bytes")
+        raise ValueError(f"cut off, or more than {MOST_RECORD_BYTES:,} bytes")
     return blob
 
 
 # What a round holds is read again whenever its evaluation is looked at.
-_SMALL = 1 << 16    # bytes of a file
+_SMALL_FILE_BYTES = 1 << 16   # bytes of a file
 _small_table = lru_cache(128)(_table)
 
 

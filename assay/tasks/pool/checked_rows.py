@@ -67,10 +67,10 @@ class ColumnKinds:
             )
 
 
-MOST_LISTED = 5
-_LONGEST = 1000                     # characters of an id or of a segment's value
+MOST_LISTED = 5   # rows that a message names
+_LONGEST_CELL = 1000   # characters of an id or of a segment's value
 _MOST_ESCAPED = 6                   # characters of JSON for a byte of text, at most
-_LARGEST = 1e100                    # sums and squares of scores stay finite
+_LARGEST_SCORE = 1e100   # sums and squares of scores stay finite
 
 
 class RowChecker:
@@ -168,9 +168,9 @@ class RowChecker:
 
     def _short(self, batch: SourceBatch, name: str, text: pa.StringArray) -> pa.StringArray:
         """Ids, segments and features are kept for all rows, so they must be short."""
-        if lengths_of(text).max(initial=0) > _LONGEST:      # bytes: there may be fewer characters
-            long = numbers_of(pc.utf8_length(filled(text))) > _LONGEST
-            self.refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
+        if lengths_of(text).max(initial=0) > _LONGEST_CELL:      # bytes: there may be fewer characters
+            long = numbers_of(pc.utf8_length(filled(text))) > _LONGEST_CELL
+            self.refuse(batch, name, text, long, f"are longer than {_LONGEST_CELL:,} characters",
                         "ids and segments are names: shorten these, or name another column")
         return text
 
@@ -210,10 +210,10 @@ class RowChecker:
             )
         numbers, good = named_numbers(self._paths[batch.file], name, values)
         size = np.abs(numbers)
-        if not (good.all() and (size <= _LARGEST).all()):
+        if not (good.all() and (size <= _LARGEST_SCORE).all()):
             self.refuse(batch, name, values, ~good | ~np.isfinite(numbers), "are not finite numbers",
                         "give these rows a number, or drop them from the pool")
-            self.refuse(batch, name, values, size > _LARGEST, f"are beyond ±{_LARGEST:g}",
+            self.refuse(batch, name, values, size > _LARGEST_SCORE, f"are beyond ±{_LARGEST_SCORE:g}",
                         "such a number stands for a missing score: drop these rows, or give them a real one")
         return numbers
 

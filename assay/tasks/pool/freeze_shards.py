@@ -37,7 +37,7 @@ from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore, Store
 from assay.tasks.pool.checked_rows import MOST_LISTED, ColumnKind, ColumnKinds, RowChecker
 from assay.tasks.pool.cut import prediction_kind
-from assay.tasks.pool.duplicate_ids import RUN, SeenIds, first_duplicates, suspected
+from assay.tasks.pool.duplicate_ids import HASHES_OF_RUN, SeenIds, first_duplicates, suspected
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_bytes, part_digests, read_part_rows
 from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.scores import StoredRun, run_bytes
@@ -178,7 +178,7 @@ class SeenScores:
         return blob
 
 
-_MOST_SEGMENT_VALUES = 1_000
+_MOST_SEGMENT_VALUES = 1_000   # different values of a column of segments
 _AHEAD = 2      # pieces of work that may wait for the thread that writes
 Result = TypeVar("Result")
 
@@ -234,7 +234,7 @@ class FreezeShard:
         try:
             for rows in pass_.run():
                 self.progress.reached(shard.number, rows)
-                if pass_.seen.rows >= RUN:
+                if pass_.seen.rows >= HASHES_OF_RUN:
                     ids.append(self._kept(shard, len(ids), pass_.seen, beside))
         except BadInput as error:
             return pass_.receipt(str(error))
@@ -379,7 +379,7 @@ class FrozenRows:
         self._scratch = Travelling(MemoryStore() if self._small else store)
         self._basis = Basis.from_spec(spec, source)
         self._kept: list[tuple[str, tuple[int, ...]]] = []
-        fit = len(shards) > 1 and max(shard.rows for shard in shards) <= RUN      # in memory, each
+        fit = len(shards) > 1 and max(shard.rows for shard in shards) <= HASHES_OF_RUN      # in memory, each
         self._ranked = prediction_kind(spec).ranked if fit else None
         self.score_runs: list[StoredRun] = []    # in the order of the shards; none where they are not kept
         meter = Progress(progress)

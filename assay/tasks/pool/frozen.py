@@ -192,8 +192,8 @@ def _explained() -> Iterator[None]:
         raise NotAPart(str(error)) from None
 
 
-PART_ROWS = 65_536
-FEW_GROUPS = 2               # of a part, that are read one by one
+PART_ROWS = 65_536   # rows of a part of the frozen pool
+FEW_ROW_GROUPS = 2   # of a part, that are read one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,7 +365,7 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
 
     Where they lie in more than a few groups, the part is read whole: one call, where each group is one.
     """
-    few = len({row // GROUP_ROWS for row in rows}) <= FEW_GROUPS
+    few = len({row // GROUP_ROWS for row in rows}) <= FEW_ROW_GROUPS
     with open_reader(store, key) if few else BytesIO(store.get(key)) as stream:
         try:
             return read_rows_of(stream, rows)
@@ -405,7 +405,7 @@ def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> memoryview:
     return memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
 
 
-SHARD_PARTS = 16
+SHARD_PARTS = 16   # parts of a shard: about a million rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

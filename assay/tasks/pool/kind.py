@@ -25,7 +25,7 @@ from assay.tasks.pool.shards import MapOver
 from assay.tasks.spec.evaluation import Spec
 
 NUMBER = "<u4"   # of a row in its shard, or of a place in a piece
-BYTES = 4
+NUMBER_BYTES = 4   # of such a number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

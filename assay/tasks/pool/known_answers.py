@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-MOST_ITEMS = 100_000
+MOST_GOLD_ITEMS = 100_000   # rows of a file of known answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +71,8 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
                 raise BadInput(f"{place}: item {item_id!r} is there twice; keep one row")
             texts = {name: text or "" for name, text in zip(display, shown, strict=True)}
             items[item_id] = GoldItem(item_id=item_id, label=answers.code(label), shown=texts)
-            if len(items) > MOST_ITEMS:
-                raise BadInput(f"{place} has more than {MOST_ITEMS:,} rows; take a sample")
+            if len(items) > MOST_GOLD_ITEMS:
+                raise BadInput(f"{place} has more than {MOST_GOLD_ITEMS:,} rows; take a sample")
     if not items:
         raise BadInput(f"{place} has no rows; give some, or drop desk.gold")
     blob = record.encode(GoldItems(items=tuple(items[item_id] for item_id in sorted(items))))

@@ -2,9 +2,10 @@
 
 How a score at some rank is found, to the last bit:
 
-    runs        each is sorted once (`ScoreRun`). Those of a pool of up to `TOGETHER` rows are brought
+    runs        each is sorted once (`ScoreRun`). Those of a pool of up to `SCORES_TOGETHER` rows are brought
                 together; of a larger pool each worker loads the run that it works on.
-    grid        every run tells every k-th of its scores, and of these about `GRID` values are chosen, close
+    grid        every run tells every k-th of its scores, and of these about `GRID_SCORES` values are chosen,
+    close
                 where scores are many. In each run it is counted how many scores are below each of them, and
                 up to it: the counts add up to exact ranks.
     gathering   a wanted rank is that of a grid value, which is the answer, or lies between two neighbours.
@@ -145,10 +146,10 @@ def _keep(folder: Path, name: str, scores: Floats) -> None:
     written.replace(folder / name)   # another process may have been quicker
 
 
-TOGETHER = 1 << 24        # scores that are held in one place: 128 MB
+SCORES_TOGETHER = 1 << 24   # scores that are held in one place: 128 MB
 SUMMARY = 1 << 18         # scores that all runs tell together,
 LEAST_OF_RUN = 1 << 12    # and that a run tells at least, if it has as many
-GRID = 1 << 16            # values whose ranks are counted
+GRID_SCORES = 1 << 16   # values whose ranks are counted
 GATHERED = 1 << 22        # scores that are gathered in one pass, if one interval does not hold more
 
 
@@ -301,14 +302,14 @@ def ordered_scores(runs: Sequence[ScoreRun], rows: int, map_over: MapOver) -> tu
     sample.sort()
     if len(sample) == rows:
         return ScoresInMemory(sample, rising=True), positives
-    grid = np.unique(sample[np.linspace(0, len(sample) - 1, GRID).astype(np.int64)])
+    grid = np.unique(sample[np.linspace(0, len(sample) - 1, GRID_SCORES).astype(np.int64)])
     around_boundary = rows - positives + np.array([-1, 0] if 0 < positives < rows else [], np.int64)
     return ScoresByShard(runs, map_over, grid, around_boundary), positives
 
 
 def held_at_once(rows: int) -> bool:
     """Whether one process holds the scores of so many rows. Otherwise runs are loaded again and again."""
-    return rows <= TOGETHER
+    return rows <= SCORES_TOGETHER
 
 
 def _first(run: ScoreRun) -> tuple[Floats, int]:

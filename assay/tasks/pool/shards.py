@@ -52,7 +52,7 @@ def stopping(results: Iterator[B]) -> Iterator[Iterator[B]]:
 
 SHARD_ROWS = 16 * PART_ROWS
 SMALL_BYTES = 16 << 20    # of all files: less is one shard
-LARGE_BYTES = 256 << 20   # a single file of text with less is one shard
+LARGE_TEXT_BYTES = 256 << 20   # a single file of text with less is one shard
 _FILES_AT_ONCE = 64       # whose rows one worker counts
 
 
@@ -139,7 +139,7 @@ def is_small(source: Source) -> bool:
 def _is_divisible(source: Source) -> bool:
     """Whether it pays to look for marks in the only file of text; an array has none."""
     (file,) = source.files
-    return source.format != "json" and file.size >= LARGE_BYTES and not is_compressed(file.path)
+    return source.format != "json" and file.size >= LARGE_TEXT_BYTES and not is_compressed(file.path)
 
 
 def _bounds(units: Sequence[int]) -> list[int]:

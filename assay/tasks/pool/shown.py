@@ -41,13 +41,13 @@ from assay.tasks.pool.frozen import (
     read_part_rows,
     read_rows_of,
 )
-from assay.tasks.pool.kind import BYTES, NUMBER, CellSizes
+from assay.tasks.pool.kind import NUMBER, NUMBER_BYTES, CellSizes
 from assay.tasks.spec.evaluation import Spec
 
 FILE_BYTES = 16 << 20        # of text; the last row may go beyond
 GROUP_BYTES = 64 << 10       # what reading one row costs
 _GROUP_ROWS = (16, 1024)     # at least, and at most
-_MANY_FILES, _AT_ONCE = 4, 8   # files that are worth threads, and how many
+_MANY_FILES, _THREADS_AT_ONCE = 4, 8   # files that are worth threads, and how many
 
 
 def shown_hash(item_id: str, shown: Mapping[str, str]) -> str:
@@ -214,7 +214,7 @@ def shown_of(
         }
 
     by_row: dict[int, dict[str, str]] = {}
-    with ThreadPoolExecutor(_AT_ONCE if len(of_file) >= _MANY_FILES else 1) as threads:
+    with ThreadPoolExecutor(_THREADS_AT_ONCE if len(of_file) >= _MANY_FILES else 1) as threads:
         for piece in threads.map(read_texts, of_file):
             by_row |= piece
     return [by_row[row.row] for row in rows]
@@ -275,7 +275,7 @@ class PoolIndex:
         if len(of_part) < _MANY_PARTS:
             yield from map(read_part, of_part)
             return
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
+        with ThreadPoolExecutor(_THREADS_AT_ONCE) as threads:
             yield from threads.map(read_part, of_part)
 
     def shown(self, spec: Spec, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
@@ -336,8 +336,8 @@ class RowFinder:
         values = np.empty(len(slots), np.int64)
         for low, high in _close(slots):
             start, end = int(slots[low]), int(slots[high - 1]) + 1
-            blob = self._store.get_range(key, start * BYTES, (end - start) * BYTES)
-            if len(blob) != (end - start) * BYTES:
+            blob = self._store.get_range(key, start * NUMBER_BYTES, (end - start) * NUMBER_BYTES)
+            if len(blob) != (end - start) * NUMBER_BYTES:
                 raise DamagedRecord(f"{key}: too short; {_RESTORE}")
             values[low:high] = np.frombuffer(blob, NUMBER)[slots[low:high] - start]
         return values[np.searchsorted(slots, places)]

@@ -54,9 +54,9 @@ from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text, named_numbers, without_value, words_for_none
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import written_measure
-from assay.tasks.spec.labels.classes import MOST_CLASSES, TIE
+from assay.tasks.spec.labels.classes import MOST_NAMED_CLASSES, TIE
 from assay.tasks.spec.labels.questions import QuestionList
-from assay.tasks.spec.pool import MOST_COMPARED
+from assay.tasks.spec.pool import MOST_SYSTEMS_COMPARED
 
 ITEM = "item_id"       # looked at where it is there: each names an item once
 
@@ -225,9 +225,9 @@ def _contenders(
                                         f"{columns.outcome}: the system of each answer of a row")
     sides = [words(path, name, arrays[name]) for name in columns.contenders]
     names = sorted({name for side in sides for name in np.unique(side).tolist()})
-    if not 2 <= len(names) <= MOST_COMPARED:
+    if not 2 <= len(names) <= MOST_SYSTEMS_COMPARED:
         raise BadInput(f"{path}: {', '.join(columns.contenders)} name {len(names)} systems; from 2 to "
-                       f"{MOST_COMPARED} can be compared")
+                       f"{MOST_SYSTEMS_COMPARED} can be compared")
     numbered = [np.searchsorted(names, side) for side in sides]
     if count == 2 and (numbered[0] == numbered[1]).any():
         row = int(np.argmax(numbered[0] == numbered[1]))
@@ -399,10 +399,10 @@ def _grades(path: str, spoken: Mapping[str, pa.Array], classes: Sequence[str]) -
     columns = [finite_column(path, name, column) for name, column in spoken.items()]
     grades = {grade for column in columns for grade in np.unique(column).tolist()}
     grades |= {_grade(path, text) for text in classes}
-    if not 2 <= len(grades) <= MOST_CLASSES:
+    if not 2 <= len(grades) <= MOST_NAMED_CLASSES:
         raise BadInput(
             f"{path}: labels, predictions and judges hold {len(grades):,} different grades, and 2 to "
-            f"{MOST_CLASSES:,} make sense; for numbers of any size use the outcome number"
+            f"{MOST_NAMED_CLASSES:,} make sense; for numbers of any size use the outcome number"
         )
     rising = sorted(grades)
     names = tuple(f"{grade:g}" for grade in rising)

@@ -22,7 +22,7 @@ _PLACE = re.compile(rb"(-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)")
 _TAG = re.compile(rb"(<[^>]*>)")
 _ID = re.compile(rb'(?<=id=")[^"]*|(?<=href="#)[^"]*|(?<=url\(#)[^)]*')
 _MAKER = re.compile(rb"<metadata>.*?</metadata>", re.DOTALL)
-_POINTS = 0.01
+_POINTS_APART = 0.01   # by which a place in a picture may differ, in its points
 
 
 def alike(name: str, blob: bytes, due: bytes) -> bool:
@@ -55,7 +55,7 @@ def _same_picture(encoded: bytes, due: bytes) -> bool:
         pieces, due_pieces = (_TAG.split(_counted(_MAKER.sub(b"", b64decode(svg)))) for svg in (encoded, due))
     except binascii.Error:
         return False
-    close = partial(math.isclose, rel_tol=0, abs_tol=_POINTS)
+    close = partial(math.isclose, rel_tol=0, abs_tol=_POINTS_APART)
     return len(pieces) == len(due_pieces) and all(
         piece == other or (piece.startswith(b"<") and _same_pieces(_PLACE, piece, other, close))
         for piece, other in zip(pieces, due_pieces, strict=True)

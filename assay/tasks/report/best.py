@@ -8,7 +8,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import wording
 
-_MOST_NAMED = 6
+_NAMED_CONTENDERS = 6   # systems still in that a sentence names
 
 
 def best_in_words(best: BestSystem, *, finished: bool) -> str:
@@ -31,8 +31,8 @@ def best_in_words(best: BestSystem, *, finished: bool) -> str:
             f"other is better by more, {sure}."
         )
     still = best.contenders
-    names = ", ".join(still[:_MOST_NAMED]) + (f" and {len(still) - _MOST_NAMED} more"
-                                              if len(still) > _MOST_NAMED else "")
+    names = ", ".join(still[:_NAMED_CONTENDERS]) + (f" and {len(still) - _NAMED_CONTENDERS} more"
+                                              if len(still) > _NAMED_CONTENDERS else "")
     within = f" within {margin}" if best.margin else ""
     if exact and len(still) > 1 and len({row.value for row in best.systems if not row.out}) == 1:
         return f"No winner: {names} are equally good by {measure}, and all of their labels are known."

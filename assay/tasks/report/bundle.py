@@ -29,6 +29,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.json_values import JsonObject
 from assay.tasks.ledger import record
 from assay.tasks.ledger.findings import Difference
+from assay.tasks.report.evidence import NO_TIME
 from assay.tasks.report.files import ReportNotWritten
 from assay.tasks.signatures import (
     SigningKey,
@@ -44,11 +45,10 @@ CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP = (
     "bundle.json", "bundle.json.sig", "public-key.pem", "bundle.json.tsr",
 )
 OF_CONTENT = (CONTENT, SIGNATURE, PUBLIC_KEY, TIME_STAMP)
-_FORMAT = 1
+_BUNDLE_FORMAT = 1   # number of the format of a bundle
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
-_NO_TIME = (1980, 1, 1, 0, 0, 0)     # the first a zip archive can say
-_CHUNK = 1 << 20
-_MOST_TIMES, _SMALL = 100, 64 << 20     # times as large unpacked, and bytes beside
+_DIGESTED_BYTES = 1 << 20   # read at once for a digest
+_LARGEST_RATIO, _SMALL_BUNDLE_BYTES = 100, 64 << 20   # times as large unpacked, and bytes beside
 
 README = """\
 # Evidence of the evaluation {evaluation}
@@ -100,7 +100,7 @@ def write_bundle(
                 _add(archive, name, blob)
                 digests[name] = hashlib.sha256(blob).hexdigest()
             files = dict(sorted(digests.items()))
-            content = record.to_json({"format_number": _FORMAT, **about, "files": files})
+            content = record.to_json({"format_number": _BUNDLE_FORMAT, **about, "files": files})
             _add(archive, CONTENT, content)
             if key is not None:
                 _add(archive, SIGNATURE, key.sign(content))
@@ -116,7 +116,7 @@ def write_bundle(
 
 
 def _add(archive: zipfile.ZipFile, name: str, blob: bytes) -> None:
-    entry = zipfile.ZipInfo(name, _NO_TIME)
+    entry = zipfile.ZipInfo(name, NO_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o644 << 16
     archive.writestr(entry, blob)
@@ -133,7 +133,7 @@ class Bundle:
             raise BadInput(f"{path}: cannot be read as a bundle: {error}") from None
         there = self._archive.infolist()
         packed, unpacked = sum(one.compress_size for one in there), sum(one.file_size for one in there)
-        if unpacked > _MOST_TIMES * packed + _SMALL:
+        if unpacked > _LARGEST_RATIO * packed + _SMALL_BUNDLE_BYTES:
             raise BadInput(f"{path}: is no bundle: unpacked it is far larger than packed")
         self.names = [name for name in self._archive.namelist() if not name.endswith("/")]
         try:
@@ -147,10 +147,10 @@ class Bundle:
             self.drawn_by = drawn_by if _VERSION.fullmatch(drawn_by) else "another version"
         except (KeyError, TypeError, ValueError, *_DAMAGED):
             raise BadInput(f"{path}: is no bundle: it has no {CONTENT} that can be read") from None
-        if self.format_number != _FORMAT:
+        if self.format_number != _BUNDLE_FORMAT:
             raise BadInput(
                 f"{path}: is a bundle of format {self.format_number}, and this version reads format "
-                f"{_FORMAT}; "
+                f"{_BUNDLE_FORMAT}; "
                 "check it with the version of Assay that its README.md names"
             )
 
@@ -193,7 +193,7 @@ class Bundle:
         digest = hashlib.sha256()
         try:
             with self._archive.open(name) as opened:
-                while chunk := opened.read(_CHUNK):
+                while chunk := opened.read(_DIGESTED_BYTES):
                     digest.update(chunk)
         except _DAMAGED:
             return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from assay.tasks.report.data import ComparedSystems, ReportData
 
-_MOST_NAMED = 5
+_NAMED_WINNERS = 5   # systems that a sentence names, those that won most first
 _MIRRORED: Mapping[str, str] = {"better": "worse", "worse": "better"}
 
 
@@ -63,7 +63,7 @@ def pairs_in_words(pairs: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
         winner = {"better": row.system, "worse": row.versus}.get(c.verdict)
         if winner is not None:
             wins[winner] = wins.get(winner, 0) + 1
-    winners = sorted(wins.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NAMED]
+    winners = sorted(wins.items(), key=lambda item: (-item[1], item[0]))[:_NAMED_WINNERS]
     if winners:
         text = ", ".join(f"{system} {'is ' if i == 0 else ''}better than {wording.plural(n, 'other')}"
                          for i, (system, n) in enumerate(winners))
@@ -77,7 +77,7 @@ def _pair_cell(row: MeasureEstimate, verdict: str, sign: int) -> str:
     return f"{wording.number(sign * row.value, wording.digits_for(row))} {verdict}"
 
 
-_MOST_TOLD = 3   # systems that are told of in a sentence each
+_TOLD_SYSTEMS = 3   # systems that are told of in a sentence each
 _WORDS = {
     "better": "better", "worse": "worse", "different": "different", "tie": "the same", "open": "open",
 }
@@ -151,7 +151,7 @@ def finding(data: "ReportData") -> str:
     """Which systems are better than the baseline, and what is open; from how many labels. One sentence a
     difference, or a count of both where there are many."""
     differences = first_differences(data.estimates)
-    if len(differences) <= _MOST_TOLD:
+    if len(differences) <= _TOLD_SYSTEMS:
         parts = [verdict_in_words(row, c) for row, c in differences]
     else:
         all_pairs = data.systems is not None and data.systems.all_pairs
@@ -355,7 +355,7 @@ def _ends(row: MeasureEstimate, c: Comparison) -> str:
     return f" ({wording.percent(row.confidence)} interval {wording.ends_in_words(row.value, *ends)})"
 
 
-_LONGEST = 24   # characters of a name
+_LONGEST_FIGURE_NAME = 24   # characters of a name
 
 
 def forest_figure(
@@ -384,7 +384,7 @@ def _draw_forest(
             gap_ax.plot([c.lower, c.upper], [y, y], color=SOFT, linewidth=1.0, solid_capstyle="butt")
     _forest_panel(gap_ax, rows, [_forest_name(row) for row in rows])
     gap_ax.axvline(0, color=LIMIT, linewidth=1.0, dashes=(3, 2))
-    gap_ax.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
+    gap_ax.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST_FIGURE_NAME)}")
 
 
 def _forest_panel(ax: "Axes", rows: Sequence[MeasureEstimate], names: Sequence[str]) -> None:
@@ -402,7 +402,7 @@ def _forest_panel(ax: "Axes", rows: Sequence[MeasureEstimate], names: Sequence[s
 
 
 def _forest_name(row: MeasureEstimate) -> str:
-    parts = [shortened_name(part, _LONGEST) for part in (row.system, row.class_name) if part]
+    parts = [shortened_name(part, _LONGEST_FIGURE_NAME) for part in (row.system, row.class_name) if part]
     return ", ".join(parts)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_STEPS = [1, 2, 2.5, 5, 10]           # of ticks
+_TICK_STEPS = [1, 2, 2.5, 5, 10]   # of ticks
 
 
 def estimate_against_labels(data: ReportData, of: MeasureEstimate) -> Picture:
@@ -81,8 +81,8 @@ def _plot(ax: "Axes", data: ReportData, of: MeasureEstimate, *, detailed: bool) 
     most_labels = max((r.labels for r in rows), default=1)
     ax.set_xlim(0, max(most_labels, 1) * 1.03)
     ax.set_ylim(low, high)
-    ax.xaxis.set_major_locator(MaxNLocator(9 if detailed else 4, integer=True, steps=_STEPS))
-    ax.yaxis.set_major_locator(MaxNLocator(8 if detailed else 4, steps=_STEPS))
+    ax.xaxis.set_major_locator(MaxNLocator(9 if detailed else 4, integer=True, steps=_TICK_STEPS))
+    ax.yaxis.set_major_locator(MaxNLocator(8 if detailed else 4, steps=_TICK_STEPS))
     ax.grid(axis="y")
 
 

@@ -20,7 +20,7 @@ from assay.evalcore.printed import with_format_number
 from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger import record
 
-_NO_TIME = (1980, 1, 1, 0, 0, 0)    # the first a zip archive can say
+NO_TIME = (1980, 1, 1, 0, 0, 0)   # the first a zip archive can say
 
 _README = """\
 Evidence of the evaluation {evaluation}
@@ -130,7 +130,7 @@ def evidence_zip(evidence: EvidencePack) -> bytes:
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
         for name, blob in evidence_files(evidence).items():
-            entry = zipfile.ZipInfo(name, _NO_TIME)
+            entry = zipfile.ZipInfo(name, NO_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, blob)

@@ -211,7 +211,7 @@ def audit_of_judge_in_words(audit: JudgeAudit) -> str:
     )
 
 
-_LONGEST = 240    # characters of an item that are shown
+_LONGEST_ITEM = 240   # characters of an item that are shown
 _WHY: Mapping[str, str] = {
     "per draw": "drawn, with chance {} at each draw",
     "inclusion": "drawn, with chance {} to be in the round",
@@ -286,8 +286,8 @@ def _caption(errors: WrongPredictions, baseline: str | None) -> str:
 
 
 def _error_line(item: LabelledItem, text: str) -> ErrorLine:
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST - 4].rpartition(" ")[0] + " ..."
+    if len(text) > _LONGEST_ITEM:
+        text = text[: _LONGEST_ITEM - 4].rpartition(" ")[0] + " ..."
     return ErrorLine(
         item=item.item_id, text=text, predicted=item.predicted_text, label=item.label_text,
         score=_number(item.score), probability=_number(item.probability),

@@ -13,7 +13,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.data import TRUE_VALUES, ReportData, whole_pool_rows
 
-_WIDTH, _HEIGHT = 150, 14     # CSS pixels
+_LINE_WIDTH, _HEIGHT = 150, 14   # CSS pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def plain_bar(
     """A value, its lower and its upper end on a scale, with its limits."""
     value, lower, upper = (_place(x, scale) for x in ends)
     return IntervalBar(
-        width=_WIDTH, height=_HEIGHT, value=value, lower=lower, upper=upper, wide_lower=None,
+        width=_LINE_WIDTH, height=_HEIGHT, value=value, lower=lower, upper=upper, wide_lower=None,
         wide_upper=None, limits=tuple(x for limit in limits if (x := _place(limit, scale)) is not None),
         truth=None, reference=None, scale_from=wording.plain_number(scale[0]),
         scale_to=wording.plain_number(scale[1]),
@@ -68,7 +68,7 @@ def plain_bar(
 def _place(x: float | None, scale: tuple[float, float]) -> float | None:
     """CSS pixels from the left."""
     lowest, highest = scale
-    return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_WIDTH - 4), 2)
+    return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_LINE_WIDTH - 4), 2)
 
 
 def scale_of_bars(rows: Iterable[MeasureEstimate], outcome: OutcomeKind | None) -> tuple[float, float]:

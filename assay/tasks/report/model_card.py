@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import ReportData, whole_pool_rows
 
-_MOST_SOURCES = 10
+_MOST_SOURCES = 10   # files of a pool that a card names
 _MARKS = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 

@@ -181,7 +181,7 @@ def _draw_shares(rows: Sequence[MeasureEstimate], figure: "Figure") -> None:
     ax.grid(axis="x")
 
 
-MOST_NUMBERS = 12     # classes up to which the numbers are written into the squares, and in a table
+MOST_SQUARES_CLASSES = 12   # classes up to which the numbers are written into the squares, and in a table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
     if not cells or len(cells) != k * k:
         return None
     share = np.array([np.nan if row.value is None else row.value for row in cells]).reshape(k, k)
-    few = k <= MOST_NUMBERS
+    few = k <= MOST_SQUARES_CLASSES
     rows = [
         (name, [_number(row) for row in cells[k * f : k * (f + 1)]]) for f, name in enumerate(data.classes)
     ]

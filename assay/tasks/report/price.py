@@ -202,7 +202,7 @@ class OutlookJson(TypedDict):
     audit: AuditPrice | None         # what would bring a wide interval down
 
 
-_DIGITS = 2          # of the ends of an interval
+_PRICE_DIGITS = 2   # of the ends of an interval
 
 
 def outlook_json(ahead: Outlook) -> OutlookJson:
@@ -293,7 +293,10 @@ def words_of_range(low: int | None, high: int | None, horizon: int) -> str:
 
 
 def _interval(lower: float, upper: float) -> str:
-    ends = wording.number(lower, _DIGITS, ROUND_FLOOR), wording.number(upper, _DIGITS, ROUND_CEILING)
+    ends = (
+        wording.number(lower, _PRICE_DIGITS, ROUND_FLOOR),
+        wording.number(upper, _PRICE_DIGITS, ROUND_CEILING),
+    )
     return ", ".join(ends)
 
 

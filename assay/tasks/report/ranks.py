@@ -7,7 +7,7 @@ from assay.evalcore.evaluation.best import Shipping, SystemRank, SystemRanks
 from assay.tasks.report import wording
 
 _PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth"}
-_MOST_TOLD = 20   # systems whose ranks are told in one line
+_TOLD_RANKS = 20   # systems whose ranks are told in one line
 
 
 def rank_in_words(place: SystemRank) -> str:
@@ -18,7 +18,7 @@ def rank_in_words(place: SystemRank) -> str:
 def ranks_in_words(ranks: SystemRanks) -> str:
     """`Ranks by accuracy, that hold together with 95% confidence: a 1 to 2, b 1 to 3, c 3.` One sentence; of
     more systems than fit a line the first ones are listed."""
-    listing = ", ".join(f"{place.system} {rank_in_words(place)}" for place in ranks.systems[:_MOST_TOLD])
+    listing = ", ".join(f"{place.system} {rank_in_words(place)}" for place in ranks.systems[:_TOLD_RANKS])
     return (f"Ranks by {wording.measure_name(ranks.measure)}, that hold together with "
             f"{wording.percent(ranks.confidence)} confidence: {listing}.")
 

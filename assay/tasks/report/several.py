@@ -20,7 +20,7 @@ from assay.tasks.report.lines import ForestTable, scale_of_bars, table_line
 from assay.tasks.report.rendering import Picture, render
 from assay.tasks.report.standing import EvaluationJson
 
-_MOST_NAMED = 4     # classes
+_NAMED_CLASSES = 4   # classes
 _VERDICTS = {"ok": "ok", "breach": "breach", "inconclusive": "inconclusive", None: "no limit"}
 
 
@@ -94,8 +94,8 @@ def _of_labels(data: ReportData) -> str:
     names = list(data.outcome.parts)
     if not names:
         return ""
-    tail = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f", of {', '.join(names[:_MOST_NAMED])}{tail}"
+    tail = f" and {len(names) - _NAMED_CLASSES} more" if len(names) > _NAMED_CLASSES else ""
+    return f", of {', '.join(names[:_NAMED_CLASSES])}{tail}"
 
 
 def _line(data: ReportData, at: str) -> EvaluationLine:
@@ -198,7 +198,7 @@ def _part(data: ReportData, at: str, link: str) -> ReportPart:
     )
 
 
-_LONGEST = 100   # characters of a folder's name
+_LONGEST_FOLDER = 100   # characters of a folder's name
 
 
 def several_files(reports: Sequence[ReportData]) -> Mapping[str, bytes]:
@@ -254,6 +254,7 @@ def folder_of(names: Sequence[str]) -> str:
     """The folder of these evaluations, always the same: their names, in full where they are short. Beyond
     that the first name, a count, and a digest of all names."""
     joined = "-".join(names)
-    if len(joined) > _LONGEST:
-        joined = f"{names[0][:_LONGEST]}-and-{len(names) - 1}-more-{sha256(joined.encode()).hexdigest()[:8]}"
+    if len(joined) > _LONGEST_FOLDER:
+        digest = sha256(joined.encode()).hexdigest()[:8]
+        joined = f"{names[0][:_LONGEST_FOLDER]}-and-{len(names) - 1}-more-{digest}"
     return f"assay-report-{joined}"

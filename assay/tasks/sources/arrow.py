@@ -13,11 +13,10 @@ from functools import partial
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.files.file import SourceFile, check_columns, unreadable
+from assay.tasks.sources.files.file import BATCH_ROWS, SourceFile, check_columns, unreadable
 from assay.tasks.sources.parquet import column_with_field, every_name, picked
 
-_BATCH_ROWS = 1 << 15
-_BUFFER = 4 << 20        # bytes read at once
+_ARROW_BUFFER_BYTES = 4 << 20   # bytes read at once
 _WITH_FOOTER, _FIRST_FEATHER = b"ARROW1", b"FEA1"    # how files begin
 
 
@@ -51,8 +50,8 @@ def arrow_batches(
                     start = end
                     continue
             batch = picked(read(), columns)
-            for place in range(0, batch.num_rows, _BATCH_ROWS):
-                yield start + place, batch.slice(place, _BATCH_ROWS)
+            for place in range(0, batch.num_rows, BATCH_ROWS):
+                yield start + place, batch.slice(place, BATCH_ROWS)
             start += batch.num_rows
 
 
@@ -66,7 +65,7 @@ def _opened(
     """
     options = pa.ipc.IpcReadOptions(included_fields=None if fields is None else sorted(fields))
     try:
-        with closing(file.open(_BUFFER)) as stream:
+        with closing(file.open(_ARROW_BUFFER_BYTES)) as stream:
             beginning = stream.read(len(_WITH_FOOTER))
             stream.seek(0)
             if beginning.startswith(_FIRST_FEATHER):

@@ -4,12 +4,12 @@ import numpy as np
 
 from assay.evalcore.types import Bools, Floats
 
-_BEYOND = 1e-6       # by which a probability may be beyond 0 or 1
-_LEAST = 0.01        # by which a sum may always be off
-_MOST = 0.5          # and never more
-_DECIMALS = 6        # at which values count as not rounded
+_BEYOND_RANGE = 1e-6   # by which a probability may be beyond 0 or 1
+_LEAST_SUM_ERROR = 0.01   # by which a sum may always be off
+_LARGEST_SUM_ERROR = 0.5   # and never more
+_EXACT_CHANCE_DECIMALS = 6   # at which values count as not rounded
 _FLOAT32 = 1e-7      # by which a number of 32 bits may be off
-_FEWEST = 2          # decimals that a row is taken to have, if others have as many
+_FEWEST_DECIMALS = 2   # decimals that a row is taken to have, if others have as many
 
 
 def within_0_and_1(numbers: Floats) -> tuple[Floats, Bools]:
@@ -18,7 +18,7 @@ def within_0_and_1(numbers: Floats) -> tuple[Floats, Bools]:
     >>> within_0_and_1(np.array([1.0000001, -1e-9, 0.5, 1.5]))[0].tolist()
     [1.0, 0.0, 0.5, 1.5]
     """
-    near = (numbers >= -_BEYOND) & (numbers <= 1 + _BEYOND)
+    near = (numbers >= -_BEYOND_RANGE) & (numbers <= 1 + _BEYOND_RANGE)
     return np.where(near, np.clip(numbers, 0.0, 1.0), numbers), ~near
 
 
@@ -50,13 +50,16 @@ class RowSums:
         row is written with."""
         self.total += column
         self._columns += 1
-        needed = np.full(len(column), _DECIMALS)
-        for d in range(_DECIMALS - 1, -1, -1):
+        needed = np.full(len(column), _EXACT_CHANCE_DECIMALS)
+        for d in range(_EXACT_CHANCE_DECIMALS - 1, -1, -1):
             needed[np.abs(column - np.round(column, d)) < _FLOAT32] = d
         self._decimals = np.maximum(self._decimals, needed)
 
     def are_one(self) -> Bools:
         """(n,) whether each is 1, as far as its numbers are rounded."""
-        decimals = np.maximum(self._decimals, min(_FEWEST, int(self._decimals.max(initial=0))))
-        tolerance = np.clip(self._columns * 0.5 * 10.0**-decimals, _LEAST, _MOST) + _BEYOND
+        decimals = np.maximum(self._decimals, min(_FEWEST_DECIMALS, int(self._decimals.max(initial=0))))
+        tolerance = (
+            np.clip(self._columns * 0.5 * 10.0**-decimals, _LEAST_SUM_ERROR, _LARGEST_SUM_ERROR)
+            + _BEYOND_RANGE
+        )
         return np.asarray((np.abs(self.total - 1) <= tolerance) & (self.total > 0))

@@ -29,7 +29,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
-from assay.tasks.sources.quoting import MOST_BYTES, Misquoted, QuotedValues
+from assay.tasks.sources.quoting import MOST_ROW_BYTES, Misquoted, QuotedValues
 
 LOOK = 8 << 20           # bytes that are looked at
 _HEAD = 1 << 20          # of them, bytes in which columns are counted
@@ -290,14 +290,14 @@ class BoundedLines(io.RawIOBase):
         self._lines += block.count(b"\n") or block.count(b"\r")
 
 
-_BLOCK = MOST_BYTES      # also the longest row there may be
+_BLOCK = MOST_ROW_BYTES      # also the longest row there may be
 _LONGEST_LINE = 2 * _BLOCK   # a longer one does not fit however blocks fall
-_BUFFER = 8 << 20        # bytes a request on S3
-_STREAM = 1 << 20
-_MOST_HEADER = 1 << 20
-_LONGEST_NAME = 1_000
+_CSV_BUFFER_BYTES = 8 << 20   # bytes a request on S3
+_STREAM_BYTES = 1 << 20   # of the buffer before the reader of Arrow
+_MOST_HEADER_BYTES = 1 << 20   # of the beginning, in which the line of column names is looked for
+_LONGEST_COLUMN_NAME = 1_000   # characters
 _UNEVEN = re.compile(r"Expected (\d+) columns?, got (\d+): (.*)", re.DOTALL)
-_SHOWN = 60              # characters of a row in a message
+_ROW_CHARACTERS = 60   # characters of a row in a message
 _BETWEEN_SPACES = re.compile(r'"[^"]*"|\S+')
 _ENOUGH = 2              # columns that tell a repeated line of names from a value
 _FOR_EXCEL = re.compile(r"sep=.[\r\n]", re.IGNORECASE)
@@ -341,7 +341,7 @@ def csv_batches(
     It begins at a mark, if one is given: such a file was looked through when its marks were found. `marks`
     sees all bytes that are read.
     """
-    with _explained(file), closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
+    with _explained(file), closing(file.open(_CSV_BUFFER_BYTES)) as raw, closing(_text(file, raw)) as text:
         begins = _beginning(file, text.read(LOOK))
         check_columns(file.path, columns, _named(begins.names))
         request = _Asked(begins.names, columns, numbers, begins.dialect.delimiter, mark.row if mark else 0)
@@ -368,7 +368,7 @@ def csv_batches(
 
 
 def _buffered(lines: BoundedLines) -> io.BufferedReader:
-    return io.BufferedReader(lines, buffer_size=_STREAM)
+    return io.BufferedReader(lines, buffer_size=_STREAM_BYTES)
 
 
 def _batches(
@@ -413,9 +413,9 @@ def _batches(
 
 def _uneven(path: str, names: Sequence[str], many: int, row: str) -> BadInput:
     return BadInput(
-        f"{path}: its line of column names has {plural(len(names), 'value')} ({', '.join(names)[:_SHOWN]}), "
-        f"and a row has {many} ({row[:_SHOWN]}); a table begins with a name for each column: remove lines "
-        "above and below it, and name all"
+        f"{path}: its line of column names has {plural(len(names), 'value')} "
+        f"({', '.join(names)[:_ROW_CHARACTERS]}), and a row has {many} ({row[:_ROW_CHARACTERS]}); a table "
+        "begins with a name for each column: remove lines above and below it, and name all"
     )
 
 
@@ -463,14 +463,14 @@ def dialect(file: SourceFile) -> Dialect:
 
 @lru_cache(maxsize=256)
 def _known(file: Any) -> tuple[Dialect, tuple[str, ...]]:
-    with _explained(file), closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
+    with _explained(file), closing(file.open(_CSV_BUFFER_BYTES)) as raw, closing(_text(file, raw)) as text:
         begins = _beginning(file, text.read(LOOK))
         return begins.dialect, begins.names
 
 
 def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
     """The file's text as bytes: decompressed if its name says so."""
-    return io.BufferedReader(cast("io.RawIOBase", _text(file, raw)), buffer_size=_STREAM)
+    return io.BufferedReader(cast("io.RawIOBase", _text(file, raw)), buffer_size=_STREAM_BYTES)
 
 
 def _text(file: SourceFile, raw: BinaryIO) -> BinaryIO:
@@ -521,7 +521,7 @@ def _whole(file: SourceFile, start: bytes, dialect: Dialect, stream: BinaryIO) -
 
 def _refuse(file: SourceFile, begins: _Beginning, value: Misquoted) -> NoReturn:
     """Raises BadInput that names the value by row and column, as far as the file is read again for it."""
-    with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
+    with closing(file.open(_CSV_BUFFER_BYTES)) as raw, closing(_text(file, raw)) as text:
         whole_file = _whole(file, text.read(LOOK), begins.dialect, text)
         bounded = BoundedLines(file, whole_file, _LONGEST_LINE)
         with io.TextIOWrapper(io.BufferedReader(bounded), "utf-8", errors="replace", newline="") as lines:
@@ -551,7 +551,7 @@ def _are_between_spaces(text: str) -> bool:
 
 def _beginning(file: SourceFile, start: bytes) -> _Beginning:
     dialect = dialect_of(file.path, start)
-    text = _start_text(start[:_MOST_HEADER], dialect)
+    text = _start_text(start[:_MOST_HEADER_BYTES], dialect)
     taken = 3 if start.startswith(BOM_UTF8) else 0
 
     def lines() -> Iterator[str]:
@@ -566,7 +566,7 @@ def _beginning(file: SourceFile, start: bytes) -> _Beginning:
         raise unreadable(file.path, f"its first line is not a line of column names ({error})") from None
     if not names:
         raise BadInput(f"{file.path}: empty; a CSV file begins with a line of column names")
-    if max(map(len, names)) > _LONGEST_NAME:
+    if max(map(len, names)) > _LONGEST_COLUMN_NAME:
         raise unreadable(file.path, "a quotation mark in its line of column names is not closed")
     if _FOR_EXCEL.match(text):
         raise BadInput(f"{file.path}: its first line ({text[:5]}) is for Excel alone; remove that line")

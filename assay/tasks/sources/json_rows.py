@@ -23,9 +23,9 @@ from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.file import SourceFile, unreadable
 from assay.tasks.sources.jsonl_rows import DECODER, is_full_batch, keys_of_rows, record_batches
 
-_CHUNK = 1 << 20             # bytes read at once
-_LONGEST_ROW = 16 << 20      # characters
-_SHOWN = 60                  # characters of keys in a message
+_JSON_CHUNK_BYTES = 1 << 20   # bytes read at once
+_LONGEST_JSON_ROW = 16 << 20   # characters
+_KEY_CHARACTERS = 60   # characters of keys in a message
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -51,7 +51,7 @@ def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
     rows: list[JsonObject] = []
     held, passed = 0, False
     try:
-        with closing(file.open(_CHUNK)) as raw, closing(opened(file, raw)) as stream:
+        with closing(file.open(_JSON_CHUNK_BYTES)) as raw, closing(opened(file, raw)) as stream:
             for row, length in _Text(file, stream).rows():
                 rows.append(row)
                 held += length
@@ -64,8 +64,9 @@ def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
         raise BadInput(f"{file.path}: is not UTF-8, so it is not JSON; save the file as UTF-8") from None
     if len(rows) == 1 and not passed and all(isinstance(value, dict | list) for value in rows[0].values()):
         raise BadInput(
-            f"{file.path}: is one object ({', '.join(rows[0])[:_SHOWN]}) that holds all rows; a file of "
-            'JSON is an array of objects, [{"id": …}, {"id": …}], as pandas writes it with orient="records"'
+            f"{file.path}: is one object ({', '.join(rows[0])[:_KEY_CHARACTERS]}) that holds all rows; a "
+            'file of JSON is an array of objects, [{"id": …}, {"id": …}], as pandas writes it '
+            'with orient="records"'
         )
     if rows:
         yield rows
@@ -108,7 +109,7 @@ class _Text:
             self._place = spaces.end() if spaces else self._place
             if self._place < len(self._text):
                 return self._text[self._place]
-            if not self._more(_CHUNK):
+            if not self._more(_JSON_CHUNK_BYTES):
                 return ""
 
     def _more(self, size: int) -> bool:
@@ -129,9 +130,10 @@ class _Text:
                 self._refuse(f"row {number:,} is nested too deeply")
             except ValueError as error:
                 length = len(self._text) - self._place
-                if length > _LONGEST_ROW:
-                    self._refuse(f"row {number:,} is not JSON, or is longer than {_LONGEST_ROW >> 20} MB")
-                if not self._more(max(length, _CHUNK)):
+                if length > _LONGEST_JSON_ROW:
+                    limit = f"{_LONGEST_JSON_ROW >> 20} MB"
+                    self._refuse(f"row {number:,} is not JSON, or is longer than {limit}")
+                if not self._more(max(length, _JSON_CHUNK_BYTES)):
                     said = error.msg if isinstance(error, json.JSONDecodeError) else error
                     self._refuse(f"row {number:,} is not JSON ({said})")
             else:

@@ -16,15 +16,21 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.evalcore.json_values import JsonObject
 from assay.tasks.sources.csv_rows import opened
-from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
+from assay.tasks.sources.files.file import (
+    BATCH_ROWS,
+    SourceFile,
+    check_columns,
+    is_compressed,
+    line_too_long,
+    unreadable,
+)
 from assay.tasks.sources.marks import CountedRows, Mark
 from assay.tasks.sources.values import of_python
 
 NO_NAMES = {b"values": b"no names"}     # of a column, the values of which name nothing
-_BATCH_ROWS = 1 << 15
-_BUFFER = 8 << 20
-_BATCH_BYTES = 128 << 20     # of lines, where they are long
-_LONGEST_LINE = 16 << 20
+_LINES_BUFFER_BYTES = 8 << 20   # read at once
+_LINES_BATCH_BYTES = 128 << 20   # of lines, where they are long
+_LONGEST_LINE = 16 << 20   # bytes
 
 
 def jsonl_batches(
@@ -101,14 +107,14 @@ def _batches(file: SourceFile, mark: Mark | None = None) -> Generator[list[JsonO
 
 def is_full_batch(rows: int, held: int) -> bool:
     """Whether a batch of so many rows, and bytes of lines, takes no more."""
-    return rows == _BATCH_ROWS or held >= _BATCH_BYTES
+    return rows == BATCH_ROWS or held >= _LINES_BATCH_BYTES
 
 
 def _lines(file: SourceFile, mark: Mark | None = None) -> Generator[tuple[int, int, bytes]]:
     """The lines that hold rows, from a mark on: (number from 1, byte at which it begins, line)."""
     number, byte = (mark.line, mark.byte) if mark else (0, 0)
     try:
-        with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
+        with closing(file.open(_LINES_BUFFER_BYTES)) as raw, closing(opened(file, raw)) as stream:
             if mark:
                 raw.seek(byte)
             for line in iter(lambda: stream.readline(_LONGEST_LINE + 1), b""):

@@ -21,7 +21,7 @@ from assay.tasks.sources.files.file import unreadable
 from assay.tasks.sources.reader import file_at, open_source
 from assay.tasks.sources.values import as_text, without_value
 
-_MOST_LISTED = 20   # classes, in a message
+_CLASSES_LISTED = 20   # classes, in a message
 
 
 def labelled_rows(
@@ -96,15 +96,15 @@ def _with_meant_blanks(labels: pa.StringArray, empty: str | None) -> pa.StringAr
 
 def no_answer(answers: AnswerKind) -> str:
     """What is said of a text that is no answer: none of the classes (...), not a number from 0 to 10."""
-    names = [*answers.choices[:_MOST_LISTED], *(["..."] if len(answers.choices) > _MOST_LISTED else [])]
+    names = [*answers.choices[:_CLASSES_LISTED], *(["..."] if len(answers.choices) > _CLASSES_LISTED else [])]
     listed = ", ".join(names)
     if answers.several:
         return f"no set of tags, joined by bars, out of {listed}"
     return f"none of the classes ({listed})" if names else f"not {answers.wanted}"
 
 
-MOST_BYTES = 1 << 30
-_BUFFER = 1 << 20
+MOST_EXPORT_BYTES = 1 << 30   # of an export: all of it is held in memory
+_EXPORT_BUFFER_BYTES = 1 << 20   # read at once
 _HOW = "export the project as JSON (not JSON-MIN or CSV; a CSV file goes under `source`)"
 
 
@@ -148,10 +148,10 @@ def exported_labels(path: str, field: str, answers: AnswerKind, *, key: str) -> 
 
 def _tasks(path: str, key: str) -> list[Mapping[str, Any]]:
     file = file_at(path)
-    if file.size > MOST_BYTES:
-        raise BadInput(f"{key}: {path}: is larger than {MOST_BYTES >> 30} GB; export in parts")
+    if file.size > MOST_EXPORT_BYTES:
+        raise BadInput(f"{key}: {path}: is larger than {MOST_EXPORT_BYTES >> 30} GB; export in parts")
     try:
-        with file.open(_BUFFER) as opened:
+        with file.open(_EXPORT_BUFFER_BYTES) as opened:
             tasks = json.loads(opened.read())
     except (ValueError, RecursionError, OSError) as error:
         raise unreadable(path, f"it is not JSON ({error})") from None

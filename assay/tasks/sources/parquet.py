@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.files.file import SourceFile, check_columns, unreadable
+from assay.tasks.sources.files.file import BATCH_ROWS, SourceFile, check_columns, unreadable
 
 
 def leaf_columns(schema: pa.Schema) -> list[str]:
@@ -68,14 +68,13 @@ def _column(batch: pa.RecordBatch, places: Mapping[str, int], name: str) -> pa.A
     return pc.struct_field(batch.column(places[structure]), fields.split("."))
 
 
-_BATCH_ROWS = 1 << 15
-_BATCH_BYTES = 64 << 20
+_DECODED_BATCH_BYTES = 64 << 20   # of a batch of rows, decoded
 # Rows decoded at once where a dictionary might hold long texts that many rows repeat: a small file may then
 # stand for gigabytes.
 _FEW_ROWS = 1 << 10
 _DECODED = 16 << 20      # bytes decoded at once, where values are long
-_LONGEST_ROW = 64 << 20  # bytes of one row, as far as the file tells them
-_BUFFER = 4 << 20        # bytes read at once, for each column
+_LONGEST_ROW = 64 << 20   # bytes of one row, as far as the file tells them
+_COLUMN_BUFFER_BYTES = 4 << 20   # bytes read at once, for each column
 _LITTLE = 1 << 16        # the same, where only a dictionary is looked at
 
 
@@ -85,7 +84,7 @@ def parquet_batches(
     """(number of its first row, batch of these columns); with `numbers` rows (sorted), only around those."""
     try:
         with closing(file.open(1 << 16)) as stream:
-            reader = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
+            reader = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_COLUMN_BUFFER_BYTES)
             check_columns(file.path, columns, every_name(reader.schema_arrow))
             offset = 0
             for group in range(reader.num_row_groups):
@@ -131,7 +130,7 @@ def _batches(
     for batch in reader.iter_batches(rows, row_groups=[group], columns=list(columns)):
         held.append(batch)
         many, much = many + batch.num_rows, much + batch.nbytes
-        if many >= _BATCH_ROWS or much >= _BATCH_BYTES:
+        if many >= BATCH_ROWS or much >= _DECODED_BATCH_BYTES:
             yield _joined(held)
             held, many, much = [], 0, 0
     if held:
@@ -143,7 +142,7 @@ def _rows_at_once(
 ) -> int:
     """How many rows of a row group can be decoded in bounded memory. Raises BadInput for rows too long."""
     about = reader.metadata.row_group(group)
-    limit, longest_row, names = _BATCH_ROWS, 0, frozenset(columns)
+    limit, longest_row, names = BATCH_ROWS, 0, frozenset(columns)
     for i in range(about.num_columns):
         chunk = about.column(i)
         name = chunk.path_in_schema
@@ -152,11 +151,11 @@ def _rows_at_once(
         longest = _bytes_a_row(chunk, about.num_rows)
         if chunk.physical_type == "BYTE_ARRAY":
             size, length = chunk.total_uncompressed_size, 0
-            if chunk.has_dictionary_page and size * _BATCH_ROWS > _BATCH_BYTES:
+            if chunk.has_dictionary_page and size * BATCH_ROWS > _DECODED_BATCH_BYTES:
                 length = _longest_in_dictionary(stream, reader, group, name)
                 longest = max(longest, length)
             # what a dictionary does not repeat is no more than the pages hold
-            if size > _BATCH_BYTES or (size * _BATCH_ROWS > _BATCH_BYTES and not length):
+            if size > _DECODED_BATCH_BYTES or (size * BATCH_ROWS > _DECODED_BATCH_BYTES and not length):
                 limit = _FEW_ROWS
         if longest > _LONGEST_ROW:
             raise BadInput(

@@ -22,14 +22,14 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 
 NOT_CLOSED = "is not closed before the end of the file"
-MOST_BYTES = 4 << 20     # of a value, and of a row
+MOST_ROW_BYTES = 4 << 20   # of a value, and of a row
 _QUOTE = b'"'[0]
 _BREAKS = re.compile(rb"\r\n|\n|\r")
 _SIGNS = ((re.compile(r"\d+"), "9"), (re.compile(r"[^\W\d_]+"), "a"))
 _ROWS = 2_000            # of the beginning, that show what a column holds
-_FEW = 20                # values, or 6 shapes of values, that a column may have to be recognised by
-_SHAPES = 6
-_ALIKE = 5               # rows for each of them, at least
+_FEW_DIFFERENT = 20   # values, or 6 shapes of values, that a column may have to be recognised by
+_SHAPES = 6   # those shapes
+_ROWS_OF_VALUE = 5   # rows for each of them, at least
 _TWICE = 2               # values that look like those of their columns, at least
 
 
@@ -101,10 +101,10 @@ class QuotedValues:
             while end >= 0 and data[end + 1 : end + 2] == b'"':
                 end = data.find(b'"', end + 2)
             if end < 0 or (end + 1 == len(data) and not is_end):
-                if is_end or len(data) - opens > MOST_BYTES:
+                if is_end or len(data) - opens > MOST_ROW_BYTES:
                     self._refuse(self._misquoted(data, record, opens, len(data), (
                         NOT_CLOSED if is_end
-                        else f"is not closed within {MOST_BYTES >> 20} MB"
+                        else f"is not closed within {MOST_ROW_BYTES >> 20} MB"
                     )))
                 return record
             if data.find(b"\n", opens, end) >= 0 or data.find(b"\r", opens, end) >= 0:
@@ -215,7 +215,10 @@ class _Columns:
         header = next(records, [])
         rows = [row for row in records if len(row) == len(header)]
         return _Columns(tuple(
-            _Column(_few([row[i] for row in rows], _FEW), _few([_shape(row[i]) for row in rows], _SHAPES))
+            _Column(
+                _few([row[i] for row in rows], _FEW_DIFFERENT),
+                _few([_shape(row[i]) for row in rows], _SHAPES)
+            )
             for i in range(len(header))
         ))
 
@@ -248,7 +251,8 @@ def _plain_records(start: str, delimiter: str) -> Iterator[list[str]]:
 
 def _few(values: Sequence[str], limit: int) -> frozenset[str] | None:
     different = frozenset(values)
-    return different if values and len(different) <= min(limit, max(1, len(values) // _ALIKE)) else None
+    most = min(limit, max(1, len(values) // _ROWS_OF_VALUE))
+    return different if values and len(different) <= most else None
 
 
 def _shape(value: str) -> str:

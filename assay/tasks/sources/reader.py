@@ -250,7 +250,7 @@ _READERS: dict[Format, _Batches] = {
     "json": json_batches, "table": _batches_of_table,
 }
 
-_MOST_TOLD = 20              # files that are asked how they are written
+_FILES_ASKED = 20   # files that are asked how they are written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +309,7 @@ class Source:
         if self.format != "csv":
             return []
         paths: dict[str, str] = {}
-        for file in self.files[:_MOST_TOLD]:
+        for file in self.files[:_FILES_ASKED]:
             if (sentence := dialect(file).in_words) is not None:
                 paths.setdefault(sentence, file.path)
         return [f"{path}: {sentence}" for sentence, path in paths.items()]

@@ -171,7 +171,8 @@ def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-_LARGE, _HUGE, _SMALL = 10, 16, 1e-4      # exponents of ten from which, and to which, one is to be taken away
+# exponents of ten from which, and to which, one is to be taken away
+_LARGE, _HUGE, _SMALLEST_POINT = 10, 16, 1e-4
 _ZEROS = (4, 5)                           # behind the point, where Arrow writes them and Python an exponent
 (_NAN,) = column_of(np.array([np.nan]), pa.float64())
 _EMPTY, _MINUS, _POINT, _ONE_DIGIT, _MISSING = texts_of(["", "-", ".", ".0", None])
@@ -194,7 +195,7 @@ def _float_texts(values: pa.FloatingPointArray) -> pa.StringArray:
     with np.errstate(invalid="ignore"):       # of what is not a number
         is_whole = (size < 10.0**_LARGE) & (numbers == np.floor(numbers))
     large = (size >= 10.0**_LARGE) & (size < 10.0**_HUGE)
-    small = (size > 0) & (size < _SMALL)
+    small = (size > 0) & (size < _SMALLEST_POINT)
     if is_whole.any():
         texts = _put(texts, is_whole, _joined(texts.filter(mask_of(is_whole)), _ONE_DIGIT))
     if large.any():

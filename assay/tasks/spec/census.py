@@ -19,7 +19,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.two_classes import where_alike
 from assay.tasks.spec.evaluation import Spec
 
-_USUAL, _WORST = 0.9, 0.5    # shares that are told of
+_USUAL_SHARE, _WORST = 0.9, 0.5   # shares that are told of
 
 
 def census_half_width(rows: int, confidence: float, share: float) -> float:
@@ -81,12 +81,12 @@ def hardly_met_by_all(spec: Spec, rows: int) -> str | None:
     if span is None or spec.first_half_width is None or never_met_by_all(spec, rows):
         return None
     usual, worst = (
-        span * census_half_width(rows, spec.target.confidence, share) for share in (_USUAL, _WORST)
+        span * census_half_width(rows, spec.target.confidence, share) for share in (_USUAL_SHARE, _WORST)
     )
     if spec.first_half_width >= worst:
         return None
     need = _rows(rows, usual, spec, 2)
-    near, middle = (_told_as(spec, share) for share in (_USUAL, _WORST))
+    near, middle = (_told_as(spec, share) for share in (_USUAL_SHARE, _WORST))
     ends = "" if near.startswith("a share") else ", if all answers are at the ends of its range"
     return (
         f"the target of ± {spec.first_half_width:g} about the population may not be met even when all "

@@ -22,8 +22,8 @@ from assay.evalcore.methods.registry import (
     methods_that,
     outcome_method,
 )
-from assay.evalcore.outcomes.base import LARGEST, OutcomeKind
-from assay.evalcore.pool.partition import MOST_SYSTEMS
+from assay.evalcore.outcomes.base import LARGEST_OUTCOME, OutcomeKind
+from assay.evalcore.pool.partition import MOST_PATTERN_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.spec.goals import (
@@ -224,10 +224,10 @@ def idle(
     questions = labels.questions if isinstance(labels, QuestionList) else ()
     for kind in (labels.outcome, *(question.outcome.kind for question in questions)):
         for end in () if kind is None or kind.name == "questions" else kind.value_range:
-            if LARGEST < abs(end) < inf:
+            if LARGEST_OUTCOME < abs(end) < inf:
                 yield "labels", (
-                    f"has the end {end:g}, and no answer is beyond ±{LARGEST:g}: squares of errors would not "
-                    "be finite; leave the bound out, or give a smaller one"
+                    f"has the end {end:g}, and no answer is beyond ±{LARGEST_OUTCOME:g}: squares of errors "
+                    "would not be finite; leave the bound out, or give a smaller one"
                 )
     if labels.by_cell or drive is None:
         return
@@ -350,9 +350,9 @@ def _of_method(
         problems.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of "
                                           "a segment do not say what the segment's other items are; use one "
                                           f"of {able}, or leave the segments out"))
-    if pool.systems and len(pool.systems) > MOST_SYSTEMS:
-        problems.append(("pool.systems", f"has {len(pool.systems)}; at most {MOST_SYSTEMS} can share labels "
-                                         "so"))
+    if pool.systems and len(pool.systems) > MOST_PATTERN_SYSTEMS:
+        problems.append(("pool.systems", f"has {len(pool.systems)}; at most {MOST_PATTERN_SYSTEMS} can share "
+                                         "labels so"))
     if pool.systems and not chosen.capabilities.judges_systems:
         able = " or ".join(map(repr, methods_that("judges_systems")))
         problems.append(("pool.systems", "beside a prediction of the pool's own are judged by the method "

@@ -15,7 +15,7 @@ from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.goals import BY_MEASURE, OF_FIRST
 from assay.tasks.spec.labels.kinds import LABEL_FORMS
 
-_MOST_LISTED = 30
+_MISTAKES_LISTED = 30   # mistakes of a spec that a message lists
 _TAGGED = (
     {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
     | {(key, form) for key in ("half_width", "variance") for form in (OF_FIRST, BY_MEASURE)}
@@ -45,7 +45,7 @@ def refusal(error: ValidationError, root: type[BaseModel], origin: str) -> BadIn
     lines = [with_a_gap(line) for details in error.errors() for line in _lines(details, root)]
     if len(lines) == 1:
         return BadInput(f"{origin}: {lines[0]}")
-    shown = lines if len(lines) <= _MOST_LISTED else [*lines[: _MOST_LISTED - 1], "and so on"]
+    shown = lines if len(lines) <= _MISTAKES_LISTED else [*lines[: _MISTAKES_LISTED - 1], "and so on"]
     return BadInput("\n  ".join([f"{origin}: {len(lines)} problems", *shown]))
 
 

@@ -40,7 +40,7 @@ from assay.evalcore.monitoring.calendar import (
     window_named,
 )
 from assay.evalcore.monitoring.signals import LEAST_WINDOWS
-from assay.evalcore.monitoring.verdicts import HORIZON, Correction, Test
+from assay.evalcore.monitoring.verdicts import HORIZON_WINDOWS, Correction, Test
 from assay.tasks.schema import GrownPart, Part, wrong
 from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.errors import refusal
@@ -50,7 +50,7 @@ from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems, watc
 from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.questions import watched_questions
 
-_LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
+_LONGEST_MONITOR_NAME = 70   # leaves room for the window, a revision and a follow-up
 _EXACT = 1e-9        # the half-width of an interval that has closed
 OutcomesThen = Literal["arrived", "complete"]
 _Text = Annotated[str, Field(min_length=1)]
@@ -116,7 +116,7 @@ class Watch(GrownPart):
         default=0.05, gt=0, lt=0.5, description="chance of a false breach in `horizon` windows"
     )
     horizon: int = Field(
-        default=HORIZON, ge=1, le=100_000, description="windows that the error rate is about"
+        default=HORIZON_WINDOWS, ge=1, le=100_000, description="windows that the error rate is about"
     )
     test: Test = Field(
         default="e-detector", description="e-detector, e-process, alpha-spending or cusum"
@@ -220,8 +220,8 @@ class MonitorSpec(Spec):
     @field_validator("name")
     @classmethod
     def _room_for_windows(cls, name: str) -> str:
-        if len(name) > _LONGEST_NAME:
-            raise wrong(f"has {len(name)} characters; a monitor's name has at most {_LONGEST_NAME}")
+        if len(name) > _LONGEST_MONITOR_NAME:
+            raise wrong(f"has {len(name)} characters; a monitor's name has at most {_LONGEST_MONITOR_NAME}")
         return name
 
     @model_validator(mode="after")

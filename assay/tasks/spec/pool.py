@@ -16,7 +16,7 @@ from assay.evalcore.types import Floats
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.schema import Column, Columns, Finite, Part, Predictions, wrong
 
-MOST_COMPARED = 20
+MOST_SYSTEMS_COMPARED = 20   # systems of a comparison
 _OWN = ("score", "probability", "threshold")
 
 
@@ -114,8 +114,8 @@ def problems_of(
 ) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of systems that are compared; pool: its own keys. Nothing where they can
     be compared."""
-    if not 2 <= len(systems) <= MOST_COMPARED:
-        yield "systems", f"has {len(systems)}; a comparison takes from 2 to {MOST_COMPARED}"
+    if not 2 <= len(systems) <= MOST_SYSTEMS_COMPARED:
+        yield "systems", f"has {len(systems)}; a comparison takes from 2 to {MOST_SYSTEMS_COMPARED}"
     if baseline not in systems:
         yield "baseline", f"is {baseline!r}; name one of the systems ({', '.join(systems)})"
     for key in _OWN:
@@ -145,7 +145,7 @@ class Contenders(Part):
         description="the column that names the system of a row; of comparisons the two, as in `prefer`",
     )
     names: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Strict(False)] = Field(
-        min_length=2, max_length=MOST_COMPARED, description="the systems; the first is the baseline",
+        min_length=2, max_length=MOST_SYSTEMS_COMPARED, description="the systems; the first is the baseline",
     )
     prices: dict[str, Price] | None = Field(
         default=None, description="what each costs to run, in any unit: {a: 4, b: 1}; with `pool.margin`"

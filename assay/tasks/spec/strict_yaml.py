@@ -22,8 +22,8 @@ import yaml
 from assay.evalcore.errors import BadInput
 from assay.evalcore.json_values import JsonObject
 
-_LONGEST_VALUE = 60
-_LONGEST_SENTENCE, _EITHER_SIDE = 1000, 300
+_LONGEST_SHOWN_VALUE = 60   # characters of a value in a message
+_LONGEST_SENTENCE, _EITHER_SIDE = 1000, 300   # characters of a message, and of either end of a longer one
 _short = reprlib.Repr()
 _short.maxlevel = 3
 _short.maxdict = _short.maxlist = _short.maxtuple = _short.maxset = 12
@@ -32,8 +32,8 @@ _short.maxdict = _short.maxlist = _short.maxtuple = _short.maxset = 12
 def shortened(value: object) -> str:
     """The `repr` of a value for messages, of at most 60 characters; dots stand for what is cut off. Nobody's
     texts fill a message so."""
-    text = repr(value[:_LONGEST_VALUE]) if isinstance(value, str) else _short.repr(value)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+    text = repr(value[:_LONGEST_SHOWN_VALUE]) if isinstance(value, str) else _short.repr(value)
+    return text if len(text) <= _LONGEST_SHOWN_VALUE else text[: _LONGEST_SHOWN_VALUE - 3] + "..."
 
 
 def with_a_gap(text: str) -> str:
@@ -41,9 +41,9 @@ def with_a_gap(text: str) -> str:
     return text if len(text) <= _LONGEST_SENTENCE else f"{text[:_EITHER_SIDE]} ... {text[-_EITHER_SIDE:]}"
 
 
-_LONGEST = 1_000_000      # characters of a file
-_MOST_VALUES = 10_000
-_DEEPEST = 50
+_LONGEST_SPEC = 1_000_000   # characters of a file
+_MOST_VALUES = 10_000   # values of a file, at all levels
+_DEEPEST_NESTING = 50   # levels
 _LONGEST_NUMBER = 100     # characters
 _GIVEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
@@ -72,8 +72,8 @@ class _CoreLoader(yaml.SafeLoader):
             raise _refused(f"the tag {shortened(event.tag)} is not allowed; write a plain value", event)
         before = self._values, self._text
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise _refused(f"nested deeper than {_DEEPEST} levels", event)
+        if self._depth > _DEEPEST_NESTING:
+            raise _refused(f"nested deeper than {_DEEPEST_NESTING} levels", event)
         node = super().compose_node(parent, index)
         self._depth -= 1
         if node is None:
@@ -88,7 +88,7 @@ class _CoreLoader(yaml.SafeLoader):
         else:
             raise _refused("a value that contains itself", event)
         for many, limit, what in (
-            (self._values, _MOST_VALUES, "values"), (self._text, _LONGEST, "characters of text"),
+            (self._values, _MOST_VALUES, "values"), (self._text, _LONGEST_SPEC, "characters of text"),
         ):
             if many > limit:
                 raise _refused(f"more than {limit:,} {what} (an alias counts as what it names)", event)
@@ -171,8 +171,8 @@ def parse_yaml(text: str, origin: str) -> Any:
 
     Raises BadInput naming `origin`, the line and the column of what cannot be read.
     """
-    if len(text) > _LONGEST:
-        raise BadInput(f"{origin}: longer than {_LONGEST:,} characters, which no spec needs")
+    if len(text) > _LONGEST_SPEC:
+        raise BadInput(f"{origin}: longer than {_LONGEST_SPEC:,} characters, which no spec needs")
     try:
         return yaml.load(text, Loader=_CoreLoader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -194,7 +194,7 @@ def read_yaml(path: Path) -> Any:
                 f"{path}: a pipe, a socket or a device, which may never end; write the spec into a file"
             )
         with path.open(encoding="utf-8") as file:
-            return parse_yaml(file.read(_LONGEST + 1), str(path))
+            return parse_yaml(file.read(_LONGEST_SPEC + 1), str(path))
     except FileNotFoundError:
         raise BadInput(f"{path}: there is no such file; `assay init` writes one to start from") from None
     except UnicodeDecodeError as error:

@@ -7,7 +7,7 @@ from textwrap import fill
 from assay.evalcore.measures.registry import spellings
 from assay.tasks.desks.registry import DESK_KINDS
 
-_WIDTH = 100         # of the comment that lists the measures
+_COMMENT_WIDTH = 100   # of the comment that lists the measures
 _SPEC_TEMPLATE = """\
 # An evaluation, as Assay reads it. `assay begin` checks it against your data before anything is posted.
 # Paths are relative to the directory you run assay in. Secrets never go here: use the environment.
@@ -113,7 +113,7 @@ def spec_template() -> str:
     """The commented spec of an evaluation, in YAML, with every measure and kind of desk in it. It loads as
     it stands, ready to be edited."""
     measures = fill(
-        ", ".join(spellings()) + ";", width=_WIDTH, initial_indent="# ", subsequent_indent="# "
+        ", ".join(spellings()) + ";", width=_COMMENT_WIDTH, initial_indent="# ", subsequent_indent="# "
     )
     desks = "\n# ".join(f"desk: {kind.example}" for kind in DESK_KINDS.values())
     return _SPEC_TEMPLATE.replace("@MEASURES@", measures).replace("<desks>", desks)

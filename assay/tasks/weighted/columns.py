@@ -112,7 +112,7 @@ def _refuse_other_items(
             )
 
 
-MOST_LEVELS = 20
+MOST_LEVELS = 20   # different values of a column of texts
 FEW_VALUES = 5           # different numbers, up to which each is a level
 
 

@@ -86,7 +86,7 @@ def everywhere(canary, echo, monkeypatch, tmp_path, caplog):
     ]))
     monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
     monkeypatch.setattr("assay.tasks.desks.replies.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("assay.tasks.ledger.stores.s3.ATTEMPTS", 1)
+    monkeypatch.setattr("assay.tasks.ledger.stores.s3.REQUEST_ATTEMPTS", 1)
     s3._shared_client.cache_clear()
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ASSAY_STORE", raising=False)

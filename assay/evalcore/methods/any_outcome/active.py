@@ -33,7 +33,7 @@ import numpy as np
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull, OfPull
+from assay.evalcore.methods.any_outcome.baselines import FINE_CELLS, ByPull, OfPull
 from assay.evalcore.methods.any_outcome.bernoulli_sample import ByCoins, CoinState
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
@@ -60,8 +60,8 @@ from assay.evalcore.types import Floats, Ints
 
 PATH: Floats = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])   # ρ
 _BEGIN = 0.5        # ρ before labels tell
-_FEWEST = 25        # labels that tell
-_HALVINGS = 60
+_TELLING_LABELS = 25   # labels that tell
+_DRAW_SCALE_HALVINGS = 60   # of an interval that holds the logarithm of the scale of the chances
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ActiveInference(ByCoins, ByPull):
         """The pool cut into fine cells of items whose guessed errors are alike: groups do not matter, only
         the guessed pull. Raises BadInput for an empty pool, or one that lacks what a measure needs."""
         pool_profile = profile(pool)
-        return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
+        return cut(pool, pool_profile, OfPull(pool_profile), FINE_CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
         """The guessed size of the error, mixed with an even share; along the path where it is robust."""
@@ -111,7 +111,7 @@ class ActiveInference(ByCoins, ByPull):
 
     def _rho(self, state: CoinState, mixed: Floats) -> Floats:
         """(R,) of the path, the one of the least estimated Σ e²/π."""
-        if state.n < _FEWEST:
+        if state.n < _TELLING_LABELS:
             return np.full(len(mixed), _BEGIN)
         b = np.take_along_axis(state.chance, state.cell, axis=1)
         known_sizes = state.cells.known_sizes.tolist()
@@ -201,7 +201,7 @@ class Lure(StaticSample):
         share = share / share.max(axis=1, keepdims=True)
         low: Floats = np.full(len(open_items), -40.0)
         high: Floats = np.full(len(open_items), 40.0)
-        for _ in range(_HALVINGS):
+        for _ in range(_DRAW_SCALE_HALVINGS):
             middle = (low + high) / 2
             too_few = (eligible * -np.expm1(-share * np.exp(middle)[:, None])).sum(axis=1) < size
             low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)

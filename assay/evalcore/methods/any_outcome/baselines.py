@@ -26,7 +26,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     profile,
 )
 from assay.evalcore.methods.any_outcome.reading import (
-    LEAST,
+    LEAST_GROUP_LABELS,
     Reading,
     fit_difference_estimator,
     off_centre,
@@ -56,7 +56,7 @@ class Sampled(OutcomeMethod):
 
     capabilities: ClassVar[Capabilities] = replace(OutcomeMethod.capabilities, extends_a_sample=True)
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
-    group_labels: ClassVar[float] = LEAST     # labels of a group
+    group_labels: ClassVar[float] = LEAST_GROUP_LABELS     # labels of a group
     post_stratified: ClassVar[bool] = False   # hits and labels of a class are taken by its predictions
 
     def propose(self, state: SampleState, size: Ints) -> Design:
@@ -250,9 +250,9 @@ def with_known_differences(state: SampleState, estimates: OutcomeEstimates) -> O
             continue
         upper = stack.largest_pull(cells.said, slope, sizes, together=True)
         lower = -stack.largest_pull(cells.said, -slope, sizes, together=True)
-        open_ = upper - lower > _SAME                                             # (C,)
+        open_ = upper - lower > _NO_DIFFERENCE                                             # (C,)
         if stack.weights is not None:      # what a closed cell adds is its weight's, unless it is nothing
-            open_ |= np.abs(upper) > _SAME
+            open_ |= np.abs(upper) > _NO_DIFFERENCE
         decided_all = (state.left * open_).sum(axis=1) == 0
         pull = (state.table.loss[state.item] @ slope[: stack.size]) * open_[state.cell]
         total = pull.sum(axis=1) + (decided * np.where(open_, 0.0, upper)).sum(axis=1)
@@ -268,11 +268,11 @@ def with_known_differences(state: SampleState, estimates: OutcomeEstimates) -> O
     )
 
 
-_SAME = 1e-12   # what an item may add to a difference, and is nothing
+_NO_DIFFERENCE = 1e-12   # what an item may add to a difference, and is nothing
 
 
-STRATA = 16
-FINE = 256
+USUAL_STRATA = 16   # of `stratified`, where no setting says how many
+FINE_CELLS = 256   # cells along the influence that is expected of an item
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,14 +340,14 @@ class StratifiedSample(PassiveSample):
         "allocation": "is the name of the method beyond two classes: stratified, or stratified-neyman",
     }
 
-    strata: int = STRATA
+    strata: int = USUAL_STRATA
     partition: PartitionKind = "csf"   # how the pool is cut
 
     def as_set(self) -> OutcomeMethod:
         """The method itself, or its guaranteed form where intervals are to be guaranteed. Raises BadInput
         where strata or a partition are chosen for a guaranteed interval, which has few strata of its own,
         and for fewer than two strata."""
-        if self.guaranteed and (self.strata, self.partition) != (STRATA, "csf"):
+        if self.guaranteed and (self.strata, self.partition) != (USUAL_STRATA, "csf"):
             raise BadInput(f"method {self.written!r}: a guaranteed interval has few strata of its own; leave "
                            "strata and partition out")
         if self.strata < 2:
@@ -359,7 +359,7 @@ class StratifiedSample(PassiveSample):
         if they are of one each."""
         pool_profile = profile(pool)
         if pool.stack.contenders:
-            if (self.strata, self.partition) != (STRATA, "csf"):
+            if (self.strata, self.partition) != (USUAL_STRATA, "csf"):
                 raise BadInput(f"method {self.written!r}: the strata of a race are the rows of each system; "
                                "leave strata and partition out")
             return cut(pool, pool_profile, _Rows(pool_profile), 1).cells

@@ -41,7 +41,7 @@ from assay.evalcore.estimators.intervals import beta_fit, widened_kind
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull, OfPull
+from assay.evalcore.methods.any_outcome.baselines import FINE_CELLS, ByPull, OfPull
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
@@ -71,8 +71,8 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats, Ints
 
-TRUST = 0.9
-LEAST = 1e-9     # of the mean h²: every item that matters can be drawn
+USUAL_TRUST = 0.9   # share of the supplied probabilities in what is taken to be right; the rest is even
+LEAST_SQUARE = 1e-9   # of the mean h²: every item that matters can be drawn
 
 Form = Literal["known-totals", "corrected", "printed"]
 
@@ -85,7 +85,7 @@ class BernoulliSample(ByPull):
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     form: Form = "known-totals"
-    trust: Share = TRUST       # λ; of the other two forms
+    trust: Share = USUAL_TRUST       # λ; of the other two forms
     draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
     secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
     epsilon: float = 0.0            # ε of footnote 3, added to every h² of the variance
@@ -104,7 +104,7 @@ class BernoulliSample(ByPull):
         if self.guaranteed:
             ByPull.as_set(self)
         if self.form == "known-totals":
-            if self.trust != TRUST:
+            if self.trust != USUAL_TRUST:
                 raise BadInput(
                     f"method {self.written!r}: trust is for tags with form=corrected or form=printed; "
                     "without them probabilities are believed as they are"
@@ -157,7 +157,7 @@ class BernoulliSample(ByPull):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The pool cut into fine cells of items whose guessed pulls are alike."""
         pool_profile = profile(pool)
-        return cut(pool, pool_profile, OfPull(pool_profile), FINE).cells
+        return cut(pool, pool_profile, OfPull(pool_profile), FINE_CELLS).cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -283,10 +283,10 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
             trust=self.trust, slopes=slopes, centre=slopes @ risk, printed=self.form == "printed",
             likely=pool_profile.likely,
         )
-        floor = LEAST * sum(pool.measured(squares.total)) / len(pool)
-        made = cut(pool, pool_profile, ByRoot(pool_profile, squares, floor), FINE, squares.by_cell)
+        floor = LEAST_SQUARE * sum(pool.measured(squares.total)) / len(pool)
+        made = cut(pool, pool_profile, ByRoot(pool_profile, squares, floor), FINE_CELLS, squares.by_cell)
         cells, mean = made.cells, made.further.sum(axis=0) / len(pool)
-        spread = np.maximum(made.further / cells.size[:, None], LEAST * mean)
+        spread = np.maximum(made.further / cells.size[:, None], LEAST_SQUARE * mean)
         return replace(cells, spread=np.maximum(spread, 1e-30))
 
     def _check(self, stack: Stack, none: Items) -> None:

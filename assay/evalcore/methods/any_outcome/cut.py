@@ -103,9 +103,9 @@ def _added(tally: Tally) -> Tally:
     )
 
 
-TOLD = 1 << 18          # pairs that all shards tell together,
+TOLD_PAIRS = 1 << 18   # pairs that all shards tell together,
 LEAST_OF_SHARD = 1 << 11  # and that a shard tells at least
-GRID = 1 << 16          # pairs up to which items are added up
+GRID_PAIRS = 1 << 16   # pairs up to which items are added up
 
 # of the items of a shard their group, score and weight (n,), which are positive
 Weighed = Callable[[Stack, Items], tuple[Ints, Floats, Floats]]
@@ -123,7 +123,7 @@ class Share:
 
         summary     every shard tells every k-th of its pairs of a group and a score, and the last of each
                     group
-        grid        of these about GRID are chosen.  Every shard adds up its items up to each of them
+        grid        of these about GRID_PAIRS are chosen.  Every shard adds up its items up to each of them
         gathering   an edge lies where the steps before the last interval of the grid and after this one are
                     different.  What both hold is gathered, a hundredth of all, and walked through
     """
@@ -141,7 +141,7 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
 
     even: weight of an item beside its own, in units of the mean.
     """
-    pairs_of_shard = max(TOLD // pool.n_shards, LEAST_OF_SHARD)
+    pairs_of_shard = max(TOLD_PAIRS // pool.n_shards, LEAST_OF_SHARD)
     summaries = list(pool.measured(_Summarise(of, pairs_of_shard)))
     total = sum(weight for _, weight in summaries)
     per_cell = n_cells / (1 + even)
@@ -175,9 +175,9 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
 
 
 def _grid(tally: Tally) -> Keys:
-    """About GRID of the tallied keys, and the last of each group."""
+    """About GRID_PAIRS of the tallied keys, and the last of each group."""
     chosen = tally.last
-    chosen[np.linspace(0, len(tally) - 1, min(GRID, len(tally))).astype(np.int64)] = True
+    chosen[np.linspace(0, len(tally) - 1, min(GRID_PAIRS, len(tally))).astype(np.int64)] = True
     return Keys(group=tally.group[chosen], score=tally.score[chosen])
 
 
@@ -226,7 +226,7 @@ class _Gather:
 
 
 PASSIVE_SIZE = 0.3      # weight of an item beside its spread when a group is cut
-_LEAST = 1e-12          # weight that every item has
+_LEAST_WEIGHT = 1e-12   # weight that every item has
 _IRRELEVANT = 1 << 32   # added to the groups of items that are not relevant: they come last
 
 
@@ -283,7 +283,7 @@ def cells_by_number(item_profile: ItemProfile, n_cells: int) -> Ints:
     groups = np.unique(_groups(item_profile), return_inverse=True)[1].ravel()
     score = item_profile.score
     order = np.lexsort((np.arange(len(score)), score, groups))
-    mass = item_profile.pull[order] + _LEAST
+    mass = item_profile.pull[order] + _LEAST_WEIGHT
     mass = mass / mass.sum() + PASSIVE_SIZE / len(mass)
     mass = mass / mass.sum()
     step = np.cumsum(mass) * n_cells
@@ -376,7 +376,7 @@ class _Weighed:
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Floats, Floats]:
         item_profile = self.by(stack, items)
-        return _groups(item_profile), item_profile.score, item_profile.pull + _LEAST
+        return _groups(item_profile), item_profile.score, item_profile.pull + _LEAST_WEIGHT
 
 
 @dataclass(frozen=True, slots=True, eq=False)

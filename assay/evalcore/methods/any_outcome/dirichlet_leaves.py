@@ -54,10 +54,10 @@ from assay.evalcore.reproducible import first_largest, steady
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_BINS, MOST_BINS = 16, 4096   # of the histogram of a group, where there are more than two classes
-SAME = 1e-4         # squared Hellinger distance of mean probabilities that are taken to be the same
+SAME_LEAF_DISTANCE = 1e-4   # squared Hellinger distance of mean probabilities that are taken to be the same
 SAMPLED = 8         # items of a cell that its losses are taken from
 _NUMBERS = 10**8    # of those losses, at most
-_AT_ONCE = 1 << 18  # pulls that are compared
+_PULLS_AT_ONCE = 1 << 18   # pulls that are compared
 
 
 def leaves(
@@ -116,7 +116,7 @@ def evidence_by_leaf(
     pseudo_labels = np.zeros(cells.chance.shape)
     root = np.sqrt(cells.chance / cells.chance.sum(axis=1, keepdims=True))
     guess_weights = kind.first_weights(items)
-    for rows, piece in items.chunks(1 + _AT_ONCE // len(root)):
+    for rows, piece in items.chunks(1 + _PULLS_AT_ONCE // len(root)):
         p = expected_phi(kind, piece, guess_weights)
         alike = steady(np.sqrt(p / p.sum(axis=1, keepdims=True)) @ root.T)     # (n, C)
         if piece.systems and cells.said.shape[1]:
@@ -176,7 +176,7 @@ class _Alike:
     def __call__(self, stack: Stack, items: Items) -> Ints:
         k = stack.kind.width
         same: Ints = np.zeros(k, np.int64)
-        for _, piece in items.chunks(1 + _AT_ONCE // k):
+        for _, piece in items.chunks(1 + _PULLS_AT_ONCE // k):
             for slope in self.slopes:
                 same = _split(same, steady(_pulls(stack, piece, slope)[:, self.order]))
                 if same.max() == k - 1:
@@ -314,7 +314,9 @@ def _chained(totals: Floats) -> tuple[Ints, Ints]:
         order = np.asarray(scipy.cluster.hierarchy.leaves_list(tree), np.int64)
         order = order if order[0] < order[-1] else order[::-1]
         predicted = predicted[order]
-        same = np.asarray(scipy.cluster.hierarchy.fcluster(tree, SAME, "distance"), np.int64)[order]
+        same = np.asarray(scipy.cluster.hierarchy.fcluster(tree, SAME_LEAF_DISTANCE, "distance"), np.int64)[
+            order
+        ]
         if same.max() > 1:
             group = np.cumsum(np.diff(same, prepend=same[0]) != 0)
     place, rank = np.empty(len(n), np.int64), np.empty(len(n), np.int64)

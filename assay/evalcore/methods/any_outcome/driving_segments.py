@@ -27,7 +27,7 @@ from assay.evalcore.methods.any_outcome.state import OutcomeCells, SampleState
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
-FEW_GROUPS = 4       # of predicted classes that are kept apart within a segment
+PREDICTIONS_OF_SEGMENT = 4   # of predicted classes that are kept apart within a segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class BySegment:
         if items.segment is None:
             raise ValueError("the items have no segments")
         item_profile = self.pool_profile(stack, items)
-        few = self.pool_profile.places.ranked <= FEW_GROUPS
-        place = items.segment[:, -1].astype(np.int64) * FEW_GROUPS
+        few = self.pool_profile.places.ranked <= PREDICTIONS_OF_SEGMENT
+        place = items.segment[:, -1].astype(np.int64) * PREDICTIONS_OF_SEGMENT
         return replace(item_profile, group=place + item_profile.group if few else place)
 
 

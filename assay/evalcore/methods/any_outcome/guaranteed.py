@@ -22,7 +22,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, OutcomeEstimates, SampleState
 from assay.evalcore.types import Floats
 
-_HALVINGS, _STEPS = 6, 10
+_SHARED_HALVINGS, _SHARED_STEPS = 6, 10   # to an end: of an interval first, then where a line crosses 0
 
 
 class Guarantee:
@@ -96,8 +96,8 @@ def _ends(state: SampleState, q: int, tail: Floats) -> tuple[Floats, Floats]:
     low, high = (np.full(len(tail), bound) for bound in measure.bounds)
     margins = _Margins(state, measure, tail)
     # the largest limit that is too low, and the least that is too high
-    lower = -crossing(lambda limit: margins.least(-limit, 1.0), -high, -low, _HALVINGS, _STEPS)
-    upper = crossing(lambda limit: margins.least(limit, -1.0), low, high, _HALVINGS, _STEPS)
+    lower = -crossing(lambda limit: margins.least(-limit, 1.0), -high, -low, _SHARED_HALVINGS, _SHARED_STEPS)
+    upper = crossing(lambda limit: margins.least(limit, -1.0), low, high, _SHARED_HALVINGS, _SHARED_STEPS)
     return np.maximum(lower, low), np.minimum(upper, high)
 
 

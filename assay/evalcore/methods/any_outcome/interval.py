@@ -16,27 +16,27 @@ from assay.evalcore.methods.any_outcome.unseen_errors import Unseen
 from assay.evalcore.reproducible import is_nothing, stream
 from assay.evalcore.types import Bools, Floats, Ints
 
-_STEP = 1e-5
-_NO_SQUARES = 1e-200
-_AT_ONCE = 10**7   # numbers worked on together
+_DIFFERENCE_STEP = 1e-5   # of central differences, in the units of a mean
+_NO_SQUARES = 1e-200   # a sum of squares that is 0 but for rounding
+_DIFFERENCES_AT_ONCE = 10**7   # numbers worked on together
 
 
 def slopes_of_known(stack: Stack, known_sizes: list[int], risk: Floats) -> Floats:
     """(R, Q, D_k) by central differences; risk (R, D + D_k), known_sizes: of the losses' known parts."""
     width = risk.shape[1]
-    steps = _STEP * np.eye(width)[stack.size :]
+    steps = _DIFFERENCE_STEP * np.eye(width)[stack.size :]
     if not len(steps):
         return np.zeros((len(risk), len(stack.parts), 0))
-    block, parts = max(1, _AT_ONCE // (len(steps) * width)), []
+    block, parts = max(1, _DIFFERENCES_AT_ONCE // (len(steps) * width)), []
     for start in range(0, len(risk), block):
         at = risk[start : start + block, None]
         up, down = (stack.value(at + sign * steps, known_sizes) for sign in (1, -1))   # (r, D_k, Q)
-        parts.append(np.nan_to_num((up - down) / (2 * _STEP)))
+        parts.append(np.nan_to_num((up - down) / (2 * _DIFFERENCE_STEP)))
     return np.asarray(np.moveaxis(np.concatenate(parts), 1, 2))
 
 
-PRIOR = 3.0      # labels that the guessed variance of a group counts for
-DOUBT = 12.0     # labels that the guessed scale counts for
+GUESSED_VARIANCE_LABELS = 3.0   # labels that the guessed variance of a group counts for
+GUESSED_SCALE_LABELS = 12.0   # labels that the guessed scale counts for
 
 
 def variances(
@@ -54,14 +54,14 @@ def variances(
 
     n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
     drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts
-    for PRIOR labels.
+    for GUESSED_VARIANCE_LABELS labels.
     """
     pull = off_centre(reading, slopes)
     square = pull**2
     n_g = reading.by_group(np.ones_like(pull[..., :1]))
     within = reading.by_group(square)
     prior = scaled_prior(state, reading, within.sum(axis=1))
-    spread = (within + PRIOR * prior) / (np.maximum(n_g - 1, 0) + PRIOR)
+    spread = (within + GUESSED_VARIANCE_LABELS * prior) / (np.maximum(n_g - 1, 0) + GUESSED_VARIANCE_LABELS)
     factor = reading.open * (reading.open / reading.effective + 1)
     if reading.modelled.any():
         spent = spent_on_fit(state.stack, state.cells)
@@ -121,7 +121,7 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     expected = np.take_along_axis(guess, state.cell[..., None], axis=1).sum(axis=1)
     average = np.maximum(state.cells.spread.mean(axis=0), 1e-300)
     # where nothing is guessed of the spread (numbers), the labels alone say
-    doubt = DOUBT * average if state.stack.kind.label_model.shared else 1e-12 * average
+    doubt = GUESSED_SCALE_LABELS * average if state.stack.kind.label_model.shared else 1e-12 * average
     scale = (total + doubt) / (expected + doubt)
     return np.asarray(mean * scale[:, None, :])
 
@@ -317,9 +317,9 @@ def enough(state: SampleState) -> Bools:
 
 
 TAIL = 0.2       # the share of the pulls that the index rests on
-LEAST = 5        # of them at least
-STEEP = 1.5
-FURTHEST_MOVE = 0.75
+LEAST_TAIL_LABELS = 5   # of them at least
+STEEP = 1.5   # of its distance, by which an end is moved for each unit that the index lies below 1
+FURTHEST_MOVE = 0.75   # of its distance, by which an end is moved at most
 
 
 def index(pull: Floats) -> Floats:
@@ -334,13 +334,13 @@ def index(pull: Floats) -> Floats:
         α̂ = 1 / mean(log z_(i) - log z_(k+1)),    k = n/5.
 
     With an index of 2 or less z has no variance, with 1 or less no mean.  Where α̂ is below 1 the end on that
-    side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations
+    side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST_MOVE.  In simulations
     (docs/measured/outcome-coverage.md) this took the coverage of errors with Student's t, 4 degrees of
     freedom, times the prediction from 0.90 to 0.94, and widened intervals of normal errors by 3 to 10%.
     Log-normal errors whose largest are a hundred times the median stay below:
     docs/measured/named-failures.md.
     """
-    k = max(int(np.ceil(TAIL * pull.shape[1])), LEAST)
+    k = max(int(np.ceil(TAIL * pull.shape[1])), LEAST_TAIL_LABELS)
     if k >= pull.shape[1]:
         return np.full((pull.shape[0], pull.shape[2]), np.inf)
     largest = -np.sort(np.median(pull, axis=1, keepdims=True) - pull, axis=1)[:, : k + 1]
@@ -376,8 +376,8 @@ def largest_share(reading: Reading, pull: Floats) -> Floats:
     return np.asarray(squares.max(axis=1) / np.where(total > 0, total, np.inf))
 
 
-DRAWS = 4_096
-NONE = 10.0
+SIMULTANEOUS_DRAWS = 4_096   # of all numbers together, for how far out their largest error lies
+UNCORRELATED_LABELS = 10.0   # labels for which the correlation 0 counts, as few labels overstate it
 
 
 def joint_confidence(parts: Floats, confidence: float) -> Floats:
@@ -392,7 +392,8 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
     given the method's own interval at the confidence that puts its ends c standard errors out, so its degrees
     of freedom, its skew and its bounds are kept.  Never wider than Bonferroni's, 1 - α/q.
 
-    The correlations are drawn towards 0, by NONE labels' worth, because few labels overstate them.
+    The correlations are drawn towards 0, by UNCORRELATED_LABELS labels' worth, because few labels overstate
+    them.
     """
     n, q = parts.shape[1:]
     product = np.einsum("rni,rnj->rij", parts, parts)
@@ -401,10 +402,10 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
     scale = np.where(nothing, 1.0, spread)
     product = np.where(nothing[:, :, None] | nothing[:, None, :], 0.0, product)
     covariance = product / (scale[:, :, None] * scale[:, None, :])
-    correlation = (n * covariance + NONE * np.eye(q)) / (n + NONE)
+    correlation = (n * covariance + UNCORRELATED_LABELS * np.eye(q)) / (n + UNCORRELATED_LABELS)
     deviation = np.sqrt(np.diagonal(correlation, axis1=1, axis2=2))
     root = np.linalg.cholesky(correlation / (deviation[:, :, None] * deviation[:, None, :]))
-    normal = stream(0, "simultaneous", q, "draws").standard_normal((DRAWS, q))
+    normal = stream(0, "simultaneous", q, "draws").standard_normal((SIMULTANEOUS_DRAWS, q))
     largest = np.stack([np.abs(normal @ loading.T).max(axis=1) for loading in root])
     quantile = np.quantile(largest, confidence, axis=1)
     return np.asarray(np.clip(2 * scipy.special.ndtr(quantile) - 1, confidence, 1 - (1 - confidence) / q))

@@ -76,9 +76,9 @@ class MeasuredItems(OneShard):
         return ScoresInMemory(number(self.stack, self.items))
 
 
-FLOOR = 1e-3        # of the variance under outcomes all alike: no relevant item counts for less
-AT_ONCE = 1 << 18   # numbers that are made at once: they stay in the processor's cache
-FEWEST = 64         # items: with fewer the calls take longer than what they compute
+LEAST_RELEVANT_VARIANCE = 1e-3   # of the variance under outcomes all alike: no relevant item counts for less
+NUMBERS_IN_CACHE = 1 << 18   # numbers that are made at once: they stay in the processor's cache
+FEWEST_AT_ONCE = 64   # items: with fewer the calls take longer than what they compute
 HELD = 1 << 23      # numbers that are kept until they are added up: more are slow to come by
 
 
@@ -94,7 +94,9 @@ class Expecting:
 
 def at_once(stack: Stack, guesses: int) -> int:
     """Of how many items the guesses and what they expect are made at once."""
-    return min(CHUNK, max(FEWEST, 1 + AT_ONCE // (guesses * max(stack.kind.width, stack.size))))
+    return min(
+        CHUNK, max(FEWEST_AT_ONCE, 1 + NUMBERS_IN_CACHE // (guesses * max(stack.kind.width, stack.size)))
+    )
 
 
 def held(stack: Stack, guesses: int) -> int:
@@ -111,7 +113,7 @@ def guessed_spread(
     if items.deviation is not None:
         # half on trust, as squares of errors would go by its square: labels tell the rest
         spread, flat = spread * items.deviation, flat * items.deviation
-    return np.maximum(spread, FLOOR * flat), flat
+    return np.maximum(spread, LEAST_RELEVANT_VARIANCE * flat), flat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

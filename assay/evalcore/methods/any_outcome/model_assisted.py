@@ -31,7 +31,7 @@ import scipy
 
 from assay.evalcore.design.round import ClosedDraws, Design
 from assay.evalcore.estimators.model_assisted import fit_guesses, share_of_random_labels
-from assay.evalcore.measures.forms import SAME, are_means, component_means, tried_means
+from assay.evalcore.measures.forms import SLOPE_ROUNDING, are_means, component_means, tried_means
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -502,7 +502,9 @@ class _Form:
         straight, alike = are_means(stack, sizes), replace(stack, weights=None)    # as if all counted alike
         component = component_means(alike, sizes[: len(alike.losses)])
         binary = np.concatenate([np.full(loss.size, loss.zero_or_one) for loss in stack.losses])
-        components = (np.abs(stack.slopes(tried_means(stack, sizes), sizes)) > SAME).any(axis=0).sum(axis=1)
+        components = (
+            (np.abs(stack.slopes(tried_means(stack, sizes), sizes)) > SLOPE_ROUNDING).any(axis=0).sum(axis=1)
+        )
         return _Form(
             straight=straight, share=np.asarray((component >= 0) & binary[component] & (not state.clustered)),
             many=np.asarray(~straight & (components > FEW_COMPONENTS)),

@@ -42,7 +42,7 @@ from assay.evalcore.methods.any_outcome.state import (
     RoundOutcomes,
     SampleState,
 )
-from assay.evalcore.methods.any_outcome.tree_of_classes import TreeOfClasses
+from assay.evalcore.methods.any_outcome.tree_of_classes import NO_VARIANCE, TreeOfClasses
 from assay.evalcore.methods.any_outcome.tree_sample import (
     ClassTreeState,
     Proposal,
@@ -56,7 +56,6 @@ from assay.evalcore.methods.method import Capabilities, changed_settings
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.types import Bools, Floats, Ints
 
-_NOTHING = 1e-12     # of what it is a difference of, a variance is rounding
 _UNTIL_FOUND = 10**6   # draws for each item that a round is to find
 
 
@@ -275,7 +274,7 @@ class PrintedTree(LabelsStay, TreeOfClasses):
         parts, centre = self._moments(tree, gradient(tree, risk))
         square = (parts**2).sum(axis=1)
         variance = np.nan_to_num(square - centre**2, nan=0.0, posinf=0.0)
-        has_variance = tree.done[:, None] | ((variance > _NOTHING * square) & (tree.made > 1)[:, None])
+        has_variance = tree.done[:, None] | ((variance > NO_VARIANCE * square) & (tree.made > 1)[:, None])
         error = Errors(
             variance=np.where(tree.done[:, None] | ~has_variance, 0.0, variance),
             df=np.broadcast_to(np.maximum(tree.made - 1.0, 1.0)[:, None], variance.shape),

@@ -18,8 +18,8 @@ and, θ_b and γ_b the means of y and f in resamples b of the labelled, γ'_b th
 with the percentiles of ω γ'_b + θ_b - ω γ_b as the interval.
 
 Both are printed for samples of an infinite population and have no correction for few labels.  `finite=true`
-takes f̃ over all items of the pool and V̂ = Σ w_k² (1 - n_k/(N_k + n_k)) Var/n_k, or shrinks the resamples so;
-`student=true` takes Student's quantile, and variances by n - 1.
+takes f̃ over all items of the pool and V̂ = Σ w_k² (1 - n_k/(N_k + n_k)) Var/n_k, or shrinks the resamples
+so; `student=true` takes Student's quantile, and variances by n - 1.
 
 They are about a mean, and are refused for other measures.  Reconstructions of ours: f is the loss that the
 guesses expect, weighed as before any label; Var f is that of the labelled items, as cells keep sums alone;
@@ -57,8 +57,8 @@ from assay.evalcore.pool.partition import PartitionKind
 from assay.evalcore.reproducible import is_nothing, stream
 from assay.evalcore.types import Floats, Ints
 
-STRATA_OF_PPI = 5
-LEAST_OF_STRATUM = 2.0    # labels, as a variance needs two
+STRATA_OF_PPI = 5   # along the prediction, where no setting says how many
+PPI_LABELS_OF_STRATUM = 2.0   # labels, as a variance needs two
 RESAMPLES = 2_000         # as the authors' code has it
 _OF_MEANS = "is published for means, and this measure is none; use model-assisted"
 
@@ -184,7 +184,7 @@ class StratifiedPpi(StratifiedSample):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n or state.table is None:
             return nothing_yet(state.stack, exact)
-        stratum = grouped(state.by_cell, LEAST_OF_STRATUM)
+        stratum = grouped(state.by_cell, PPI_LABELS_OF_STRATUM)
         columns = [self._of_mean(labels_of_mean(state, stratum, slope)) for slope in _slopes(state)]
         value, variance, df = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
         deviation = np.sqrt(variance)

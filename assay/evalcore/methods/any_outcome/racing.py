@@ -26,7 +26,7 @@ from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleSta
 from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Bools, Floats, Ints
 
-_STEPS = 40   # towards the weights
+_RACING_STEPS = 40   # towards the weights
 _NO_SPREAD = 1e-20   # of an item that can change nothing
 _NO_ROW = 1e-9       # of the weight of a system's rows: rounding alone
 
@@ -82,7 +82,7 @@ def racing_root(spread: Floats, items: Floats, gap: Floats) -> Floats:
     """
     open_ = np.where(np.isfinite(gap).any(axis=1, keepdims=True), gap, 1.0)   # nobody is left: all alike
     weight = 1 / open_**2
-    for _ in range(_STEPS):
+    for _ in range(_RACING_STEPS):
         weight = weight / weight.max(axis=1, keepdims=True)
         root = np.sqrt(np.einsum("rcp,rp->rc", spread, weight))
         inverse_share = np.where(root > 0, items / np.where(root > 0, root, 1.0), 0.0)

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.estimators.linearised import grouped
+from assay.evalcore.estimators.linearised import MEANT_LABELS, grouped
 from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.methods.any_outcome.state import SampleState
 from assay.evalcore.outcomes.base import Regression
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats, Ints
 
-LEAST = 5.0    # labels of a group
-MEANT = 2.0    # labels that those meant for a cell count for, beside those it has
+LEAST_GROUP_LABELS = 5.0   # labels of a group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,7 +70,7 @@ def sums(place: Ints, values: Floats, length: int) -> Floats:
 
 
 def fit_difference_estimator(
-    state: SampleState, allocation: Floats, modelled: bool, group_labels: float = LEAST,
+    state: SampleState, allocation: Floats, modelled: bool, group_labels: float = LEAST_GROUP_LABELS,
     post_stratified: bool = False,
 ) -> Reading:
     """The difference estimator of a state; allocation (R, C): labels planned for each cell; modelled: with a
@@ -82,7 +81,7 @@ def fit_difference_estimator(
     g = int(group_of.max()) + 1
     group = np.take_along_axis(group_of, state.cell, axis=1)
     open_items = state.wanted.astype(np.float64)
-    given_labels = (MEANT * allocation + state.by_cell**2) / (MEANT + state.by_cell)
+    given_labels = (MEANT_LABELS * allocation + state.by_cell**2) / (MEANT_LABELS + state.by_cell)
     weight = np.maximum(open_items, 1e-9) / np.maximum(given_labels, 1e-9)
     label_weight = np.take_along_axis(weight, state.cell, axis=1)
     total = sums(group, label_weight[..., None], g)[..., 0]
@@ -355,9 +354,9 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
-STEPS = 4
-MOST = 3.0          # standard errors
-OWN = 4.0           # labels of a class that its own variance must rest on to count for half
+SHRINKING_STEPS = 4   # towards the spread that classes have of their own
+MOST_MOVED_ERRORS = 3.0   # standard errors
+OWN_VARIANCE_LABELS = 4.0   # labels of a class that its own variance must rest on to count for half
 
 
 def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats:
@@ -377,8 +376,9 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
     What is missing to the total is given to the classes that were shrunken most (benchmarking).  As labels
     come, v falls to 0 and the corrections are the design's.
 
-    No estimate is moved by more than MOST of its standard errors (limited translation: Efron & Morris 1972),
-    so what was thought impossible is believed once labels show it, and what is labelled in full is exact.
+    No estimate is moved by more than MOST_MOVED_ERRORS of its standard errors (limited translation: Efron &
+    Morris 1972), so what was thought impossible is believed once labels show it, and what is labelled in full
+    is exact.
 
         v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
             has no spread among the labels, and is not known to be absent
@@ -405,8 +405,8 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
 
 
 def _near(delta: Floats, drawn: Floats, v: Floats) -> Floats:
-    """What is drawn, no further than MOST standard errors from δ."""
-    limit = MOST * np.sqrt(v)
+    """What is drawn, no further than MOST_MOVED_ERRORS standard errors from δ."""
+    limit = MOST_MOVED_ERRORS * np.sqrt(v)
     return np.asarray(np.clip(drawn, delta - limit, delta + limit))
 
 
@@ -415,7 +415,7 @@ def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:
     scale, tau2 = m**2, np.full((len(m), 1), PRIOR_TAU**2)
     v = np.maximum(v, 1e-18)
     beta = (total / m.sum(axis=1))[:, None]
-    for _ in range(STEPS):
+    for _ in range(SHRINKING_STEPS):
         w = 1 / (tau2 * scale + v)
         over: Floats = (delta - beta * m) ** 2 - v
         h: Floats = (w * scale) ** 2
@@ -448,4 +448,4 @@ def _noise(state: SampleState, reading: Reading, e: Floats, cell: Floats, shows_
     open_factor = state.wanted * np.take_along_axis(per_item, reading.group_of, axis=1)
     expected = np.einsum("rc,rck->rk", open_factor, np.clip(cell * (1 - cell), 0, None))
     shown = shows_class.sum(axis=1)
-    return np.asarray((shown * measured + OWN * expected) / (shown + OWN))
+    return np.asarray((shown * measured + OWN_VARIANCE_LABELS * expected) / (shown + OWN_VARIANCE_LABELS))

@@ -14,7 +14,7 @@ import scipy
 from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.linearised import mean_of_items
-from assay.evalcore.measures.best_of import LEAST_LABELS
+from assay.evalcore.measures.best_of import LEAST_LABELS_OF_LOOK
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import exact_by_items
 from assay.evalcore.methods.any_outcome.baselines import Sampled
@@ -48,9 +48,9 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
 BAND = 0.35     # of the kernel, its standard deviation in normal scores
-PRIOR = 12.0    # labels that spread as everywhere, which each cell has besides its own
+COMMON_SPREAD_LABELS = 12.0   # labels that spread as everywhere, which each cell has besides its own
 NORMAL = 2.0    # how far the squares of normal errors scatter: their variance, in squares of their mean
-_LEAST = 1e-30
+_LEAST_SPREAD = 1e-30   # keeps what it divides finite
 
 
 def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floats:
@@ -68,11 +68,11 @@ def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floa
     labels are few.  In normal scores the ends of the order are wide, which is where spread changes most when
     it follows the score.
 
-    κ is PRIOR labels, and more where squares scatter more about what was found than those of normal errors
-    do: PRIOR √(S/2), S their variance in squares of their mean.  A label that is far off draws further ones
-    to its cell, which outvote it, so draws that follow single labels leave estimates too low: with Student's
-    t, 2.2 degrees of freedom, by 0.44 of the error at 500 labels, where 0.92 of the intervals of `mae`
-    covered.
+    κ is COMMON_SPREAD_LABELS labels, and more where squares scatter more about what was found than those of
+    normal errors do: COMMON_SPREAD_LABELS √(S/2), S their variance in squares of their mean.  A label that is
+    far off draws further ones to its cell, which outvote it, so draws that follow single labels leave
+    estimates too low: with Student's t, 2.2 degrees of freedom, by 0.44 of the error at 500 labels, where
+    0.92 of the intervals of `mae` covered.
 
     Neighbours and the prior keep a cell whose first labels agree from being left alone.  Distances |z| in
     place of squares do as well where tails are heavy, but where errors are rare they take cells with few of
@@ -91,15 +91,15 @@ def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floa
     mean = ((stands * square).sum(axis=1) / stands.sum(axis=1))[:, None]
     near = np.einsum("cd,rdq->rcq", kernel, sums(state.cell, square, cells.n_cells))
     labels = np.einsum("cd,rd->rc", kernel, state.by_cell.astype(np.float64))[..., None]
-    spread = (near + PRIOR * mean) / (labels + PRIOR)
+    spread = (near + COMMON_SPREAD_LABELS * mean) / (labels + COMMON_SPREAD_LABELS)
     # drawn to the mean the more, the more the squares scatter about what was found
     spread_of_label = np.take_along_axis(spread, state.cell[..., None], axis=1)
     ratio = square / np.where(spread_of_label > 0, spread_of_label, 1.0)
-    scatter = (ratio**2).mean(axis=1) / np.maximum(ratio.mean(axis=1) ** 2, _LEAST) - 1
-    prior = PRIOR * np.sqrt(np.maximum(scatter / NORMAL, 1.0))[:, None]
+    scatter = (ratio**2).mean(axis=1) / np.maximum(ratio.mean(axis=1) ** 2, _LEAST_SPREAD) - 1
+    prior = COMMON_SPREAD_LABELS * np.sqrt(np.maximum(scatter / NORMAL, 1.0))[:, None]
     # labels that are all alike say nothing of where others lie apart
     spread = np.where(mean > 0, (near + prior * mean) / (labels + prior), 1.0)
-    return np.maximum(spread * cells.spread, _LEAST)
+    return np.maximum(spread * cells.spread, _LEAST_SPREAD)
 
 
 def _freed(reading: Reading) -> Floats:
@@ -110,9 +110,9 @@ def _freed(reading: Reading) -> Floats:
     return np.asarray(n / np.maximum(n - 1, 1))
 
 
-CELLS = 60
+SCORE_MODEL_CELLS = 60   # that the pool is cut into, by what is expected of an item
 RACING_EVEN = 0.1   # of a race's labels: spread evenly over the items on which those still in can differ
-_NOTHING = 1e-9   # of the largest root of a spread: nobody who is still in differs there
+_NO_ROOT = 1e-9   # of the largest root of a spread: nobody who is still in differs there
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,13 @@ class Guesses(Sampled):
         if pool.none.segment is not None:
             from assay.evalcore.methods.any_outcome.driving_segments import BySegment, segments_of_cells
 
-            by_segment = cut(pool, pool_profile, BySegment(pool_profile), CELLS, segments_of_cells)
+            by_segment = cut(
+                pool, pool_profile, BySegment(pool_profile), SCORE_MODEL_CELLS, segments_of_cells
+            )
             code = np.rint(by_segment.further / by_segment.cells.size[:, None]).astype(np.int64)
             return replace(by_segment.cells, segment=code)
         by = pool_profile if pool.stack.weights is None else ByWeight(pool_profile)
-        return cut(pool, pool_profile, by, CELLS).cells
+        return cut(pool, pool_profile, by, SCORE_MODEL_CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
         """Root of the spread of an item's pull, and a part even; where segments drive, as they need it."""
@@ -154,14 +156,14 @@ class Guesses(Sampled):
             from assay.evalcore.methods.any_outcome.driving_segments import segment_root
 
             return segment_root(state, self.pull_spread(state))
-        racing = state.stack.race is not None and state.n >= LEAST_LABELS
+        racing = state.stack.race is not None and state.n >= LEAST_LABELS_OF_LOOK
         root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
         even = RACING_EVEN if racing else state.stack.kind.even_share
         mean = mean_of_items(root, state.cells.size * state.cells.relevant)
         if state.stack.weights is not None:
             mean = mean * state.cells.mean_weight
         if racing:
-            mean = mean * (root > _NOTHING * root.max(axis=-1, keepdims=True))
+            mean = mean * (root > _NO_ROOT * root.max(axis=-1, keepdims=True))
         return np.broadcast_to((1 - even) * root + even * mean, state.by_cell.shape)
 
     def _racing(self, state: SampleState) -> Floats:

@@ -27,9 +27,9 @@ from assay.evalcore.pool.strata import assign, log_density, log_odds
 from assay.evalcore.reproducible import first_largest, is_nothing, steady
 from assay.evalcore.types import Bools, Floats, Ints
 
-STRATA = 64
+SCORE_STRATA = 64   # along the scores of one system
 EACH = 4         # systems whose predictions cut cells one by one; of more, how many of them say the class
-LEVELS = 8
+PATTERN_LEVELS = 8   # of what others say: 2³ patterns of three, or of more the share that say the class
 
 
 def class_asked_of(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> int | None:
@@ -66,7 +66,9 @@ def score_cells(pool: MeasuredPool, *, nested: bool = False) -> OutcomeCells:
         part, class_counts = 1 - part, class_counts[::-1]  # of two classes that stand equal, the rarer one
     axis = _AlongAxis(part=part, edges=np.zeros(0), by_weight=nested and pool.stack.weights is not None)
     ordered, positives = pool.ordered(axis.score), int(class_counts[1])
-    edges = two_sided_edges(ordered, positives) if nested else label_model_edges(ordered, positives, STRATA)
+    edges = (
+        two_sided_edges(ordered, positives) if nested else label_model_edges(ordered, positives, SCORE_STRATA)
+    )
     axis = replace(axis, edges=edges)
     codes = np.unique(np.concatenate(list(pool.measured(axis.codes))))
     placed = _Placed(axis=axis, profile_of=pool_profile, codes=codes)
@@ -218,14 +220,14 @@ class _AlongAxis:
                 code = code * bands.size + (band if bands.part == self.part else bands.size - 1 - band)
             if self.by_weight:
                 code = code * 2 * OCTAVES + weight_octave(stack, piece)
-            pieces.append(code * 2 * LEVELS * 2 + self._pattern(stack, piece))
+            pieces.append(code * 2 * PATTERN_LEVELS * 2 + self._pattern(stack, piece))
         return np.concatenate(pieces)
 
     def stratum_and_prediction(self, stack: Stack, codes: Ints) -> tuple[Ints, Ints]:
         """The stratum, and whether the class is predicted, of `codes`."""
         many = int(np.prod([bands.size for bands in self._bands(stack)], initial=1))
         many *= 2 * OCTAVES if self.by_weight else 1
-        return codes // (4 * LEVELS) // many, codes // (2 * LEVELS) % 2
+        return codes // (4 * PATTERN_LEVELS) // many, codes // (2 * PATTERN_LEVELS) % 2
 
     def sums(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         """(C, 3 + 2D) sums over cells: score, probability, votes, and the losses if the items were of another
@@ -242,13 +244,13 @@ class _AlongAxis:
         return total
 
     def _pattern(self, stack: Stack, items: Items) -> Ints:
-        """(n,) below 4 · LEVELS: whether the class is predicted, and what others say."""
+        """(n,) below 4 · PATTERN_LEVELS: whether the class is predicted, and what others say."""
         other_votes = (items.prediction[:, 1:] == self.part).astype(np.int64)
         if other_votes.shape[1] < EACH:
             level = other_votes @ (1 << np.arange(other_votes.shape[1]))
         else:
-            level = other_votes.sum(axis=1) * (LEVELS - 1) // other_votes.shape[1]
-        return np.asarray(_says(stack.kind, items, self.part) * 2 * LEVELS + level, np.int64)
+            level = other_votes.sum(axis=1) * (PATTERN_LEVELS - 1) // other_votes.shape[1]
+        return np.asarray(_says(stack.kind, items, self.part) * 2 * PATTERN_LEVELS + level, np.int64)
 
     @staticmethod
     def _bands(stack: Stack) -> list[Bands]:
@@ -269,7 +271,7 @@ class _Placed:
 
 
 _OF_BOTH = ("accuracy", "cohen_kappa", "mcc", "matthews", "balanced_accuracy")   # the same for either class
-_SHARES = (0.07, 0.31, 0.83)      # of the class, at which it is tried what moves a measure
+_TRIED_SHARES = (0.07, 0.31, 0.83)   # of the class, at which it is tried what moves a measure
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -438,7 +440,7 @@ def _moves(losses: OfLosses, cells: OutcomeCells) -> Bools:
     """(G,) whether a label of the group can change the measure, tried at some shares of the class."""
     items = losses.groups.sums(cells.size[None].astype(np.float64))
     moving = np.zeros(items.shape[1], np.bool_)
-    for share in _SHARES:
+    for share in _TRIED_SHARES:
         pull = losses.pulls(share * items, items)[0]                              # (q, G, 2)
         moving |= ~is_nothing(pull[..., 1] - pull[..., 0], np.abs(pull).sum(axis=-1)).all(axis=0)
     # a measure without a value at any of them may be moved by whatever its losses show

@@ -69,6 +69,7 @@ from assay.evalcore.types import (
     Trust,
 )
 
+# of the posterior: to plan a round, for what is reported, and for the rates of cells
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
 
 

@@ -12,7 +12,7 @@ lies where the mean probability of its items is.  The order in which classes are
 
 For averages over many classes this is the wrong way: every model begins with the belief that the system is
 roughly right, so they err alike, and a mean keeps what they have in common (docs/measured/ideas.md).
-Averages, and more than MOST classes, stay with `guesses`.
+Averages, and more than MOST_MODELLED_CLASSES classes, stay with `guesses`.
 
     M   classes that are named
 """
@@ -52,23 +52,27 @@ from assay.evalcore.recalibration.planning import spread_labels
 from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Bools, Floats, Ints
 
-MOST = 8         # classes; of more, every one has too few labels of its own
-STRATA = 64      # along the score of one class, and as many fewer as there are classes
-LEAST_STRATA = 16
+MOST_MODELLED_CLASSES = 8   # classes; of more, every one has too few labels of its own
+STRATA_OF_CLASSES = 64   # along the score of one class, and as many fewer as there are classes
+LEAST_STRATA = 16   # the same, however many classes there are
 LEVELS = np.log([1.0, 4.0, 16.0])   # of the rank on the scores of the other classes
 ROWS = 7         # of an `Axis` as an array
 
 
 def named_classes(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> tuple[int, ...]:
     """The codes of the classes that measures ask for by name; empty where they are of one, of all alike, or
-    of more than MOST.
+    of more than MOST_MODELLED_CLASSES.
 
     Every measure is of the confusion table of one named class, of one system.
     """
     parts = {part for measure in measures for part in measure.parts}
     fits = (
-        kind.one_of_parts and kind.name == "classes" and kind.grades is None and 1 < len(parts) <= MOST
-        and None not in parts and all(measure.versus is None and _of_two(measure) for measure in measures)
+        kind.one_of_parts
+        and kind.name == "classes"
+        and kind.grades is None
+        and 1 < len(parts) <= MOST_MODELLED_CLASSES
+        and None not in parts
+        and all(measure.versus is None and _of_two(measure) for measure in measures)
     )
     return tuple(kind.parts.index(part) for part in sorted(map(str, parts))) if fits else ()
 
@@ -95,7 +99,7 @@ def cells_along_several(pool: MeasuredPool) -> OutcomeCells:
     """The cells of a pool, in some passes over it.  Raises BadInput as `profile`."""
     pool_profile = profile(pool)
     parts = classes_named(pool.stack, pool.none)
-    strata = max(STRATA // len(parts), LEAST_STRATA)
+    strata = max(STRATA_OF_CLASSES // len(parts), LEAST_STRATA)
     predicted, likely = np.sum(list(pool.measured(_Predicted(parts))), axis=0)
     scales, orders = [], []
     for part, positives, expected in zip(parts, predicted.astype(int).tolist(), likely.tolist(), strict=True):

@@ -42,7 +42,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     cells_of_sums,
     profile,
 )
-from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses
+from assay.evalcore.methods.any_outcome.recalibrated import SCORE_MODEL_CELLS, Guesses
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,
@@ -304,7 +304,9 @@ class SharedReading(Sampled):
         profiles = tuple(
             profile(PoolOfQuestion(pool, number)) for number in range(len(stack_of_questions.each))
         )
-        assign, n_cells = assigned(pool, _Together(profiles, self.even), 1 if self.even else CELLS)
+        assign, n_cells = assigned(
+            pool, _Together(profiles, self.even), 1 if self.even else SCORE_MODEL_CELLS
+        )
         expecting = tuple(
             Expecting(guess_weights=profiled.guess_weights, slopes=profiled.slopes, likely=profiled.likely)
             for profiled in profiles

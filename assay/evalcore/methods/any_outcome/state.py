@@ -15,7 +15,7 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.method import LabelledSample
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.reproducible import OFF_TIES
+from assay.evalcore.reproducible import EXACT_WIDTH, OFF_TIES
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Array, Bools, DiagnosticArrays, Floats, Ints
 
 HITS = -1     # what the cells' axis is of, in place of a class: whether an item is a hit
@@ -229,8 +229,7 @@ def spent_on_fit(stack: Stack, cells: OutcomeCells) -> float:
     return stack.kind.label_model.spent(cells.guesses(stack)) + n_beside
 
 
-_ROUNDING = 1e-9   # an interval narrower than this is exact
-_DECIMALS = 12     # of an exact value
+_EXACT_DECIMALS = 12   # of an exact value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -410,8 +409,9 @@ class OutcomeEstimates:
             if self.unseen is not None and np.isfinite(share).any():
                 diagnostics = {**diagnostics, UNSEEN: np.where(exact, np.nan, self.unseen)}
         value, lower, upper = self.value[:, q], self.lower[:, q], self.upper[:, q]
-        closed = exact & ~(upper - lower > _ROUNDING)
-        value = np.where(closed, np.round(value, _DECIMALS), value)   # 0 and not 2.9e-16, a sum of shares
+        closed = exact & ~(upper - lower > EXACT_WIDTH)
+        # 0 and not 2.9e-16, a sum of shares
+        value = np.where(closed, np.round(value, _EXACT_DECIMALS), value)
         return EstimateArrays(
             value=value, lower=np.where(closed, value, lower), upper=np.where(closed, value, upper),
             variance=self.variance[:, q], diagnostics=diagnostics, exact=exact, ends=self.ends,

@@ -23,10 +23,10 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull
+from assay.evalcore.methods.any_outcome.baselines import FINE_CELLS, ByPull
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.measured_pool import (
-    FLOOR,
+    LEAST_RELEVANT_VARIANCE,
     By,
     Expecting,
     ItemProfile,
@@ -91,9 +91,17 @@ class StaticSample(ByPull):
             trust=self.trust,
         )
         mean = sum(pool.measured(squares.total)) / len(pool)
-        made = cut(pool, pool_profile, ByRoot(pool_profile, squares, FLOOR * mean), FINE, squares.by_cell)
+        made = cut(
+            pool,
+            pool_profile,
+            ByRoot(pool_profile, squares, LEAST_RELEVANT_VARIANCE * mean),
+            FINE_CELLS,
+            squares.by_cell,
+        )
         sums, cells = made.further, made.cells
-        spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
+        spread = np.maximum(
+            sums / cells.size[:, None], LEAST_RELEVANT_VARIANCE * sums.sum(axis=0) / len(pool)
+        )
         return replace(cells, spread=np.maximum(spread, 1e-30))
 
     def centre(self, pool: MeasuredPool, expectation: Expecting) -> Floats:

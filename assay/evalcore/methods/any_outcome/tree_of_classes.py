@@ -8,8 +8,8 @@ their errors are those of `tree_sample`.
 **Interval.**  Student's, with the skew and degrees of freedom of `any_outcome.interval`, about the estimate,
 and reaches towards what the label model expects.  The estimate of a measure that is no mean is biased while
 whole classes are unseen, by as much as its standard error: neither is to be believed more.  Of two classes,
-and of a mean such as accuracy, the label model counts for DOUBT of the labels that the variance rests on,
-(Σ z²)²/Σ z⁴ with z what each adds to the error: a few labels of the rarer class know better than
+and of a mean such as accuracy, the label model counts for LABEL_MODEL_LABELS of the labels that the variance
+rests on, (Σ z²)²/Σ z⁴ with z what each adds to the error: a few labels of the rarer class know better than
 probabilities that nobody checked.
 """
 
@@ -75,9 +75,10 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
 _SPREAD = "Student's interval of the weighted estimate, spread towards that of what the label model expects."
-_NOTHING = 1e-12   # of what it is a difference of, a variance as printed is rounding
+NO_VARIANCE = 1e-12   # of what it is a difference of, a variance as printed is rounding
 _NO_PULL = 1e-14   # below it, the variance is that of labels that pull at nothing
-DOUBT = 3.0   # labels that the label model counts for in the interval of two classes, and of a mean
+# labels that the label model counts for in the interval of two classes, and of a mean
+LABEL_MODEL_LABELS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +352,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             parts, off = self._as_printed(state, weighed_labels, slopes)
             square = (parts**2).sum(axis=1)
             variance = np.nan_to_num(square - off**2, nan=0.0, posinf=0.0)
-            has_variance = exact[:, None] | (variance > np.maximum(_NOTHING * square, _NO_PULL))
+            has_variance = exact[:, None] | (variance > np.maximum(NO_VARIANCE * square, _NO_PULL))
             return with_clusters(Errors(
                 variance=np.where(exact[:, None] | ~has_variance, 0.0, variance),
                 df=np.full(off.shape, max(n - 1.0, 1.0) if self.printed else np.inf),
@@ -363,7 +364,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         modelled_slopes = gradient(state, expected)
         worth = total**2 / np.where(fourth > 0, fourth, np.inf)
         mean = np.isclose(slopes, modelled_slopes, rtol=1e-9, atol=0.0).all(axis=2)   # the same anywhere
-        doubt = np.where(state.belief.of_two | mean, DOUBT / (DOUBT + worth), 1.0)
+        doubt = np.where(state.belief.of_two | mean, LABEL_MODEL_LABELS / (LABEL_MODEL_LABELS + worth), 1.0)
         by_model = draw_variance(state, self.share(state), modelled_slopes) / weighed_labels.draws[:, None]
         variance = total * n / max(n - 1, 1)
         variance = variance + doubt * np.maximum(by_model - variance, 0.0)

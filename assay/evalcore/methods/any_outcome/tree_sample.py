@@ -21,10 +21,11 @@ item i to be asked,
     R̂_t = (1/N) (Σ_labelled before ℓ + Σ_round ℓ/π)          R̂ = Σ_t a_t R̂_t / Σ_t a_t,      a_t = b_t/M_t
 
 1/M_t is the number of draws with replacement that a new item takes.  R̂_t is unbiased given the rounds before
-it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the paper; so it is for other a_t that
-are known by then (`combination`).
+it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the paper; so it is for other a_t
+that are known by then (`combination`).
 
-    Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,  x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,  α_i = a_t/b_t
+    Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,  x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,  α_i =
+    a_t/b_t
 
 The paper's formula puts the last proposal in place of each draw's own (`as_printed`).  Divided by the
 weights that came up (`normalised`) R̂ is Σ w ℓ / Σ w, and the variance has ℓ - R̂ in place of ℓ.
@@ -58,7 +59,7 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.dirichlet import Belief
 from assay.evalcore.types import Bools, Floats, Ints
 
-_AT_ONCE = 2 * 10**7   # numbers worked on together
+_CLASS_PULLS_AT_ONCE = 2 * 10**7   # numbers worked on together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,7 +157,7 @@ def pulls(state: ClassTreeState, slopes: Floats) -> Iterator[tuple[slice, Floats
     Each time, the slice tells which of the Q numbers they are; R counts repeats, C cells and K classes."""
     repeats, numbers, width = slopes.shape
     n_cells = state.cells.n_cells
-    block = max(1, _AT_ONCE // (state.by_class.shape[0] * repeats))
+    block = max(1, _CLASS_PULLS_AT_ONCE // (state.by_class.shape[0] * repeats))
     for start in range(0, numbers, block):
         block_slopes = slopes[:, start : start + block]
         flat_pulls = np.asarray(state.by_class @ block_slopes.reshape(-1, width).T)

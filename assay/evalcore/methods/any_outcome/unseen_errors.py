@@ -47,9 +47,9 @@ from assay.evalcore.reproducible import first_largest, is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
 
 MOST_SECANTS = 256   # components
-FEW = 5.0            # labels that differ: up to so many do not tell how large errors are
+FEW = 5.0   # labels that differ: up to so many do not tell how large errors are
 TWO = 4              # hits and labels of two classes
-FALL = 4             # power with which what they do not tell falls as more differ
+FALL = 4   # power with which what they do not tell falls as more differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

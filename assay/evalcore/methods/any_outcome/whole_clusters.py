@@ -33,7 +33,7 @@ from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
-_HALVINGS = 60
+_CHANCE_HALVINGS = 60   # of an interval that holds the scale of the chances
 
 
 def cluster_chances(x: Floats, counts_for: Floats, total: Floats) -> Floats:
@@ -46,7 +46,7 @@ def cluster_chances(x: Floats, counts_for: Floats, total: Floats) -> Floats:
     scale = np.where(x > 0, x, np.nan)
     low: Floats = np.zeros(len(x))
     high: Floats = 50.0 / np.nan_to_num(np.nanmin(np.where(np.isnan(scale), np.inf, scale), axis=1), nan=1.0)
-    for _ in range(_HALVINGS):
+    for _ in range(_CHANCE_HALVINGS):
         middle = (low + high) / 2
         too_few = (possible * -np.expm1(-x * middle[:, None])).sum(axis=1) < target
         low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)
@@ -66,7 +66,7 @@ def in_turn(chance: Floats, rng: np.random.Generator) -> Ints:
     return np.argsort(np.where(certain, -1 / time, np.where(never, np.inf, time)), axis=1, kind="stable")
 
 
-LEAST_DF = 1.0
+LEAST_DF_OF_CLUSTERS = 1.0   # degrees of freedom, clusters less one, however few clusters there are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,14 +125,16 @@ def errors_of(
     spent = spent_on_fit(state.stack, state.cells)
     variance = square.sum(axis=1) * (m / np.maximum(m - spent, m / 2))
     square_of_sum, fourth, largest_df = (
-        square.sum(axis=1) ** 2, (square**2).sum(axis=1), np.maximum(m - 1.0, LEAST_DF),
+        square.sum(axis=1) ** 2, (square**2).sum(axis=1), np.maximum(m - 1.0, LEAST_DF_OF_CLUSTERS),
     )
     excess = np.maximum(fourth - square_of_sum / np.maximum(m, 1), 2 * square_of_sum / largest_df)
     df = np.where(excess > 0, 2 * square_of_sum / np.where(excess > 0, excess, 1.0), largest_df)
     skew = (u**3).sum(axis=1) / np.maximum((u**2).sum(axis=1), 1e-200) ** 1.5
     between = _between(state, drawn, risk, slopes, n_items)
     # both parts are estimated from the same clusters: one knows no more than the other
-    df = np.minimum(np.clip(df, LEAST_DF, largest_df), np.maximum(between.df, LEAST_DF))
+    df = np.minimum(
+        np.clip(df, LEAST_DF_OF_CLUSTERS, largest_df), np.maximum(between.df, LEAST_DF_OF_CLUSTERS)
+    )
     return Errors(
         variance=np.where(exact[:, None], 0.0, variance) + between.variance, df=df,
         skew=np.where(exact[:, None], 0.0, skew), parts=between.parts,

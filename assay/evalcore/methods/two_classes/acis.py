@@ -14,7 +14,7 @@ from assay.evalcore.design.draws import (
     with_replacement,
     without_replacement,
 )
-from assay.evalcore.design.proposal import centred_pull, prior_risk
+from assay.evalcore.design.proposal import EVEN_MIXES, centred_pull, prior_risk
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import single_trial
@@ -181,9 +181,6 @@ class AcisState(MethodState):
         return np.stack([counts[:, prediction == f].sum(axis=1) for f in (0, 1)], axis=1).astype(np.float64)
 
 
-_MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
-
-
 def pull_of(measure: Measure, value: Floats, risk: Floats, epsilon: float) -> Floats:
     """φ = v (ℓ - Ĝ) (R, 2, 2) by [prediction, label], Ĝ the value (R,) kept within [ε, 1 - ε].
 
@@ -218,7 +215,7 @@ def acis_proposal(state: AcisState, size: Ints, *, even: float) -> tuple[Floats,
     best = (1 - even) * best + even * even_share
     q: Floats = best
     enough: Bools = np.zeros(len(best), np.bool_)
-    for mix in _MIXES:
+    for mix in EVEN_MIXES:
         mixed = (1 - mix) * best + mix * even_share
         q = np.where(enough[:, None], q, mixed)
         enough = enough | _finds(mixed, open_items * in_domain, size)

@@ -166,7 +166,7 @@ class TopK(PlugIn):
         return without_replacement(from_the_top(state.wanted, size))
 
 
-_STEPS = 60
+_PLUG_IN_EM_STEPS = 60   # of EM for the classes of the scores
 _LEAST_VARIANCE = 1e-4   # in units of the domain's score variance: a class may not shrink to a point
 _TOP = TopK()
 
@@ -210,7 +210,7 @@ class GaussianMixture(PlugIn):
         supposed = cells.mean_probability if self.top_domain else cells.prediction
         start: Floats = np.clip(supposed[domain].astype(np.float64), 0.01, 0.99)
         posterior = np.repeat(start[None], len(labelled), axis=0)
-        for _ in range(_STEPS):
+        for _ in range(_PLUG_IN_EM_STEPS):
             posterior = _step(score, labelled, open_items, posterior, _LEAST_VARIANCE * floor)
         rates = np.zeros(state.left.shape)
         rates[:, domain] = posterior

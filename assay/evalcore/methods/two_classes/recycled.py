@@ -41,7 +41,7 @@ from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.recycled import Groups, behind, calls_of_systems, groups_of, level, separate_labels
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
-_FEW = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
+_FEW_LABELS_OF_ATOM = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -177,7 +177,7 @@ def _estimate(
     risk = np.einsum("rfy,fyd->rd", table, measure.loss) / n_items[:, None]
     influence = measure.influence(risk)
     slope = np.where(matters, (influence[:, :, 1] - influence[:, :, 0])[:, predicted], 0.0)
-    few = _FEW if len(state.predicted) > 1 else 0
+    few = _FEW_LABELS_OF_ATOM if len(state.predicted) > 1 else 0
     p = np.where(n >= few, rate, side)
     of_rate = (1 - n / np.maximum(items, 1)) * p * (1 - p) / np.maximum(n - 1, 1)
     variance = ((items / n_items[:, None]) ** 2 * of_rate * slope**2).sum(axis=1)

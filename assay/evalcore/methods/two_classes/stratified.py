@@ -7,10 +7,10 @@ positive rate of each cell is estimated (Cochran 1977, chapters 5 and 5A):
     n_c ∝ N_c |g_c| s_c    Neyman; s_c² = p_c (1 - p_c), g_c the pull of a positive label on the first measure
 
 with p_c the supplied probability (`stratified-neyman`) or, renewed every round, the cell's own labels and the
-supplied probability for OWN more labels (`stratified-online`).  Probabilities near 0 and 1 leave cells
-without labels, and what nobody looked at may be anything.  So a part of the labels is spread by |g_c| alone:
-every round that part of EVEN_PARTS under which the interval is expected to be the narrowest, its spread and
-what no label has shown taken together.  Shares beyond a cell's size are redistributed
+supplied probability for SUPPLIED_LABELS more labels (`stratified-online`).  Probabilities near 0 and 1 leave
+cells without labels, and what nobody looked at may be anything.  So a part of the labels is spread by |g_c|
+alone: every round that part of EVEN_PARTS under which the interval is expected to be the narrowest, its
+spread and what no label has shown taken together.  Shares beyond a cell's size are redistributed
 (`evalcore.design.draws`).  A round spends its labels on the cells furthest behind their share, rounded at
 random to whole items, so rounds add up to the allocation for all labels so far, and the size is always exact.
 
@@ -53,7 +53,7 @@ Allocation: TypeAlias = Literal["proportional", "neyman", "online"]
 EVEN_PARTS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)   # of the labels
 # labels that the supplied probability counts for beside those of a cell: draws that follow a few labels of
 # their own leave cells alone whose first labels agree, and lean (Bowden & Trippa 2017)
-OWN = 16.0
+SUPPLIED_LABELS = 16.0   # labels that the supplied probability counts for in each cell
 PLANNED_AHEAD = 25   # labels, of the interval that is expected: before the first there is none
 
 
@@ -135,7 +135,7 @@ class Stratified(CountingMethod[MethodState]):
         n_labels = state.labelled.sum(axis=2)
         rate = supplied
         if self.allocation == "online":
-            rate = (state.labelled[..., 1] + OWN * supplied) / (n_labels + OWN)
+            rate = (state.labelled[..., 1] + SUPPLIED_LABELS * supplied) / (n_labels + SUPPLIED_LABELS)
         everything = np.broadcast_to(cells.size, state.left.shape)
         measure = state.measures[0]
         risk = expected_risk(measure, cells, np.zeros_like(state.labelled), everything, rate)

@@ -1,16 +1,17 @@
 """From labels by stratum to estimates of two classes, and how wide an interval a plan promises.
 
-Neighbouring strata of one prediction with few labels are taken together, to about LEAST labels a group
-("collapsed": Cochran 1977, sec. 5A.12), each label for the items of its stratum that it stands for.  With U_g
-the unlabelled items of a group, n_g labels worth ñ_g of a random sample, and φ the pull of a positive label,
+Neighbouring strata of one prediction with few labels are taken together, to about LABELS_OF_GROUP labels a
+group ("collapsed": Cochran 1977, sec. 5A.12), each label for the items of its stratum that it stands for.
+With U_g the unlabelled items of a group, n_g labels worth ñ_g of a random sample, and φ the pull of a
+positive label,
 
     V = Σ_g φ_g² U_g (U_g/ñ_g + 1) s_g²
 
-s_g² is drawn, by PRIOR labels, towards what the supplied probabilities make one expect, scaled to what was
-found over all groups: two or three labels of a kind are no proof of a pure group.  The interval is Student's,
-as far as the fourth moment of the terms leaves degrees of freedom, longer on the side of the long tail and
-reaching as far as that of the log odds (`estimators.linearised.interval_ends`); of a share it is that
-of so many labels of a random sample as these are worth (Korn & Graubard 1998).
+s_g² is drawn, by EXPECTED_VARIANCE_LABELS labels, towards what the supplied probabilities make one expect,
+scaled to what was found over all groups: two or three labels of a kind are no proof of a pure group.  The
+interval is Student's, as far as the fourth moment of the terms leaves degrees of freedom, longer on the side
+of the long tail and reaching as far as that of the log odds (`estimators.linearised.interval_ends`); of a
+share it is that of so many labels of a random sample as these are worth (Korn & Graubard 1998).
 
 No end is nearer than what no label has shown may reach: positives (or negatives) in the cells where none was
 found, as many as the draws miss with a chance of α/2, in the cells where they matter most for their chance
@@ -26,23 +27,29 @@ import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.intervals import clopper_pearson, effective_number, hidden_items
-from assay.evalcore.estimators.linearised import WIDER, freedom, grouped, interval_ends, mean_of_items
+from assay.evalcore.estimators.linearised import (
+    MEANT_LABELS,
+    WIDER,
+    freedom,
+    grouped,
+    interval_ends,
+    mean_of_items,
+)
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import MethodState, share_counted
 from assay.evalcore.types import Bools, Floats, Ints
 
-LEAST = 3.0      # labels of a group
-PRIOR = 3.0      # labels that the expected variance of a group counts for
-DOUBT = 12.0     # labels that the expected scale counts for
+LABELS_OF_GROUP = 3.0   # labels of a group
+EXPECTED_VARIANCE_LABELS = 3.0   # labels that the expected variance of a group counts for
+EXPECTED_SCALE_LABELS = 12.0   # labels that the expected scale counts for
 AT_MOST = 0.02   # that a prediction without a label may move a measure, which else has no value
-MEANT = 2.0      # labels that those meant for a cell count for, beside those it has
 TWO_SIDED = 0.025   # of the interval that is expected of a plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StrataOfLabels:
     """The labels of a state counted by stratum, with neighbouring strata of one prediction joined into G
-    groups of about LEAST labels: rates, variances, and what each label stands for."""
+    groups of about LABELS_OF_GROUP labels: rates, variances, and what each label stands for."""
 
     state: MethodState
     left: Floats         # (R, C) unlabelled items
@@ -65,11 +72,11 @@ class StrataOfLabels:
         for f in (0, 1):
             at = np.flatnonzero(cells.prediction == f)
             if len(at):
-                group_of[:, at] = groups + grouped(state.labelled.sum(axis=2)[:, at], LEAST)
+                group_of[:, at] = groups + grouped(state.labelled.sum(axis=2)[:, at], LABELS_OF_GROUP)
                 next_group = int(group_of[:, at].max()) + 1
                 sides += [f] * (next_group - groups)
                 groups = next_group
-        given_labels = (MEANT * allocated + n**2) / (MEANT + n)
+        given_labels = (MEANT_LABELS * allocated + n**2) / (MEANT_LABELS + n)
         weight = np.where(n > 0, np.maximum(open_items, 1e-9) / np.maximum(given_labels, 1e-9), 0.0)
 
         def total(values: Floats) -> Floats:
@@ -93,11 +100,13 @@ class StrataOfLabels:
         rate = np.take_along_axis(group_rate, group_of, axis=1)
         squares = total(k * (1 - rate) ** 2 + (n - k) * rate**2)
         average = mean_of_items(expected, open_items)
-        scale = (squares.sum(axis=1, keepdims=True) + DOUBT * average) / (
-            (expected * n).sum(axis=1, keepdims=True) + DOUBT * average
+        scale = (squares.sum(axis=1, keepdims=True) + EXPECTED_SCALE_LABELS * average) / (
+            (expected * n).sum(axis=1, keepdims=True) + EXPECTED_SCALE_LABELS * average
         )
         prior = scale * total((open_items + 1e-9) * expected) / np.maximum(total(open_items + 1e-9), 1e-12)
-        s2 = (squares + PRIOR * np.minimum(prior, 0.25)) / (np.maximum(count - 1, 0) + PRIOR)
+        s2 = (squares + EXPECTED_VARIANCE_LABELS * np.minimum(prior, 0.25)) / (
+            np.maximum(count - 1, 0) + EXPECTED_VARIANCE_LABELS
+        )
         effective = np.where(count > 0, group_weight**2 / np.maximum(total(weight**2 * n), 1e-300), 1.0)
         return StrataOfLabels(
             state=state, left=open_items, given=given_labels, group_of=group_of, rate=rate,

@@ -50,7 +50,7 @@ from assay.tasks.desks.folder.csv_cells import (
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
 
-MOST_ANSWERS = 200   # rows of a file for each item of its round: of so many people
+MOST_ROWS_OF_ITEM = 200   # rows of a file for each item of its round: of so many people
 _NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}
 _OUR_PART = re.compile(r"(?:more|somebody-else)-[0-9a-f]{16}")
 _log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
     name_in_file = _name_in(file.name, stem)
     place = f"{file.parent.name}/{file.name}"
     answer_rows: dict[tuple[str, str], list[AnswerRow]] = {}
-    max_rows = MOST_ANSWERS * len(batch.items) + MOST_ANSWERS
+    max_rows = MOST_ROWS_OF_ITEM * len(batch.items) + MOST_ROWS_OF_ITEM
     for row in read_answer_rows(
         str(file), blob, ["item_id", *columns], max_rows=max_rows, in_writing=saved.in_writing, also=columns
     ):
@@ -212,7 +212,7 @@ def _person(evaluation: str, name: str) -> str:
 
 ANSWERS = "answers"
 MARK = "EVALUATION.txt"
-MOST_BYTES = 16 << 20    # of a file, beside what the round shows
+MOST_FILE_BYTES = 16 << 20   # of a file, beside what the round shows
 WRITING_SECONDS = 10.0   # a file that was changed more lately may not be whole yet
 _UNFOLLOWED = NOT_FOLLOWING | NOT_WAITING | AS_BYTES
 
@@ -313,7 +313,7 @@ class FolderDesk:
     def _saved(self, path: Path, batch: Batch) -> Saved:
         """A file of this round. DeskRefused if it is larger than one can be."""
         shown = sum(len(text) for item in batch.items for text in (item.item_id, *item.shown.values()))
-        limit = MOST_BYTES + 8 * shown     # four bytes a character, or a quotation mark for each
+        limit = MOST_FILE_BYTES + 8 * shown     # four bytes a character, or a quotation mark for each
         with os.fdopen(os.open(path, os.O_RDONLY | _UNFOLLOWED), "rb") as file:
             about = os.fstat(file.fileno())
             if S_ISREG(about.st_mode) and about.st_size <= limit:

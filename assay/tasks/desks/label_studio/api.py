@@ -38,8 +38,8 @@ from assay.tasks.secrets import quiet_libraries
 
 TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
 LABEL_STUDIO = Product(name="Label Studio", token_variable=TOKEN_VARIABLE, tokens="Account & Settings")
-PAGE_SIZE = 200
-PROJECT_PAGE_SIZE = 100
+TASK_PAGE_SIZE = 200   # tasks of a page
+PROJECT_PAGE_SIZE = 100   # projects of a page
 
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
@@ -138,7 +138,7 @@ class LabelStudioApi:
         while True:
             last_id = int(tasks[-1]["id"]) if tasks else 0
             beyond: Condition = ("id", "greater", "Number", last_id)
-            rows, total = self._task_page(project, [*conditions, beyond], "all", PAGE_SIZE)
+            rows, total = self._task_page(project, [*conditions, beyond], "all", TASK_PAGE_SIZE)
             before = total if before is None else before
             if not rows:
                 return tasks, before

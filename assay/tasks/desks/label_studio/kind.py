@@ -7,14 +7,13 @@ from pydantic import Field
 
 from assay.evalcore.errors import needs
 from assay.tasks.desks.desk import Desk, DeskRefused
-from assay.tasks.desks.kind import DeskKind, Labelling, Resources, ServerAddress
+from assay.tasks.desks.kind import DOCTOR_TIMEOUT_SECONDS, DeskKind, Labelling, Resources, ServerAddress
 from assay.tasks.desks.label_studio.page.fields import IMPORT_BYTES
 
 if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.api import LabelStudioApi
     from assay.tasks.desks.label_studio.page.pictures import PictureCheck
 
-_TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
 # where the token may be sent: HOST or HOST:PORT, with blanks between
 HOSTS_VARIABLE = "ASSAY_LABEL_STUDIO_HOSTS"
 
@@ -53,7 +52,7 @@ class LabelStudioKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        api = self._api(resources, timeout=_TIMEOUT, read_attempts=1)
+        api = self._api(resources, timeout=DOCTOR_TIMEOUT_SECONDS, read_attempts=1)
         reply = api.read_object("api/projects/", {"page_size": 1, "include": "id"})
         count = reply.get("count", "an unknown number of")
         return f"Label Studio at {self.url} accepts our token ({count} projects, none made)"

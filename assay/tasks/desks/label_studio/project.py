@@ -21,7 +21,7 @@ from assay.tasks.desks.replies import NotThere
 _TITLE_LENGTH = 50   # Label Studio's limit
 _IN_TITLE = 10       # digits of the mark
 _FEW_WORDS = 12      # characters of a question that are worth showing
-_MOST_NAMED = 3      # classes that the title of a project without a question names
+_TITLE_CLASSES = 3   # classes that the title of a project without a question names
 
 
 class EvaluationProject:
@@ -155,7 +155,7 @@ class EvaluationProject:
 def _classes(control: Control) -> str | None:
     """`match or no match?`, where the classes are few."""
     names = control.answers.choices
-    if not 0 < len(names) <= _MOST_NAMED or control.answers.several:
+    if not 0 < len(names) <= _TITLE_CLASSES or control.answers.several:
         return None
     return f"{', '.join(names[:-1])} or {names[-1]}?"
 

@@ -15,7 +15,7 @@ from assay.tasks.desks.rest import MOST_PAGES, RestApi, Row
 PUBLIC_VARIABLE = "LANGFUSE_PUBLIC_KEY"
 SECRET_VARIABLE = "LANGFUSE_SECRET_KEY"   # noqa: S105 - the name of a variable
 LANGFUSE = Product(name="Langfuse", token_variable=SECRET_VARIABLE, tokens="Project Settings, API Keys")
-PAGE_SIZE = 100      # rows of a page, the most that it gives
+LANGFUSE_PAGE_SIZE = 100   # rows of a page, the most that it gives
 MOST_TRACES = 50     # whose scores are asked for at once, in an address
 _KEPT = ("id", "name", "value", "stringValue", "dataType", "comment", "source", "queueId", "createdAt",
          "updatedAt")
@@ -61,7 +61,8 @@ class LangfuseApi(RestApi):
             return [
                 row for start in range(0, len(traces), MOST_TRACES) for row in self._by_cursor("v3/scores", {
                     "name": ",".join(names), "traceId": ",".join(traces[start : start + MOST_TRACES]),
-                    "source": "ANNOTATION", "fields": "details,subject,annotation", "limit": PAGE_SIZE,
+                    "source": "ANNOTATION", "fields": "details,subject,annotation",
+                    "limit": LANGFUSE_PAGE_SIZE,
                 })
             ]
         except NotThere:
@@ -72,7 +73,7 @@ class LangfuseApi(RestApi):
         rows: dict[str, Row] = {}
         total = None
         for page in range(1, MOST_PAGES):
-            reply = self.get_json(path, {**params, "page": page, "limit": PAGE_SIZE})
+            reply = self.get_json(path, {**params, "page": page, "limit": LANGFUSE_PAGE_SIZE})
             meta = reply.get("meta")
             if not isinstance(meta, dict) or not isinstance(meta.get("totalItems"), int):
                 raise self.replies.strange(path)

@@ -15,7 +15,7 @@ from assay.tasks.desks.rest import MOST_PAGES, RestApi, Row
 
 TOKEN_VARIABLE = "PHOENIX_API_KEY"   # noqa: S105 - the name of a variable
 PHOENIX = Product(name="Phoenix", token_variable=TOKEN_VARIABLE, tokens="Settings, API Keys", plain=True)
-PAGE_SIZE = 1000
+PHOENIX_PAGE_SIZE = 1000   # rows of a page
 
 
 class PhoenixApi(RestApi):

@@ -30,7 +30,7 @@ from assay.tasks.desks.desk import (
     digest_of_parts,
 )
 from assay.tasks.desks.kind import Labelling
-from assay.tasks.desks.phoenix.api import PAGE_SIZE, PhoenixApi
+from assay.tasks.desks.phoenix.api import PHOENIX_PAGE_SIZE, PhoenixApi
 from assay.tasks.desks.replies import NotThere
 from assay.tasks.desks.rest import (
     CANNOT_TELL,
@@ -43,7 +43,7 @@ from assay.tasks.desks.rest import (
 
 MOST_SPANS = 100            # whose annotations are asked for at once, in an address
 ARRIVES_WITHIN = 20.0       # seconds in which posted spans are listed, or the post is ambiguous
-_LOOK_EVERY = 0.2
+_LOOK_EVERY = 0.2   # seconds between two looks for what was posted
 _KEPT = ("id", "name", "result", "source", "annotator_kind", "created_at", "updated_at")
 
 
@@ -131,7 +131,9 @@ class PhoenixDesk:
         """Nothing: Phoenix shows every item to everybody, as often as they like."""
 
     def _annotations(self, spans: Sequence[str], names: Sequence[str]) -> list[Row]:
-        params = {"span_ids": list(spans), "include_annotation_names": list(names), "limit": PAGE_SIZE}
+        params = {
+            "span_ids": list(spans), "include_annotation_names": list(names), "limit": PHOENIX_PAGE_SIZE,
+        }
         try:
             return self._api.rows(self._path("span_annotations"), params)
         except NotThere:   # all of them were deleted meanwhile, or the project: the next read says which
@@ -139,7 +141,7 @@ class PhoenixDesk:
 
     def _present(self, batch: Batch) -> set[str]:
         """The ids of the spans of the batch."""
-        params = {"name": name_of_batch(batch), "limit": PAGE_SIZE}
+        params = {"name": name_of_batch(batch), "limit": PHOENIX_PAGE_SIZE}
         try:
             rows = self._api.rows(self._path("spans"), params)
         except NotThere:

@@ -7,12 +7,17 @@ from pydantic import Field
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import needs
 from assay.tasks.desks.desk import Desk
-from assay.tasks.desks.kind import DeskKind, Labelling, Resources, ServerAddress, one_answer_each
+from assay.tasks.desks.kind import (
+    DOCTOR_TIMEOUT_SECONDS,
+    DeskKind,
+    Labelling,
+    Resources,
+    ServerAddress,
+    one_answer_each,
+)
 
 if TYPE_CHECKING:
     from assay.tasks.desks.phoenix.api import PhoenixApi
-
-_TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
 
 
 class PhoenixKind(DeskKind):
@@ -40,7 +45,7 @@ class PhoenixKind(DeskKind):
         return PhoenixDesk(api, labelling, identity=resources.identity)
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        self._api(resources, timeout=_TIMEOUT, read_attempts=1).rows("projects", {"limit": 1})
+        self._api(resources, timeout=DOCTOR_TIMEOUT_SECONDS, read_attempts=1).rows("projects", {"limit": 1})
         return f"Phoenix at {self.url} answers (no project made)"
 
     def _api(self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4) -> "PhoenixApi":

@@ -41,7 +41,7 @@ from assay.tasks.ledger.stores.store import (
 from assay.tasks.operating_system import AS_BYTES, NOT_WAITING, flush_folder, write_durably
 
 LEFTOVER_SECONDS = 24 * 3600  # no writer takes this long: an older temporary file was left by a crash
-_ATTEMPTS = 5
+_CREATE_ATTEMPTS = 5   # to create what others create and discard at the same time
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_LINKS = (errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
@@ -62,7 +62,7 @@ class LocalStore:
         path = self._path(key)
         gone = [FileNotFoundError] if is_discardable(key) else []
         with self._explained("write", key):
-            for _ in range(_ATTEMPTS):
+            for _ in range(_CREATE_ATTEMPTS):
                 with suppress(*gone):  # its folder was removed with what was discarded: try again
                     self._make_folder(path.parent)
                     if not path.exists() and self._create(path, blob, flush=not is_fleeting(key)):
@@ -71,7 +71,9 @@ class LocalStore:
                         raise StoreError(f"{self.url}: {path} is no ordinary file; remove it, and run again")
                     flush_folder(path.parent)  # the winner may have been cut off before its own flush
                     return path.read_bytes()
-        raise StoreError(f"{self.url}: others created and discarded {key!r} {_ATTEMPTS} times; try again")
+        raise StoreError(
+            f"{self.url}: others created and discarded {key!r} {_CREATE_ATTEMPTS} times; try again"
+        )
 
     def get(self, key: str) -> bytes:
         with self._explained("read", key), self.open(key) as file:

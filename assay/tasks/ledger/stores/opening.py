@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ACCEPTED = "s3://bucket/prefix, file:///absolute/folder, file://./relative/folder, or the path of a folder"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//)?")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_MAX_PREFIX_BYTES = 250
+_MAX_PREFIX_BYTES = 250   # of the prefix in a bucket: with the longest key it is below the 1,024 bytes of S3
 
 
 def open_store(url: str) -> Store:
@@ -122,7 +122,7 @@ def _arrived(url: str) -> Travelling:
     return Travelling(open_store(url))
 
 
-BLOCK = 128 * 1024
+READ_BLOCK_BYTES = 128 * 1024   # read at once of a value that is read as a file
 
 
 def open_reader(store: Store, key: str) -> BinaryIO:
@@ -146,7 +146,7 @@ class RangeReader(io.RawIOBase):
     `store.get_range` raises later.
     """
 
-    def __init__(self, store: Store, key: str, block: int = BLOCK) -> None:
+    def __init__(self, store: Store, key: str, block: int = READ_BLOCK_BYTES) -> None:
         super().__init__()
         self._store = store
         self._key = key

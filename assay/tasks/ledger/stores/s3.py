@@ -184,11 +184,11 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import ListObjectsV2OutputTypeDef
 
-ATTEMPTS = 6            # of one request, by botocore: about a second when nothing listens, more if throttled
+REQUEST_ATTEMPTS = 6   # of one request, by botocore: about a second when nothing listens, more if throttled
 READ_ATTEMPTS = 4       # of reading a value whose connection breaks off
 CONFLICT_ATTEMPTS = 10  # of a put that met another one
-CONNECT_SECONDS = 10
-READ_SECONDS = 60
+CONNECT_SECONDS = 10   # until a connection stands
+S3_READ_SECONDS = 60   # without a byte of a reply
 _OF_ONE_VALUE = ("get_object", "head_object", "put_object")
 T = TypeVar("T")
 
@@ -380,8 +380,8 @@ def _shared_client(process: int, environment: bytes) -> "S3Client":
     return boto3.session.Session().client(
         "s3",
         config=Config(
-            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            retries={"mode": "standard", "total_max_attempts": REQUEST_ATTEMPTS},
             connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
+            read_timeout=S3_READ_SECONDS,
         ),
     )

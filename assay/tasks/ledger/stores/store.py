@@ -100,8 +100,8 @@ class Store(Protocol):
         ...
 
 
-MAX_KEY_BYTES = 700
-MAX_PART_BYTES = 255
+MAX_KEY_BYTES = 700   # of a key: with the longest prefix it is below the 1,024 bytes of S3
+MAX_PART_BYTES = 255   # of a part between two slashes: file systems take names of as many
 DISCARDABLE = "index/"  # the one folder that holds no evidence
 FLEETING = "index/freezing/"   # of them, what is kept while a pool is frozen
 
@@ -320,7 +320,7 @@ class ReadOnly:
         next(iter(self.inner.keys("index/")), None)
 
 
-LARGEST = 1 << 20   # bytes of a value that is remembered
+REMEMBERED_BYTES = 1 << 20   # bytes of a value that is remembered
 
 
 class Remembering:
@@ -397,7 +397,7 @@ class Remembering:
         self.inner.check()
 
     def _remember(self, key: str, blob: bytes) -> None:
-        if not is_discardable(key) and len(blob) <= LARGEST:
+        if not is_discardable(key) and len(blob) <= REMEMBERED_BYTES:
             self.known[key] = blob
 
     def _listing_of(self, key: str) -> set[str] | None:

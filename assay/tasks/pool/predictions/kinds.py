@@ -13,10 +13,10 @@ import pyarrow as pa
 import scipy
 
 from assay.evalcore.methods.one_of_several import against_the_rest
-from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.base import LARGEST_OUTCOME
 from assay.evalcore.outcomes.class_names import ClassReader
-from assay.evalcore.outcomes.classes import CONFIDENCE
-from assay.evalcore.outcomes.tags import CONFIDENCE as CONFIDENCE_IN_TAGS
+from assay.evalcore.outcomes.classes import GUESSED_CLASS_PROBABILITY
+from assay.evalcore.outcomes.tags import GUESSED_TAG_PROBABILITY
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import PREDICTIONS
 from assay.tasks.pool.kind import PredictionReader
@@ -100,7 +100,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
     Systems that predict a class.
 
     What a system gives each class are its own probabilities; the logistic function of its score, less its
-    threshold; or CONFIDENCE for what it predicts.
+    threshold; or GUESSED_CLASS_PROBABILITY for what it predicts.
     """
 
     type = pa.int16()
@@ -133,7 +133,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
         elif system.score is not None:
             positive = scipy.special.expit(rows.number_column(system.score) - (system.threshold or 0.0))
         else:
-            return table_of_confidence(np.full(len(code), CONFIDENCE), code, k)
+            return table_of_confidence(np.full(len(code), GUESSED_CLASS_PROBABILITY), code, k)
         return np.stack([1 - positive, positive], axis=1)
 
     @property
@@ -155,7 +155,7 @@ class NumberPredictions(OutcomePredictions):
 
     def judged(self, rows: PredictionReader, name: str) -> Array:
         numbers = rows.number_column(name)
-        rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
+        rows.refuse(name, np.abs(numbers) > LARGEST_OUTCOME, f"are beyond ±{LARGEST_OUTCOME:g}",
                     "such a number stands for a missing one: drop these rows, or give them a real one")
         return numbers
 
@@ -195,8 +195,8 @@ class TagsOfSystems(PredictionsOfSystems, TagPredictions):
 
     Systems that predict tags.
 
-    What a system gives each tag is its own probability, or CONFIDENCE_IN_TAGS for what it predicts. Nothing
-    is kept of it where no system has probabilities.
+    What a system gives each tag is its own probability, or GUESSED_TAG_PROBABILITY for what it predicts.
+    Nothing is kept of it where no system has probabilities.
     """
 
     @property
@@ -210,7 +210,7 @@ class TagsOfSystems(PredictionsOfSystems, TagPredictions):
         if columns is not None:
             return np.stack([probability_in(rows, name) for name in columns], axis=1)
         bits = outcome_kind_of(self._spec).phi(code.astype(np.float64))
-        return np.where(bits > 0, CONFIDENCE_IN_TAGS, 1 - CONFIDENCE_IN_TAGS)
+        return np.where(bits > 0, GUESSED_TAG_PROBABILITY, 1 - GUESSED_TAG_PROBABILITY)
 
 
 class OneClassPredictions(TwoClassPredictions):

@@ -11,7 +11,7 @@ from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
 from assay.evalcore.monitoring.signals import Expectation, Signal, expectation
 from assay.evalcore.monitoring.sizing import Sizing
-from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked
+from assay.evalcore.monitoring.tracking import MOST_WINDOWS_BACK, OwnDraws, Tracked
 from assay.evalcore.monitoring.verdicts import PlaceVerdict, Test, WatchedLimit
 from assay.evalcore.printed import printed
 from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
@@ -266,7 +266,7 @@ class MonitorHistory:
             if r.window < row.window and r.model_version == row.model_version and r.overall is not None
         ]
         pairs = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
-        return expectation(row.expected, pairs[-FURTHEST:])
+        return expectation(row.expected, pairs[-MOST_WINDOWS_BACK:])
 
     def to_json(self) -> HistoryJson:
         """The object that `assay history --json` prints: the monitor with its promise of few false breaches,

@@ -172,13 +172,13 @@ def place_interval(place: PlaceVerdict | None) -> str:
     return wording.ends_in_words(m.value, m.lower, m.upper) + unusual_confidence(m)
 
 
-_USUAL = 0.95      # the confidence of intervals of which nothing is said
+_UNSAID_CONFIDENCE = 0.95   # the confidence of intervals of which nothing is said
 
 
 def unusual_confidence(m: Measured) -> str:
     """` at 97.5%`, of an interval that is not at 95%: with follow-ups it is at more. Follow-ups share the
     error rate of their window, so each interval is at more."""
-    usual = m.exact or m.lower is None or m.confidence == _USUAL
+    usual = m.exact or m.lower is None or m.confidence == _UNSAID_CONFIDENCE
     return "" if usual else f" at {wording.percent(m.confidence)}"
 
 

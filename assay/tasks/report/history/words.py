@@ -56,7 +56,7 @@ SIGNALS = {
 _MUST = {"below": "at least", "above": "at most"}
 _TIMES = {1: "once", 2: "twice"}
 _BEYOND = {"below": "below", "above": "above"}
-_MOST = 1_000_000    # of evidence, as a factor
+_LARGEST_FACTOR = 1_000_000   # of evidence, as a factor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ def _is_shown(place: PlaceVerdict) -> bool:
     return any(lies_beyond(place.measured, limit) for limit in place.limits)
 
 
-_COMPARED = 8     # windows before, that a change of a part is told against
+_WINDOWS_COMPARED = 8   # windows before, that a change of a part is told against
 
 
 def _changes_of_parts(
@@ -174,7 +174,7 @@ def _changes_of_parts(
     before = [
         {part.name: part.drawn for part in quiet[name].parts}
         for name in sorted(quiet) if quiet[name].overall.verdict != "breach"
-    ][-_COMPARED:]
+    ][-_WINDOWS_COMPARED:]
     parts = {part.name: part.drawn for part in verdict.parts}
     return tuple(part_changes(parts, before, place.measured.confidence))
 
@@ -465,8 +465,8 @@ def tested_alone(place: PlaceVerdict) -> bool:
 def as_factor(log_evidence: float) -> str:
     """The evidence as a factor, exp(log_evidence), in words: `0.4`, `3.2`, `25`, or `over 1,000,000`."""
     factor = exp(min(log_evidence, 20.0))
-    if factor > _MOST:
-        return f"over {wording.grouped_digits(_MOST)}"
+    if factor > _LARGEST_FACTOR:
+        return f"over {wording.grouped_digits(_LARGEST_FACTOR)}"
     return wording.grouped_digits(round(factor)) if factor >= 10 else f"{factor:.2g}"
 
 

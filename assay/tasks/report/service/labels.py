@@ -74,7 +74,7 @@ class LabelsBoughtJson(TypedDict):
     bought: list[BoughtJson]
 
 
-_MOST_MONTHS = 12
+_MOST_MONTHS = 12   # the newest months that a table shows
 
 
 def bought_by_month(buys: Sequence[LabelsBought]) -> SpentTables:

@@ -16,6 +16,8 @@ from urllib.parse import unquote
 from assay.evalcore.errors import BadInput, Remediable, did_you_mean
 from assay.tasks.table_address import is_table
 
+BATCH_ROWS = 1 << 15   # rows of a batch, of whatever format a file is
+
 
 class NoFile(BadInput):
     """Raised where nothing is where a source says: no file matches it."""

@@ -34,7 +34,7 @@ from assay.tasks.sources.files.file import (
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_ATTEMPTS = 5
+_READ_ATTEMPTS = 5   # of one request, and to read on where a reply broke off
 _ENVIRONMENT = (
     "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_PROFILE",
     "AWS_REGION", "AWS_DEFAULT_REGION",
@@ -52,7 +52,7 @@ def _client(environment: tuple[str | None, ...]) -> "S3Client":
 
     quiet_libraries()
     del environment  # the key of the cache: another endpoint or identity is another client
-    retries: Any = {"mode": "standard", "total_max_attempts": _ATTEMPTS}
+    retries: Any = {"mode": "standard", "total_max_attempts": _READ_ATTEMPTS}
     return boto3.session.Session().client("s3", config=Config(retries=retries))
 
 
@@ -104,7 +104,7 @@ class S3File:
     def fetch(self, start: int, length: int) -> bytes:
         """The bytes of one ranged read, `length` of them from `start` on. A read that breaks off is made
         again; raises BrokenReply where it breaks off every time."""
-        return retrying(BrokenReply, _ATTEMPTS)(self._fetch_once, start, length)
+        return retrying(BrokenReply, _READ_ATTEMPTS)(self._fetch_once, start, length)
 
     def _fetch_once(self, start: int, length: int) -> bytes:
         from botocore.exceptions import BotoCoreError
@@ -123,7 +123,7 @@ class S3File:
             if len(blob) == length:
                 return blob
         raise BrokenReply(
-            f"{self.path}: reading {length} bytes from byte {start} broke off {_ATTEMPTS} times; "
+            f"{self.path}: reading {length} bytes from byte {start} broke off {_READ_ATTEMPTS} times; "
             f"check the network between here and {configured_endpoint()}"
         )
 

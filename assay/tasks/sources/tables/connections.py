@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput, needs
-from assay.tasks.sources.tables.table import BATCH_ROWS
+from assay.tasks.sources.files.file import BATCH_ROWS
 
-_LOOKED_AT = 1024      # rows that tell how all lie
+ROWS_LOOKED_AT = 1024   # rows that tell how all lie, or of which types
 
 
 class Database(Protocol):
@@ -79,7 +79,7 @@ class _SQLite(_OverAdbc):
     def in_order(self, column: str, is_text: bool, rows: str) -> str:
         """As everywhere, and `+` before the column, which keeps SQLite from an index on it, where the first
         rows do not lie in this order: by the index it would read a page for every row."""
-        query = f"SELECT *, {column} FROM {rows} LIMIT {_LOOKED_AT}"  # noqa: S608 - the query is the user's own
+        query = f"SELECT *, {column} FROM {rows} LIMIT {ROWS_LOOKED_AT}"  # noqa: S608 - the query is the user's own
         first = self.reader(query).read_all().columns[-1].combine_chunks().drop_null()
         lie_so = pc.all(pc.less_equal(first[:-1], first[1:])).as_py() if len(first) > 1 else True
         return f"{'' if lie_so else '+'}{column} COLLATE BINARY"

@@ -15,12 +15,10 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.file import check_columns
-from assay.tasks.sources.tables.connections import Database, database_connection
+from assay.tasks.sources.tables.connections import ROWS_LOOKED_AT, Database, database_connection
 from assay.tasks.sources.tables.table import FileAt, Table, plain_schema
 from assay.tasks.sources.values import kind
 from assay.tasks.table_address import QueryAddress
-
-_LOOKED_AT = 1024      # rows from which a database without types of columns tells them
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class QueryRows(Table):
     def schema(self) -> pa.Schema:
         """The types of the columns, from a few rows. Raises BadInput where the query cannot be asked."""
         with database_connection(self.asked.connection) as database:
-            return plain_schema(database.reader(self._from(f"LIMIT {_LOOKED_AT}")).schema)
+            return plain_schema(database.reader(self._from(f"LIMIT {ROWS_LOOKED_AT}")).schema)
 
     def rows(self, fields: pa.Schema, file_at: FileAt) -> Iterator[pa.RecordBatch]:
         """These columns, sorted. Raises BadInput for rows out of order, and for what the database says."""

@@ -7,10 +7,9 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import texts_of
-from assay.tasks.sources.files.file import SourceFile, check_columns
+from assay.tasks.sources.files.file import BATCH_ROWS, SourceFile, check_columns
 from assay.tasks.sources.parquet import column_with_field, every_name, picked
 
-BATCH_ROWS = 1 << 15
 FileAt = Callable[[str], SourceFile]    # the file at a path; a table reads its own files so
 
 

@@ -26,13 +26,13 @@ from assay.tasks.spec.pool import compares
 _REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
 # They turn around the text that follows, so that a name reads as another: "no match" as "hctam on".
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_LONGEST = 500
+_LONGEST_CLASS_NAME = 500   # characters
 
 
 def _one_line_of_text(name: str) -> str:
     """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
-    if len(name) > _LONGEST:
-        raise wrong(f"{name[:40]!r}... has {len(name):,} characters; give at most {_LONGEST}")
+    if len(name) > _LONGEST_CLASS_NAME:
+        raise wrong(f"{name[:40]!r}... has {len(name):,} characters; give at most {_LONGEST_CLASS_NAME}")
     for character in name:
         what = "a mark that turns text around" if character in _TURNS else _REFUSED.get(category(character))
         if what is None and ord(character) & 0xFFFE == 0xFFFE:
@@ -73,7 +73,7 @@ def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-MOST_CLASSES = 1000
+MOST_NAMED_CLASSES = 1000   # classes, or grades, that a spec can name
 
 
 class ClassLabels(LabelsForm):
@@ -174,7 +174,7 @@ class ClassList(ClassLabels):
     task: ClassVar[str] = "multiclass"
 
     classes: Annotated[
-        tuple[ClassName, ...], Strict(False), several(2, MOST_CLASSES), AfterValidator(look_different)
+        tuple[ClassName, ...], Strict(False), several(2, MOST_NAMED_CLASSES), AfterValidator(look_different)
     ] = Field(description="the names of all classes, 2 to 1,000")
 
     @property
@@ -198,7 +198,7 @@ class Grades(ClassLabels):
     level: ClassVar[Level] = "ordinal"
     shares: ClassVar[bool] = False
 
-    grades: Annotated[tuple[Finite, ...], Strict(False), several(2, MOST_CLASSES)] = Field(
+    grades: Annotated[tuple[Finite, ...], Strict(False), several(2, MOST_NAMED_CLASSES)] = Field(
         description="the grades from the lowest to the highest"
     )
 

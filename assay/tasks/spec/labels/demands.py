@@ -288,7 +288,7 @@ def _of_audit(
 
 
 MOST_COMPONENTS = 2_000   # of all losses together: what a round and its record can hold
-MOST_NUMBERS = 2_000      # that are estimated, of all systems, differences and measures
+MOST_ESTIMATED_NUMBERS = 2_000   # that are estimated, of all systems, differences and measures
 MOST_PROBABILITIES = 1_000   # of an item, of all systems and classes: what a frozen pool can hold
 
 _OfSystems = tuple[str, str]
@@ -363,10 +363,10 @@ def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
             f"{MOST_COMPONENTS:,}: compare fewer systems, or by fewer measures that count every class"
         )
     numbers = sum(len(m.parts) for m in measures)
-    if numbers > MOST_NUMBERS:
+    if numbers > MOST_ESTIMATED_NUMBERS:
         yield "pool.systems", (
-            f"and measures ask for {numbers:,} numbers; at most {MOST_NUMBERS:,}: compare fewer systems, "
-            "leave `pairs` out, or name a class of the measures that have one"
+            f"and measures ask for {numbers:,} numbers; at most {MOST_ESTIMATED_NUMBERS:,}: compare fewer "
+            "systems, leave `pairs` out, or name a class of the measures that have one"
         )
 
 

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from assay.evalcore.annotators.answers import BAR, NONE, TagAnswers
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.tags import MOST, Tags
+from assay.evalcore.outcomes.tags import MOST_TAGS, Tags
 from assay.tasks.schema import wrong
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.classes import ClassName, look_different, several
@@ -38,9 +38,9 @@ class TagLabels(LabelsForm):
     column_holds: ClassVar[str] = "tags joined by |"
 
     tags: Annotated[
-        tuple[ClassName, ...], Strict(False), several(1, MOST), AfterValidator(look_different),
+        tuple[ClassName, ...], Strict(False), several(1, MOST_TAGS), AfterValidator(look_different),
         AfterValidator(_can_be_joined), BeforeValidator(_each_has_a_name),
-    ] = Field(description=f"the names of all tags, 1 to {MOST}")
+    ] = Field(description=f"the names of all tags, 1 to {MOST_TAGS}")
 
     @property
     def names(self) -> tuple[str, ...]:

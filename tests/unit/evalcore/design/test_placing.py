@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from assay.evalcore.design.placing import (
-    LEAST_LABELS,
+    LEAST_LABELS_OF_STRATUM,
     LEAST_TAUGHT,
     MOST_TAUGHT,
     PRIOR_DEVIATION,
@@ -71,8 +71,8 @@ def test_targets_add_up_keep_the_least_and_exceed_no_stratum(share, items, total
     target = target_labels(share, items, total)
     assert target.sum() == pytest.approx(min(total, items.sum()), abs=1e-6)
     assert (target <= items + 1e-9).all()
-    if total >= 3 * LEAST_LABELS:
-        assert (target >= np.minimum(LEAST_LABELS, items) - 1e-9).all()
+    if total >= 3 * LEAST_LABELS_OF_STRATUM:
+        assert (target >= np.minimum(LEAST_LABELS_OF_STRATUM, items) - 1e-9).all()
 
 
 def test_targets_follow_shares():

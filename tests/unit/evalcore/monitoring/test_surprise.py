@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, t
 
-from assay.evalcore.monitoring.signals import MEMORY, MOST, distance_bound, earlier_windows, level_bound
+from assay.evalcore.monitoring.signals import (
+    MEMORY,
+    MOST_COMPARISONS,
+    distance_bound,
+    earlier_windows,
+    level_bound,
+)
 
 
 def test_a_window_is_compared_with_the_newest_ones_before_it():
@@ -14,7 +20,7 @@ def test_a_window_is_compared_with_the_newest_ones_before_it():
     assert among[11] == [10, 9, 8, 7, 6, 5, 4, 3]
     assert len(among[11]) == MEMORY
     long = earlier_windows([()] * 100)
-    assert [k for k, others in enumerate(long) if others] == list(range(100 - MOST - 1, 100))
+    assert [k for k, others in enumerate(long) if others] == list(range(100 - MOST_COMPARISONS - 1, 100))
 
 
 def test_seasons_count_once_four_windows_of_the_new_ones_season_are_there():

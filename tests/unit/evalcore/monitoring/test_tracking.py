@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.monitoring.signals import beyond_limit, expectation
-from assay.evalcore.monitoring.tracking import FEWEST, OwnDraws, mean_of_draws, track
+from assay.evalcore.monitoring.tracking import FEWEST_WINDOWS, OwnDraws, mean_of_draws, track
 from assay.evalcore.monitoring.verdicts import Measured, WatchedLimit, verdict_of
 
 FLOOR = WatchedLimit(side="below", value=0.8, name="floor")
@@ -21,8 +21,8 @@ def followed(values, error=0.03):
 
 
 def test_two_windows_tell_nothing_of_the_steps_between_them():
-    assert followed([0.85] * (FEWEST - 1)) is None
-    assert followed([0.85] * FEWEST) is not None
+    assert followed([0.85] * (FEWEST_WINDOWS - 1)) is None
+    assert followed([0.85] * FEWEST_WINDOWS) is not None
 
 
 def test_windows_that_agree_make_the_interval_narrower_than_that_of_one():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.outcomes.items import MOST_GROUPS, Items, OneShard, by_mean, joint_predictions
+from assay.evalcore.outcomes.items import MOST_JOINT_GROUPS, Items, OneShard, by_mean, joint_predictions
 
 
 def joint_groups(prediction, spread):
@@ -25,5 +25,5 @@ def test_what_is_rare_is_one_group():
     prediction = rng.integers(0, 5, (3000, 8)).astype(float)
     prediction[:1000] = 1.0
     group = joint_groups(prediction, rng.random(3000))
-    assert len(np.unique(group)) == MOST_GROUPS + 1
+    assert len(np.unique(group)) == MOST_JOINT_GROUPS + 1
     assert len(np.unique(group[:1000])) == 1

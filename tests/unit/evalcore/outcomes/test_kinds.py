@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.annotators.answers import NumberAnswers
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.base import LARGEST, UNANSWERED, UNDECIDED, is_outcome
+from assay.evalcore.outcomes.base import LARGEST_OUTCOME, UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -85,7 +85,7 @@ def test_what_is_expected_of_an_outcome_is_0_of_what_is_no_class():
 
 
 def test_numbers_whose_squares_would_overflow_are_refused():
-    assert Numbers().encode([str(LARGEST)]) == [LARGEST]
+    assert Numbers().encode([str(LARGEST_OUTCOME)]) == [LARGEST_OUTCOME]
     with pytest.raises(BadInput, match=r"2e\+30 is beyond ±1e\+30"):
         Numbers().encode(["1", "-2", "2e30"])
     assert NumberAnswers().meaning("2e30") is None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assay.evalcore.pool.nested_strata import (
     FINEST,
-    LEVELS,
+    NESTED_LEVELS,
     log_rank_odds,
     nested_strata,
     two_sided_edges,
@@ -41,7 +41,7 @@ def test_few_values_make_few_strata(scores, positives, edges):
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40))
 def test_strata_are_split_and_never_merged_and_do_not_mix_predictions(prediction):
     found = nested_strata(np.array(prediction), np.arange(len(prediction), dtype=float))
-    for level in range(LEVELS):
+    for level in range(NESTED_LEVELS):
         stratum, side = found.stratum[level], found.sides[level]
         assert (side[stratum] == prediction).all()
         assert sorted(set(stratum.tolist())) == list(range(len(side)))

@@ -21,7 +21,7 @@ def test_the_stratum_is_that_of_a_binary_search(scores, buckets, at_once, data):
     picked = data.draw(st.lists(st.one_of(st.sampled_from(scores.tolist()), ANY), max_size=12))
     edges = np.unique(np.array(picked, np.float64))
     near = np.concatenate([scores, edges, np.nextafter(edges, 0.0), -scores])
-    with patch.multiple(strata, _FEW=0, _BUCKETS=buckets, _AT_ONCE=at_once):
+    with patch.multiple(strata, _FEW_SCORES=0, _BUCKETS=buckets, _SCORES_IN_CACHE=at_once):
         found = StratumFinder(edges).strata_of(near)
     assert found.dtype == np.int64
     assert (found == np.searchsorted(edges, near, side="right")).all()

@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.interval import FEW, GroupCounts, guard_share, guarded
+from assay.evalcore.recalibration.interval import GUARDED_POSITIVES, GroupCounts, guard_share, guarded
 
 
 def _number(name):
@@ -35,7 +35,10 @@ def _ends(lower, upper):
     return np.array([lower]), np.array([upper])
 
 
-@pytest.mark.parametrize(("missed", "share"), [(0, 1), (FEW, 1), (4 * FEW, 0.5), (100 * FEW, 0.1)])
+@pytest.mark.parametrize(
+    ("missed", "share"),
+    [(0, 1), (GUARDED_POSITIVES, 1), (4 * GUARDED_POSITIVES, 0.5), (100 * GUARDED_POSITIVES, 0.1)],
+)
 def test_it_is_whole_until_a_few_positives_were_found_below_the_threshold_and_fades_from_there(missed, share):
     assert _share(F1, _counts(float(missed))) == pytest.approx([share])
 

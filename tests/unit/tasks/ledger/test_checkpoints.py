@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.round import RoundLabels
-from assay.evalcore.evaluation.state import LATEST, RUN, Asked, History
+from assay.evalcore.evaluation.state import ENTRIES_OF_RUN, LATEST, Asked, History
 from assay.tasks.ledger.checkpoint_values import UNREADABLE, NotKept, named_runs, read_value, written_value
 
 
@@ -84,7 +84,7 @@ def test_what_is_shared_with_the_base_is_not_written():
 
 
 def test_one_entry_for_every_round_is_a_history_of_which_the_early_ones_lie_apart():
-    rounds = RUN + LATEST
+    rounds = ENTRIES_OF_RUN + LATEST
     blob, runs = written_value(tuple(labels(n) for n in range(rounds)), rounds)
     assert set(runs) == named_runs(blob)
     assert len(runs) == 1

@@ -135,7 +135,7 @@ def test_a_record_is_put_once_and_the_first_one_stands():
     (pa.nulls(1 << 20), {"use_dictionary": False}),
 ], ids=["a dictionary", "long texts", "rows of nothing"])
 def test_a_few_bytes_that_stand_for_gigabytes_are_refused_before_they_are_all_there(column, how, monkeypatch):
-    monkeypatch.setattr(codec, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(codec, "MOST_RECORD_BYTES", 1 << 20)
     monkeypatch.setattr(codec, "_MOST_VALUES", 1 << 17)
     monkeypatch.setattr(codec, "_PORTION", 64)
     sink = BytesIO()
@@ -146,7 +146,7 @@ def test_a_few_bytes_that_stand_for_gigabytes_are_refused_before_they_are_all_th
 
 
 def test_what_is_packed_is_unpacked_into_no_more_than_a_record_may_have(monkeypatch):
-    monkeypatch.setattr(codec, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(codec, "MOST_RECORD_BYTES", 1 << 20)
     assert codec.inflate(zlib.compress(b"a" * 99)) == b"a" * 99
     for packed in (zlib.compress(bytes(1 << 22)), zlib.compress(b"a" * 99)[:-1]):
         with pytest.raises(ValueError, match="cut off"):

@@ -27,8 +27,8 @@ from assay.tasks.pool.scores import RunOfShard, ScoresByShard, ordered_scores
 from assay.tasks.pool.shards import one_after_the_other
 
 # so that hundreds of rows are cut as hundreds of millions are
-HELD = {"SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}    # but the scores are held at once
-TINY = HELD | {"TOGETHER": 0}
+HELD = {"SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID_SCORES": 5, "GATHERED": 7}    # but the scores are held at once
+TINY = HELD | {"SCORES_TOGETHER": 0}
 # with sixteen bits: sums are exact in any order, so that every bit can be compared
 EXACT = st.one_of(
     st.floats(-5, 5, width=16), st.sampled_from([-0.0, 0.0, 1.0]), st.floats(-60_000, 60_000, width=16)
@@ -98,7 +98,7 @@ def whole(value):
     how=st.sampled_from(["recalibrated", "dirichlet-tree", "static-is", "topk", "acis", "passive",
                          "oasis:partition=equal-size", "oasis:partition=geometric"]),
     seed=st.integers(0, 9), shard_parts=st.integers(1, 4),
-    sizes=st.sampled_from([TINY, HELD, {"GRID": 1 << 16}]),
+    sizes=st.sampled_from([TINY, HELD, {"GRID_SCORES": 1 << 16}]),
 )
 def test_a_cut_by_shard_is_the_cut_of_the_whole(score, how, seed, shard_parts, sizes):
     table, pool = a_pool(score, np.random.default_rng(seed), shard_parts=shard_parts)

@@ -67,7 +67,7 @@ def test_what_is_there_more_than_once_is_suspected_wherever_it_stands(rows, copi
 def test_hashes_that_share_all_bits_of_their_slots_are_told_apart(values, shift):
     hashes = np.array([value << shift & (1 << 63) - 1 for value in values] * 2 + [5], np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicate_ids, "_FEW", 0)
+        patch.setattr(duplicate_ids, "_FEW_HASHES", 0)
         repeated = duplicate_ids._repeated(hashes)
     found, counts = np.unique(hashes, return_counts=True)
     assert np.unique(repeated).tolist() == found[counts > 1].tolist()

@@ -41,7 +41,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(shards, "SHARD_ROWS", 8)
     monkeypatch.setattr(shards, "SMALL_BYTES", 0)
     monkeypatch.setattr(frozen, "SHARD_PARTS", 3)
-    few = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}
+    few = {"SCORES_TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID_SCORES": 5, "GATHERED": 7}
     for name, number in few.items():
         monkeypatch.setattr(scores, name, number)
 
@@ -154,8 +154,8 @@ QUOTED = 'line one\n"",""x,\n\n'
 def close_marks(monkeypatch):
     """Marks every three rows, and a single file of text is large."""
     monkeypatch.setattr(marks, "_EVERY", 3)
-    monkeypatch.setattr(jsonl_rows, "_BATCH_ROWS", 3)
-    monkeypatch.setattr(shards, "LARGE_BYTES", 0)
+    monkeypatch.setattr(jsonl_rows, "BATCH_ROWS", 3)
+    monkeypatch.setattr(shards, "LARGE_TEXT_BYTES", 0)
 
 
 def one_text_file(tmp_path, format: str, change=lambda i, row: row) -> str:
@@ -269,7 +269,7 @@ def test_errors_of_a_later_shard_name_the_line_of_the_file(tmp_path, close_marks
 
 
 def test_the_ids_of_a_giant_shard_are_kept_in_runs(tmp_path, monkeypatch, close_marks):
-    monkeypatch.setattr(freeze_shards, "RUN", 8)
+    monkeypatch.setattr(freeze_shards, "HASHES_OF_RUN", 8)
     path = one_text_file(tmp_path, "csv.gz")
     spec, store = a_spec(path, **POOL), MemoryStore()
     kept, put = [], store.put
@@ -302,7 +302,7 @@ def test_scores_of_a_shard_too_long_for_memory_are_not_kept_in_order(tmp_path, m
     spec, store = a_spec(source(tmp_path, "parquet"), **POOL), MemoryStore()
     kept, put = [], store.put
     monkeypatch.setattr(store, "put", lambda key, blob: kept.append(key) or put(key, blob))
-    monkeypatch.setattr(freeze_shards, "RUN", 8)
+    monkeypatch.setattr(freeze_shards, "HASHES_OF_RUN", 8)
     freeze_pool(spec, store)
     assert not [key for key in kept if key.endswith(".scores")]
     assert ledger(store) == in_one(monkeypatch, spec)

@@ -27,8 +27,8 @@ from assay.tasks.spec.evaluation import Spec
 
 N = 330
 PART = 110
-TINY = {"TOLD": 1, "LEAST_OF_SHARD": 11, "GRID": 40}
-TINY_SCORES = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 11, "GRID": 20}
+TINY = {"TOLD_PAIRS": 1, "LEAST_OF_SHARD": 11, "GRID_PAIRS": 40}
+TINY_SCORES = {"SCORES_TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 11, "GRID_SCORES": 20}
 NAMES = ["a", "b", "c"]
 TREE = "dirichlet-tree"
 
@@ -193,6 +193,6 @@ def test_the_most_frequent_joint_predictions_of_many_are_counted_in_ranges(monke
 
     prediction = np.random.default_rng(2).geometric(0.2, (3000, 3)).astype(float)
     expected = items.joint_predictions(Pieces(prediction)).marks
-    monkeypatch.setattr(items, "TOLD", 5)
+    monkeypatch.setattr(items, "JOINT_TOLD", 5)
     monkeypatch.setattr(items, "COUNTED", 100)
     assert (items.joint_predictions(Pieces(prediction)).marks == expected).all()

@@ -117,7 +117,7 @@ def test_flags_that_cannot_be_used_are_named(path, capsys):
 
 
 def test_several_processes_give_the_numbers_of_one_and_a_figure(path, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("assay.evalcore.replay.run.BLOCK", 2)
+    monkeypatch.setattr("assay.evalcore.replay.run.REPEATS_OF_STREAM", 2)
     flags = ["replay", path, "--outcome", "classes", "--probability", "p_", "--measure", "accuracy,f1(cat)",
              "--budgets", "20,40", "--repeats", "4", "--method", "passive", "--json"]
     assert run_command_line([*flags, "--plot", str(tmp_path / "figure.svg")]) == 0

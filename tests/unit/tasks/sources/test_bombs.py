@@ -86,7 +86,7 @@ def test_a_value_longer_than_a_row_may_be_is_refused_with_file_and_column(tmp_pa
 
 
 def test_long_json_lines_come_in_smaller_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(jsonl_rows, "_BATCH_BYTES", 1_000)
+    monkeypatch.setattr(jsonl_rows, "_LINES_BATCH_BYTES", 1_000)
     path = tmp_path / "p.jsonl"
     path.write_text('{"id": "%s"}\n' % ("x" * 400) * 7)
     batches = list(open_source(str(path)).batches(["id"]))

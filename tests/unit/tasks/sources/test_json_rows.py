@@ -30,8 +30,8 @@ def written(folder, name, text):
     ("spark.json", "".join(f"{json.dumps(row)}\n" for row in ROWS)),
 ])
 def test_rows_are_those_of_json_lines(tmp_path, name, text, monkeypatch):
-    monkeypatch.setattr(json_rows, "_CHUNK", 4_099)
-    monkeypatch.setattr(jsonl_rows, "_BATCH_ROWS", 1_000)
+    monkeypatch.setattr(json_rows, "_JSON_CHUNK_BYTES", 4_099)
+    monkeypatch.setattr(jsonl_rows, "BATCH_ROWS", 1_000)
     same = written(tmp_path, "same.jsonl", "".join(f"{json.dumps(row)}\n" for row in ROWS))
     path = written(tmp_path, name, text)
     source, lines = open_source(path), open_source(same)
@@ -64,8 +64,8 @@ def test_what_is_no_array_of_objects_says_so(tmp_path, text, why):
 
 
 def test_a_row_that_is_too_long_is_refused_before_all_of_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_rows, "_LONGEST_ROW", 1 << 16)
-    monkeypatch.setattr(json_rows, "_CHUNK", 1 << 12)
+    monkeypatch.setattr(json_rows, "_LONGEST_JSON_ROW", 1 << 16)
+    monkeypatch.setattr(json_rows, "_JSON_CHUNK_BYTES", 1 << 12)
     path = written(tmp_path, "a.json", '[{"a": "' + "x" * (1 << 20))
     with pytest.raises(BadInput, match="row 1 is not JSON, or is longer than"):
         list(open_source(path).batches(["a"]))

@@ -66,8 +66,8 @@ def test_where_rows_are_not_certain_there_are_no_marks(monkeypatch, value):
 
 
 def test_marks_of_json_lines_are_where_batches_begin(tmp_path, monkeypatch):
-    monkeypatch.setattr(jsonl_rows, "_BATCH_ROWS", 3)
-    monkeypatch.setattr(jsonl_rows, "_BATCH_BYTES", 100)
+    monkeypatch.setattr(jsonl_rows, "BATCH_ROWS", 3)
+    monkeypatch.setattr(jsonl_rows, "_LINES_BATCH_BYTES", 100)
     path = tmp_path / "p.jsonl"
     lines = ['{"id": %s}' % (i if i % 7 else f'"{"x" * 90}"') for i in range(20)]
     path.write_text("\ufeff" + "\r\n \n".join(lines))

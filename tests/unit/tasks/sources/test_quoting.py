@@ -160,7 +160,7 @@ def _ends_within(text):
 
 
 def test_a_value_that_goes_on_for_long_is_named_before_it_is_held(monkeypatch):
-    monkeypatch.setattr(quoting, "MOST_BYTES", 1 << 10)
+    monkeypatch.setattr(quoting, "MOST_ROW_BYTES", 1 << 10)
     found = first_misquoted('id,text\n1,"' + "long\n" * 500, ",")
     assert found.line == 2
     assert found.column == 1

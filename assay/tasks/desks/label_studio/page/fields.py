@@ -22,7 +22,7 @@ from typing import Literal
 
 import nh3
 
-SHORT = 12           # words: a text up to this is marked whatever it shares
+SHORT_TEXT_WORDS = 12   # words: a text up to this is marked whatever it shares
 LEAST_SHARED = 0.5   # of the words of two long texts
 _MOST_PAIRS = 1_000_000   # words of one text times words of the other that are compared one by one
 
@@ -51,7 +51,7 @@ def marked(left: str, right: str) -> tuple[str, str]:
         return escape(left), escape(right)
     differing = _differing(*words)
     shared = 1 - sum(map(sum, differing)) / sum(map(len, words))
-    if max(map(len, words)) > SHORT and shared < LEAST_SHARED:
+    if max(map(len, words)) > SHORT_TEXT_WORDS and shared < LEAST_SHARED:
         return escape(left), escape(right)
     return _html(pieces[0], differing[0]), _html(pieces[1], differing[1])
 

@@ -20,7 +20,7 @@ def test_cells_do_not_depend_on_how_many_items_are_worked_on_at_once(family, mon
     stack = Stack(kind=drawn.kind, measures=(outcome_measure(name, drawn.kind, len(drawn.items)),))
     found = []
     for numbers in (1 << 18, 20_000):
-        monkeypatch.setattr(measured_pool, "AT_ONCE", numbers)
+        monkeypatch.setattr(measured_pool, "NUMBERS_IN_CACHE", numbers)
         made = outcome_method("recalibrated").cut(stack, drawn.items)
         found.append({"cell": made.cell, **made.cells.to_arrays()})
     for one, values in found[0].items():
@@ -76,8 +76,8 @@ class _Shards:
 
 @pytest.mark.parametrize("grid", [8, 40, 1 << 16])
 def test_shards_are_cut_where_one_pool_is_whatever_the_runs_of_equal_scores(grid, monkeypatch):
-    monkeypatch.setattr(edges, "GRID", grid)
-    monkeypatch.setattr(edges, "TOLD", grid)
+    monkeypatch.setattr(edges, "GRID_PAIRS", grid)
+    monkeypatch.setattr(edges, "TOLD_PAIRS", grid)
     monkeypatch.setattr(edges, "LEAST_OF_SHARD", grid)
     rng = np.random.default_rng(11)
     for _ in range(100):
@@ -89,7 +89,9 @@ def test_shards_are_cut_where_one_pool_is_whatever_the_runs_of_equal_scores(grid
         found = cut.ItemProfile(pull=pull, relevant=np.ones(n, bool), group=group, score=score)
         whole = cut.cells_by_number(found, cells)
         shard = rng.integers(0, 3, n)
-        shards = [_Shard(*(x[shard == s] for x in (group, score, pull + cut._LEAST))) for s in range(3)]
+        shards = [
+            _Shard(*(x[shard == s] for x in (group, score, pull + cut._LEAST_WEIGHT))) for s in range(3)
+        ]
         keys = edges.find_edges(
             _Shards([one for one in shards if len(one)]),
             lambda _, items: (items.group, items.score, items.weight), cells, cut.PASSIVE_SIZE,

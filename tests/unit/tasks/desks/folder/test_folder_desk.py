@@ -11,7 +11,7 @@ from doubles.desks import folder_desk
 
 from assay.evalcore.annotators.answers import NumberAnswers, class_answers
 from assay.tasks.desks.desk import Batch, DeskRefused, Item
-from assay.tasks.desks.folder.desk import MOST_BYTES, ItemCells, create_exclusively
+from assay.tasks.desks.folder.desk import MOST_FILE_BYTES, ItemCells, create_exclusively
 from assay.tasks.desks.folder.kind import FolderKind
 
 CLASSES = ("match", "no match")
@@ -329,8 +329,8 @@ def test_a_file_larger_than_a_round_can_need_is_refused_unread(tmp_path, desk):
         file.truncate(700 << 20)      # takes no space on the disk
     with pytest.raises(DeskRefused, match=r"has 734,003,200 bytes, and a file of this round may have 16,"):
         desk.collect(BATCH)
-    shown = Batch(evaluation="e", round=1, items=[Item(item_id="a", shown={"text": "x" * MOST_BYTES})])
-    path.write_bytes(b"item_id,label,text\na,match," + b"x" * MOST_BYTES + b"\n")
+    shown = Batch(evaluation="e", round=1, items=[Item(item_id="a", shown={"text": "x" * MOST_FILE_BYTES})])
+    path.write_bytes(b"item_id,label,text\na,match," + b"x" * MOST_FILE_BYTES + b"\n")
     assert [one.label for one in desk.collect(shown).annotations] == ["match"]
 
 
