@@ -75,7 +75,7 @@ class Trial:
         self.project = int(next(iter(self.api.projects(name)))["id"])
 
     def webhook_is_there(self) -> bool:
-        return bool(self.api.read("api/webhooks/", {"project": self.project}))
+        return bool(self.api.get_json("api/webhooks/", {"project": self.project}))
 
     def round(self, number: int, wake: Callable[[], None]) -> float:
         """Answer a round, wake the evaluation, and time the next batch; seconds."""

@@ -156,7 +156,7 @@ class DeskStage:
                 return
             trial.injected = True
             (project,) = self.api.projects(NAME)
-            whole = self.api.read(f"api/projects/{project['id']}/")
+            whole = self.api.get_json(f"api/projects/{project['id']}/")
             backup.update({name: whole[name] for name in ("title", "description", "label_config")})
             self.api.change("DELETE", f"api/projects/{project['id']}/")
             self.imported.clear()   # items posted again are no copies: the first ones are gone
