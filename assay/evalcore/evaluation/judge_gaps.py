@@ -6,7 +6,7 @@ guesses over the pool is then not that of the labelled ones, whatever the labels
 moved by the difference.  One that says the same of every other item says no more.
 
 Where the labels are a random sample, the gaps among them are hypergeometric.  A number of gaps of which
-either tail is below FALSE_ALARM, shared between the judges and strata, is taken for such a judge.
+either tail is below REFUSED_BY_CHANCE, shared between the judges and strata, is taken for such a judge.
 
     J   judges;  H   strata
 """
@@ -22,7 +22,7 @@ from assay.evalcore.estimators.intervals import at_most_hits
 from assay.evalcore.outcomes.items import SILENT
 from assay.evalcore.types import Bools, Floats, Ints
 
-FALSE_ALARM = 1e-6   # how often judges are refused at most whose gaps have nothing to do with the labels
+REFUSED_BY_CHANCE = 1e-6   # how often judges are refused at most whose gaps have nothing to do with the labels
 
 
 class JudgedItems(NamedTuple):
@@ -111,11 +111,11 @@ def refuse_uneven_gaps(gaps: JudgeGaps, names: Sequence[str], *, at_random: bool
                 f"judge: column {name!r} guesses {heard} with a label, and none without; what a judge knows "
                 "of labelled rows alone says nothing of the others: let it guess every row, or leave it out"
             )
-        if at_random and chance[number] * len(names) < FALSE_ALARM:
+        if at_random and chance[number] * len(names) < REFUSED_BY_CHANCE:
             what = "the same" if same else "nothing"
             raise BadInput(
                 f"judge: column {name!r} says {what} of {of_others:,} of {others:,} rows without a label, "
                 f"and of {of_labelled:,} of {labelled:,} with one; labels drawn at random make that less "
-                f"than once in {1 / FALSE_ALARM:,.0f} times. Let it guess all rows alike, or leave it out; "
+                f"than once in {1 / REFUSED_BY_CHANCE:,.0f} times. Let it guess all rows alike, or leave it out; "
                 "or say how the labelled rows were drawn"
             )

@@ -11,7 +11,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.state import LEAST_SPREAD, OutcomeCells, columns_beside, expect
+from assay.evalcore.methods.any_outcome.state import LEAST_PULL_SPREAD, OutcomeCells, columns_beside, expect
 from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import CHUNK, ItemPool, Items, OneShard, Places, by_mean
 from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory
@@ -345,7 +345,7 @@ def cells_of_sums(total: "SumsOfItems", expectation: Expecting, stack: Stack, no
     n_columns = len(expectation.guess_weights) if beside.any() else n_guesses
     return OutcomeCells(
         size=total.size, guess=total.guess[:, :n_columns], beside=beside if beside.any() else None,
-        spread=np.maximum(total.spread / total.size[:, None], LEAST_SPREAD), relevant=total.relevant > 0,
+        spread=np.maximum(total.spread / total.size[:, None], LEAST_PULL_SPREAD), relevant=total.relevant > 0,
         told=total.told, said=total.said, first=expectation.guess_weights[:n_columns],
         known_sizes=np.array(stack.known_sizes(none), np.int64),
         heavy=None if stack.weights is None else np.stack([

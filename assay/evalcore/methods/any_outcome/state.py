@@ -19,7 +19,7 @@ from assay.evalcore.reproducible import EXACT_WIDTH, OFF_TIES
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Array, Bools, DiagnosticArrays, Floats, Ints
 
 HITS = -1     # what the cells' axis is of, in place of a class: whether an item is a hit
-LEAST_SPREAD = 1e-30    # of a cell's pull: it is no less, so that anything may be divided by it
+LEAST_PULL_SPREAD = 1e-30    # of a cell's pull: it is no less, so that anything may be divided by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -217,7 +217,7 @@ def may_differ(stack: Stack, cells: OutcomeCells) -> Bools:
     sizes = cells.known_sizes.tolist()
     expected = np.einsum("b,cbd->d", cells.first, cells.guess)
     slopes = stack.slopes(np.concatenate([expected, cells.known])[None] / cells.n_items, sizes)[0]
-    spread = (cells.spread > 2 * LEAST_SPREAD).any(axis=0)
+    spread = (cells.spread > 2 * LEAST_PULL_SPREAD).any(axis=0)
     measures = [stack.measures[m] for m, _ in stack.parts]
     known = [m.versus is not None and m.difference_from_known is not None for m in measures]
     return np.asarray((spread | ~slopes.any(axis=1)) & ~np.array(known))

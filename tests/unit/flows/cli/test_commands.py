@@ -106,7 +106,7 @@ IMPORTS = {
     "status small": (READS_A_LEDGER, 213),
     "advance small": (READS_A_LEDGER | {"rich", "scipy.special"}, 285),
     "alerts": (READS_A_LEDGER, 230),
-    "doctor predictions.csv": (READS_A_LEDGER | FORECASTS | {"rich"}, 270),
+    "doctor predictions.csv": (READS_A_LEDGER | FORECASTS | {"rich"}, 271),
 }
 
 
