@@ -22,7 +22,7 @@ from assay.evalcore.estimators.intervals import at_most_hits
 from assay.evalcore.outcomes.items import SILENT
 from assay.evalcore.types import Bools, Floats, Ints
 
-REFUSED_BY_CHANCE = 1e-6   # how often judges are refused at most whose gaps have nothing to do with the labels
+REFUSED_BY_CHANCE = 1e-6   # how often at most a judge is refused whose gaps have nothing to do with labels
 
 
 class JudgedItems(NamedTuple):
@@ -115,7 +115,7 @@ def refuse_uneven_gaps(gaps: JudgeGaps, names: Sequence[str], *, at_random: bool
             what = "the same" if same else "nothing"
             raise BadInput(
                 f"judge: column {name!r} says {what} of {of_others:,} of {others:,} rows without a label, "
-                f"and of {of_labelled:,} of {labelled:,} with one; labels drawn at random make that less "
-                f"than once in {1 / REFUSED_BY_CHANCE:,.0f} times. Let it guess all rows alike, or leave it out; "
-                "or say how the labelled rows were drawn"
+                f"and of {of_labelled:,} of {labelled:,} with one; where labels are drawn at random, "
+                f"that happens less than once in {1 / REFUSED_BY_CHANCE:,.0f} times. Let it guess all rows "
+                "alike, or leave it out; or say how the labelled rows were drawn"
             )

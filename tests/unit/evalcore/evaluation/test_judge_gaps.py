@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.judge_gaps import FALSE_ALARM, JudgedItems, JudgeGaps, refuse_uneven_gaps
+from assay.evalcore.evaluation.judge_gaps import REFUSED_BY_CHANCE, JudgedItems, JudgeGaps, refuse_uneven_gaps
 from assay.evalcore.outcomes.items import SILENT
 
 
@@ -55,11 +55,11 @@ def test_a_gap_in_one_stratum_is_looked_at_there(drawn):
     rng, said, labelled = drawn
     stratum = (rng.random(400) < 0.2).astype(np.int64)
     gaps = _gaps(np.where(~labelled & (stratum == 1), SILENT, said), labelled, stratum)
-    assert gaps.chance[0] < FALSE_ALARM
+    assert gaps.chance[0] < REFUSED_BY_CHANCE
     # a judge that knows one stratum alone, of which more was labelled, is no reason for doubt
     most = np.isin(np.arange(400), [*np.flatnonzero(stratum == 1), *range(10)])
     open_to_doubt = np.where(stratum == 0, SILENT, said)
-    assert _gaps(open_to_doubt, most).chance[0] < FALSE_ALARM
+    assert _gaps(open_to_doubt, most).chance[0] < REFUSED_BY_CHANCE
     assert _gaps(open_to_doubt, most, stratum).chance[0] == 1
 
 
