@@ -8,6 +8,7 @@ import pytest
 
 import assay
 from assay.errors import BadInput
+from assay.flows.cli.main import run_command_line
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -135,3 +136,12 @@ def test_a_whole_setting_may_be_written_inside_the_name(written):
     with pytest.raises(BadInput, match=r"k must be a whole number, not 1\.5"):
         assay.evaluate(rows, outcome=[0, 1, 2], cluster="item", rank="place", measures="dcg(1.5)",
                        oracle="grade", budget=60)
+
+
+@pytest.mark.parametrize("option", ["--confidence", "--price-item", "--price-answer"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "one"])
+def test_the_command_takes_numbers_alone(tmp_path, capsys, option, value):
+    ROWS.to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["repeats", str(tmp_path / "rows.csv"), "--item", "item", "--label", "right", "--k", "2"]
+    assert run_command_line([*asked, f"{option}={value}"]) == 2
+    assert f"Invalid value for '{option}'" in capsys.readouterr().err
