@@ -4,10 +4,11 @@ A function takes them as `**arguments: Unpack[...]`, which type checkers and edi
 gives it every argument, a confidence checked, and a signature that spells them out for `help()` too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import ParamSpec, SupportsFloat, TypeVar, get_args
+from operator import index
+from typing import ParamSpec, SupportsFloat, SupportsIndex, TypeGuard, TypeVar, get_args
 
 from typing_extensions import TypedDict
 
@@ -120,19 +121,40 @@ USUAL_QUESTION: Mapping[str, object] = {     # of `begin` and `evaluate`; every 
 }
 
 
+def is_number(value: object) -> TypeGuard[SupportsFloat]:
+    """Whether a value is a number of Python or of NumPy, and neither true nor false."""
+    return isinstance(value, SupportsFloat) and not isinstance(value, bool)
+
+
 def checked_confidence(confidence: object) -> float:
     """The confidence of intervals as a number.  Raises BadInput for anything that is not above 0 and below 1.
 
     >>> checked_confidence(0.9)
     0.9
     """
-    level = float("nan")
-    if isinstance(confidence, SupportsFloat) and not isinstance(confidence, bool):
-        level = float(confidence)
+    level = float(confidence) if is_number(confidence) else float("nan")
     if not 0 < level < 1:
         hint = f"; {level:g}% is {level / 100:g}" if 1 < level < 100 else ""
         raise BadInput(f"confidence: must be a number between 0 and 1, got {confidence!r}{hint}")
     return level
+
+
+def whole_number(argument: str, value: object, least: int = 1) -> int:
+    """A number that is whole and not below the least.  Raises BadInput naming the argument for any other.
+
+    >>> whole_number("k", 4)
+    4
+    """
+    if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
+        raise BadInput(f"{argument}: must be a whole number, {least} or more, got {value!r}")
+    return index(value)
+
+
+def whole_numbers(argument: str, values: object) -> tuple[int, ...]:
+    """One whole number of 1 or more, or several.  Raises BadInput naming the argument for any other."""
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        return tuple(whole_number(argument, value) for value in values)
+    return (whole_number(argument, values),)
 
 
 def usual_values(usual: Mapping[str, object]) -> Callable[[Callable[P, T]], Callable[P, T]]:

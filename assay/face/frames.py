@@ -445,9 +445,15 @@ class _Columns:
 
     def named(self, argument: str, value: object) -> object:
         """The argument with names for what it holds."""
+        if isinstance(value, Mapping) and argument in _LISTS:
+            raise BadInput(f"{argument}: is a mapping, {dict(value)!r}; name a column, or several in a list")
         if isinstance(value, Mapping):
             return {key: self._named_in(argument, str(key), part) for key, part in value.items()}
         if argument in _LISTS and isinstance(value, list | tuple):
+            strange = [part for part in value if part is None or isinstance(part, Mapping)]
+            if strange:
+                raise BadInput(f"{argument}: {strange[0]!r} among them is no column; name columns, or give "
+                               "their values")
             return [self._one(argument, f"{argument}_{at}", part) for at, part in enumerate(value, 1)]
         return self._one(argument, argument, value)
 

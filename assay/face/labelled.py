@@ -16,7 +16,7 @@ from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
-from assay.face.arguments import CONFIDENCE, EstimateArguments, Measures, usual_values
+from assay.face.arguments import CONFIDENCE, EstimateArguments, Measures, usual_values, whole_number
 from assay.face.frames import no_column, table_of, with_columns
 from assay.face.pool_columns import read_table
 from assay.face.pool_with_labels import estimates_of_pool
@@ -94,7 +94,7 @@ def estimate(labelled: object = None, **arguments: Unpack[EstimateArguments]) ->
     values: Mapping[str, Any] = {**arguments}
     outcome, about, systems = values["outcome"], values["about"], values["systems"]
     confidence: float = values["confidence"]
-    pool_size: int | None = values["pool_size"]
+    pool_size = None if values["pool_size"] is None else whole_number("pool_size", values["pool_size"])
     if about not in ("pool", "population"):
         raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
     if pool_size is None and questions_in(outcome):

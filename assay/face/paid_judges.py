@@ -211,6 +211,11 @@ class SplitEvaluation(Evaluation):
             raise BadInput("labels_so_far: where money is split these are the labels of the pilot; give the "
                            "budget as labels")
         self._judges, self._begin, self._is_pilot = judges, begin, True
+        items = len(judges.table)
+        if items * self._prices.label <= self._money:
+            raise BadInput(f"budget.money: {self._money:g} pays for labels of all {items:,} rows at "
+                           f"{self._prices.label:g} each, and there is nothing to split; give less, or a "
+                           "number of labels")
         pilot, at_least = min(PILOT, len(judges.table)), self._prices.label + self._prices.judge
         if 2 * pilot * at_least > self._money:
             raise BadInput(

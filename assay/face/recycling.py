@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.recycled import Mixing, RecycledSystem, Recycling
-from assay.face.arguments import CONFIDENCE, checked_confidence
+from assay.face.arguments import CONFIDENCE, checked_confidence, whole_number
 from assay.face.frames import no_column, table_of
 from assay.tasks.replay.labelled_pool import one_array
 from assay.tasks.replay.recycling import RecycledColumns, columns_of_file, recycle_columns
@@ -64,7 +64,8 @@ def recycle(
         ensemble=settings.get("ensemble"),
     )
     setup = Recycling(
-        size=size, mixing=settings.get("mixing", "shuffle"), seed=settings.get("seed", 1),
+        size=whole_number("size", size), mixing=settings.get("mixing", "shuffle"),
+        seed=whole_number("options: seed", settings.get("seed", 1), 0),
         confidence=checked_confidence(settings.get("confidence", CONFIDENCE)),
     )
     if isinstance(data, str | Path):

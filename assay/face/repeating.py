@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from assay.evalcore.errors import BadInput
 from assay.evalcore.repeats import Repeats
-from assay.face.arguments import checked_confidence
+from assay.face.arguments import checked_confidence, is_number, whole_numbers
 from assay.face.frames import no_column, table_of
 from assay.tasks.replay.labelled_pool import one_array
 from assay.tasks.replay.recycling import columns_of_file
@@ -38,7 +36,11 @@ def repeats(
         BadInput: for a column that is missing, a label that is none, fewer than ten items, and an item with
             fewer than k answers.
     """
-    draws = (int(k),) if isinstance(k, int | np.integer) else tuple(k)
+    draws = whole_numbers("k", k)
+    if prices is not None and not (
+        isinstance(prices, Sequence) and len(prices) == 2 and all(map(is_number, prices))
+    ):
+        raise BadInput(f"prices: are two numbers, of one more item and of one more answer, got {prices!r}")
     if not draws:
         raise BadInput("k: is empty; name how many answers of an item are drawn, such as 4")
     asked = RepeatColumns(

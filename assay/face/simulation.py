@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.face.arguments import BATCH_SIZE, CONFIDENCE, ReplayArguments, usual_values
+from assay.face.arguments import (
+    BATCH_SIZE,
+    CONFIDENCE,
+    ReplayArguments,
+    usual_values,
+    whole_number,
+    whole_numbers,
+)
 from assay.face.frames import as_source, unnamed_rows, with_columns
 from assay.face.pool_columns import RolesOfColumns
 from assay.face.question import (
@@ -88,13 +95,16 @@ def replay(data: object = None, **arguments: Unpack[ReplayArguments]) -> Replay:
         >>> found.to_dict()["n"]
         400
     """
-    values: Mapping[str, Any] = {**arguments}
+    values: dict[str, Any] = {**arguments}
     roles = {name: values[name] for name in _ROLES}
     outcome, systems, threshold = values["outcome"], values["systems"], values["threshold"]
     title = str(data) if isinstance(data, str | Path) else "the frame"
+    for name, least in (("repeats", 1), ("batch_size", 1), ("seed", 0)):
+        values[name] = whole_number(name, values[name], least)
     request = ReplayRequest(
-        methods=tuple(listed(values["methods"])), measures=(), budgets=tuple(values["budgets"]),
-        systems=tuple(systems or ()), **{name: values[name] for name in _OF_REQUEST},
+        methods=tuple(listed(values["methods"])), measures=(),
+        budgets=whole_numbers("budgets", values["budgets"]), systems=tuple(systems or ()),
+        **{name: values[name] for name in _OF_REQUEST},
     )
     if questions_in(outcome):
         refuse_beside_questions({

@@ -10,7 +10,7 @@ from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
 from assay.flows.cli.json_types import CheckedJson, CheckedPoolJson, CheckJson
-from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.flows.cli.output import FINITE, json_option, print_json, store_named, store_option
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.pool.same_source import FrozenPool, SourceChanged, refuse_changed_source
@@ -86,8 +86,8 @@ class ComparedPool:
 @click.option("--source", default=None, metavar="FILE",
               help="Demand that this file (or folder, or glob) holds the pool of the evaluation.")
 @click.option("--measure", default=None, metavar="NAME", help="The measure to check [default: the first].")
-@click.option("--min", "low", type=float, default=None, metavar="X", help="It must be at least X.")
-@click.option("--max", "high", type=float, default=None, metavar="X", help="It must be at most X.")
+@click.option("--min", "low", type=FINITE, default=None, metavar="X", help="It must be at least X.")
+@click.option("--max", "high", type=FINITE, default=None, metavar="X", help="It must be at most X.")
 @click.option("--class", "class_name", default=None, metavar="CLASS",
               help="Of this class, for a measure with a value for each.")
 @click.option("--question", default=None, metavar="NAME",

@@ -15,6 +15,7 @@ from assay.flows.alerts import deliver
 from assay.flows.cli.doctor import can_ask, columns_told, with_answers
 from assay.flows.cli.output import (
     SOURCE,
+    FiniteRange,
     json_option,
     print_json,
     store_flag,
@@ -57,7 +58,7 @@ name_option = click.option(
 @columns_told
 @name_option
 @store_option
-@click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
+@click.option("--wait", type=FiniteRange(min=0), default=None, metavar="MINUTES",
               help="How long to wait for people; 0 looks once [default: no limit].")
 @json_option
 def run(

@@ -10,7 +10,7 @@ from assay.evalcore.printed import printed
 from assay.evalcore.weighted.judge_audit import AuditVerdict, JudgeAudit
 from assay.flows.cli.check import markdown_cell
 from assay.flows.cli.json_types import JudgesJson
-from assay.flows.cli.output import json_option, print_json, store_named, store_option, working
+from assay.flows.cli.output import FINITE, json_option, print_json, store_named, store_option, working
 from assay.flows.judges import audits_of_judges, effects_of_features, read_judge_checks, read_judges
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
@@ -36,7 +36,7 @@ _EXIT_CODES: dict[AuditVerdict, int] = {"pass": 0, "fail": 3, "inconclusive": 4}
 @click.option("--audit", "earlier", default=None, metavar="EVALUATION",
               help="Audit the calibration that the labels of this earlier evaluation give [default: that of "
                    "the spec].")
-@click.option("--margin", type=float, default=None,
+@click.option("--margin", type=FINITE, default=None,
               help="With --audit: how far off it may be, in the unit of the value, or a share of the items.")
 @click.option("--judge", default=None, metavar="NAME", help="With --audit: this judge alone.")
 @click.option("--markdown", is_flag=True, help="Print Markdown tables, for a pull request.")

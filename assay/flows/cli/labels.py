@@ -18,7 +18,15 @@ from assay.flows.cli.held_labels import (
     pool_options,
 )
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
-from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
+from assay.flows.cli.output import (
+    FINITE,
+    file_link,
+    json_option,
+    print_json,
+    store_named,
+    store_option,
+    working,
+)
 from assay.flows.cli.standing import estimate_line
 from assay.flows.publish import scores_of_labels, write_scores
 from assay.flows.record.named import UnknownEvaluation
@@ -134,7 +142,7 @@ def _tell_of_export(opened: Opened, revision: int, items: int, file: ExportedFil
 @click.argument("name", metavar="NAME|POOL")
 @click.option("--measure", "measures", required=True, metavar="M[,M]",
               help="Measures, such as f1,recall,fbeta(2); with classes also recall(cat), macro_f1.")
-@click.option("--threshold", type=float, default=None,
+@click.option("--threshold", type=FINITE, default=None,
               help="Call positive what is above it in the pool's score, or at least it in its probability.")
 @click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
 @click.option("--system", "systems", multiple=True, metavar="COLUMN",

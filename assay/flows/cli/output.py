@@ -10,9 +10,10 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -52,6 +53,24 @@ class FolderToWrite(click.Path):
             self.fail(f"{path} looks like a file, and several files are written: name a folder, such as "
                       f"{path.with_suffix('')}", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class FiniteNumber(click.types.FloatParamType):
+    """A number of any size: `nan` and `inf` are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Exits with code 2 where it is none, or not finite."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{str(value)!r} is not a finite number.", param, ctx)
+        return number
+
+
+class FiniteRange(FiniteNumber, click.FloatRange):
+    """A number within a range: `nan`, which is outside of none, is no number."""
+
+
+FINITE = FiniteNumber()
 
 
 def is_verbose() -> bool:

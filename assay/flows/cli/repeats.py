@@ -5,7 +5,7 @@ from typing import TypedDict, Unpack
 import click
 
 from assay.evalcore.printed import printed
-from assay.flows.cli.output import json_option, print_json
+from assay.flows.cli.output import FiniteRange, json_option, print_json
 
 
 class RepeatOptions(TypedDict):
@@ -26,10 +26,10 @@ class RepeatOptions(TypedDict):
               help="The label of a right answer [default: true, or 1].")
 @click.option("--k", "draws", default="1,4", show_default=True, metavar="K[,K]",
               help="How many answers are drawn of an item.")
-@click.option("--price-item", type=click.FloatRange(min=0), default=None, help="What one more item costs.")
-@click.option("--price-answer", type=click.FloatRange(min=0, min_open=True), default=None,
+@click.option("--price-item", type=FiniteRange(min=0), default=None, help="What one more item costs.")
+@click.option("--price-answer", type=FiniteRange(min=0, min_open=True), default=None,
               help="What one more answer of an item costs, in the same unit.")
-@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+@click.option("--confidence", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.95,
               show_default=True, help="Of the intervals.")
 @json_option
 def repeats_command(

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.flows.cli.output import SOURCE, json_option, print_json
+from assay.flows.cli.output import SOURCE, FiniteRange, json_option, print_json
 
 if TYPE_CHECKING:
     from assay.evalcore.replay.pool import LabelledPool, OutcomePool
@@ -36,7 +36,7 @@ _FLAGS = {
               help="Fixes every random choice.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=25, show_default=True,
               help="Newly asked items in a round.")
-@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+@click.option("--confidence", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.95,
               show_default=True, help="Confidence of the intervals.")
 @click.option("--half-width", "half_widths", default="0.10,0.05", show_default=True, metavar="H[,H]",
               help="Half-widths of the intervals for which the number of labels is given.")
@@ -88,7 +88,7 @@ _FLAGS = {
               help="A column of numbers: what each item counts for; measures are then of the weighted pool.")
 @click.option("--contenders", default="", metavar="COLUMN[,COLUMN]",
               help="With --outcome: whose answer a row is, or whose two answers it compares.")
-@click.option("--best-of", type=click.FloatRange(min=0), default=None, metavar="MARGIN",
+@click.option("--best-of", type=FiniteRange(min=0), default=None, metavar="MARGIN",
               help="With --outcome and several systems: when the best is known, within a margin; a look at "
                    "each budget.")
 @json_option

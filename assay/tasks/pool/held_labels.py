@@ -21,7 +21,6 @@ import numpy as np
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput, nearest, plural
 from assay.evalcore.evaluation.held_sample import HeldSample
-from assay.evalcore.evaluation.judge_gaps import JudgedItems, JudgeGaps, refuse_uneven_gaps
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.manifest import JUDGES, CellPiece, PartitionEntry
@@ -201,6 +200,12 @@ def _refuse_uneven_judges(
 ) -> None:
     """Raises BadInput that names a judge whose gaps depend on which items are labelled, those of these rows
     of the pool (`evalcore.evaluation.judge_gaps`)."""
+    from assay.evalcore.evaluation.judge_gaps import (  # nothing loads where a file is looked at alone
+        JudgedItems,
+        JudgeGaps,
+        refuse_uneven_gaps,
+    )
+
     held = spec.labels_so_far
     by_question = spec.labels.questions if isinstance(spec.labels, QuestionList) else ()
     names = [*spec.pool.judges, *(name for entry in by_question for name in entry.judges)]
@@ -209,7 +214,7 @@ def _refuse_uneven_judges(
     is_labelled = np.zeros(len(stratum_of_row), np.bool_)
     is_labelled[list(rows)] = True
 
-    def pieces() -> Iterator[JudgedItems]:
+    def pieces() -> "Iterator[JudgedItems]":
         """The judges of all items, a part of the pool at a time."""
         start = 0
         for part in frozen_parts(store, part_keys, [JUDGES]):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from math import ceil
+from math import ceil, isfinite
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
@@ -238,6 +238,8 @@ def named_measure(written: str) -> tuple[str, dict[str, Setting]]:
         return name, _thresholds(setting)
     option = _SETTINGS.get(name, "class")
     number = None if option == "class" else _as_number(setting)
+    if option == "k" and number is not None and number.is_integer():
+        number = int(number)
     return name, {option: setting if number is None else number}
 
 
@@ -406,6 +408,9 @@ class Budget(Part):
             isinstance(judge, int | float) and isinstance(judged, int) and isinstance(pilot, int)
         ):
             return data
+        if not all(map(isfinite, (money, label, judge))):
+            raise wrong(f"has money {money:g} and prices {label:g} and {judge:g}, and amounts are finite; "
+                        "give what may be spent")
         remaining = money - judged * judge - pilot * label
         if remaining < label:
             after = "the judge and the pilot" if pilot else "the judge"

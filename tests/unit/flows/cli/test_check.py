@@ -164,3 +164,11 @@ def test_a_name_with_the_commit_in_it_is_an_evaluation_of_its_own(pipeline):
     pipeline.invert()
     assert pipeline.says("run", pipeline.spec, "--name", "small-1f2e3d", "--wait", "0")[0] in (0, 3, 4)
     assert pipeline.says("check", "small-1f2e3d", "--min", "0.9")[0] == 3   # it is of the new file
+
+
+@pytest.mark.parametrize("end", ["--min", "--max"])
+@pytest.mark.parametrize("limit", ["nan", "inf", "-inf", "high"])
+def test_a_limit_that_is_no_number_is_no_verdict(store, capsys, end, limit):
+    code, said = checked(capsys, store, "small", f"{end}={limit}")
+    assert code == 2
+    assert "is not a finite number" in said.err or "is not a valid float" in said.err
