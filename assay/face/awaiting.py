@@ -5,17 +5,18 @@ from collections.abc import Awaitable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from inspect import isawaitable, iscoroutine
-from typing import Any
 
 MOST_AT_ONCE = 16   # answers awaited together, where an argument does not say how many
 
 
-async def await_limited(pending: Sequence[Awaitable[Any]], most_at_once: int = MOST_AT_ONCE) -> list[Any]:
+async def await_limited(
+    pending: Sequence[Awaitable[object]], most_at_once: int = MOST_AT_ONCE
+) -> list[object]:
     """All answers in their order, of which `most_at_once` are awaited at once. Where one fails, the others
     are cancelled, and what it raised is raised."""
     free = asyncio.Semaphore(most_at_once)
 
-    async def answer_of(answer: Awaitable[Any]) -> Any:
+    async def answer_of(answer: Awaitable[object]) -> object:
         async with free:
             return await answer
 
@@ -37,9 +38,9 @@ class CallersLoop:
         """To be made in that loop."""
         self._loop, self._most = asyncio.get_running_loop(), most_at_once
         self._ended = False
-        self._answers: Future[list[Any]] | None = None
+        self._answers: Future[list[object]] | None = None
 
-    def all_of(self, pending: Sequence[Awaitable[Any]]) -> list[Any]:
+    def all_of(self, pending: Sequence[Awaitable[object]]) -> list[object]:
         """The answers, for a thread that waits for them. Raises CancelledError once the caller has gone."""
         if self._ended:
             for answer in filter(iscoroutine, pending):
@@ -60,14 +61,14 @@ class CallersLoop:
 CALLERS_LOOP: ContextVar[CallersLoop | None] = ContextVar("callers_loop", default=None)
 
 
-def awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def awaited(labels: Mapping[object, object]) -> Mapping[object, object]:
     """The answers by item, those that a coroutine function gives among them, of which so many are awaited at
     once (16, or as `aevaluate` says, in whose loop they are awaited then)."""
     pending = {item: label for item, label in labels.items() if isawaitable(label)}
     return {**labels, **dict(zip(pending, _answers_of(list(pending.values())), strict=True))}
 
 
-def _answers_of(pending: Sequence[Awaitable[Any]]) -> list[Any]:
+def _answers_of(pending: Sequence[Awaitable[object]]) -> list[object]:
     loop = CALLERS_LOOP.get()
     if loop is not None:
         return loop.all_of(pending)

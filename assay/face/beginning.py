@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from assay.evalcore.errors import BadInput, MissingExtra
 from assay.face.arguments import USUAL_QUESTION, QuestionArguments, usual_values
@@ -111,12 +111,12 @@ def begin(data: object = None, **arguments: Unpack[QuestionArguments]) -> Evalua
         >>> evaluation.tell({0: "spam", 1: "spam", 2: "ham", 3: "ham"}).value
         1.0
     """
-    values: Mapping[str, Any] = {**arguments}
-    store: str | None = values["store"]
-    if functions_in(values["judge"]):
+    values: Mapping[str, object] = arguments
+    store = arguments["store"]
+    if functions_in(arguments["judge"]):
         from assay.face.paid_judges import begin_judged
 
-        return begin_judged({"data": data, **values}, begin)
+        return begin_judged({"data": data, **arguments}, begin)
     written = _spec(data)
     if written is not None:
         _refuse_beside_a_spec(values)

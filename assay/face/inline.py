@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Siz
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import pyarrow as pa
 
@@ -169,7 +169,7 @@ def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     return lambda item: labels[source.places[item.item.item_id]]
 
 
-def _refuse_no_labels(labels: Mapping[Any, object], of: str, evaluation: Evaluation) -> None:
+def _refuse_no_labels(labels: Mapping[object, object], of: str, evaluation: Evaluation) -> None:
     """Raises BadInput where data have no label for some items, since a label that is not there yet is no
     answer; and where one is no label, in a row that may never be asked about.
 
@@ -191,7 +191,7 @@ def _refuse_no_labels(labels: Mapping[Any, object], of: str, evaluation: Evaluat
 _GAPS_LISTED = 5   # rows or items without a label that a message names
 
 
-def _looked_up(labels: Mapping[Any, object], evaluation: Evaluation, item: WaitingItem) -> object:
+def _looked_up(labels: Mapping[object, object], evaluation: Evaluation, item: WaitingItem) -> object:
     own_id = evaluation.own_id(item.item.item_id)
     for key in (own_id, item.item.item_id):
         if key in labels:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,11 @@ import pyarrow as pa
 from assay.evalcore.design.two_phase import Prices, split_of_money
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.held_labels import left_by_guesses
+from assay.evalcore.json_values import entries_of
 from assay.evalcore.methods.registry import AUTO
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Ints
+from assay.face.arguments import QuestionArguments
 from assay.face.awaiting import awaited
 from assay.face.evaluation import Evaluation
 from assay.face.frames import FrameSource, as_source, with_columns
@@ -53,8 +55,14 @@ _ASSISTED = "model-assisted"   # weighs what judges say
 
 
 
-Judge = Callable[[dict[str, Any]], Any]
+Judge = Callable[[dict[str, object]], object]
 Begin = Callable[..., Evaluation]   # `assay.begin`
+
+
+class JudgedArguments(QuestionArguments):
+    """The arguments of `evaluate` or `begin`, all of them, with the frame."""
+
+    data: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,22 +77,23 @@ class Judgements:
 class PaidJudges:
     """The functions of one call of `evaluate` or `begin`, with the rows that they are called for."""
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, arguments: JudgedArguments) -> None:
         """Raises BadInput for a file, whose rows nobody has read, and for a store without a name."""
         if isinstance(arguments["data"], str) or not hasattr(arguments["data"], "__len__"):
             raise BadInput("judge: a function is called with the rows of a frame; read the file first")
         if arguments["store"] is not None and arguments["name"] is None:
             raise BadInput("judge: what a function says is kept under the evaluation's name; give name=...")
         judges = arguments["judge"]
-        self._judges = list(judges) if isinstance(judges, list | tuple) else [judges]
-        columns = {name: arguments[name] for name in COLUMNS if name != "judge"}
+        self._judges = entries_of(judges)
+        given: Mapping[str, object] = arguments
+        columns = {name: given[name] for name in COLUMNS if name != "judge"}
         columns |= {"judge": [entry for entry in self._judges if entry not in functions_in(judges)]}
         data, self._columns = with_columns(arguments["data"], columns)
         self._columns["judge"] = list(self._columns["judge"])
         self.source: FrameSource = as_source(data, self._columns["id"], keep=False)
-        self.arguments = dict(arguments)
+        self.arguments: JudgedArguments = {**arguments}
         self._functions: set[str] = set()     # names of their columns
-        self.name: str = arguments["name"] or "judged"
+        self.name = arguments["name"] or "judged"
         self._refuse_what_begin_would()
         rng = stream(int(arguments["seed"]), self.name, purpose="judged rows")
         self.order = rng.permutation(len(self.table))
@@ -111,9 +120,9 @@ class PaidJudges:
         return self.source.table
 
     def asked_of(
-        self, judged: int, labels: Mapping[int, Any] | None = None, *, by_functions: bool = True,
-        **changes: Any,
-    ) -> dict[str, Any]:
+        self, judged: int, labels: Mapping[int, object] | None = None, *, by_functions: bool = True,
+        **changes: object,
+    ) -> dict[str, object]:
         """The arguments of an evaluation of so many random rows, judged by the functions unless said; labels:
         row -> label, where some are there; changes: of other arguments."""
         drawn = self.order[:judged]
@@ -130,7 +139,7 @@ class PaidJudges:
         columns = {**self._columns, "judge": names or None, "id": self.source.id}
         return {**self.arguments, **columns, "data": table, **changes}
 
-    def evaluation(self, begin: Begin, arguments: Mapping[str, Any]) -> Evaluation:
+    def evaluation(self, begin: Begin, arguments: Mapping[str, object]) -> Evaluation:
         """The evaluation with these arguments, in which rows and their ids are those of the caller's frame,
         without what the functions said of them."""
         begun = begin(**arguments)
@@ -180,7 +189,7 @@ class PaidJudges:
         return answers
 
 
-def begin_judged(arguments: Mapping[str, Any], begin: Begin) -> Evaluation:
+def begin_judged(arguments: JudgedArguments, begin: Begin) -> Evaluation:
     """The evaluation of rows that functions judge: of all rows, or, where `budget` is money, of as many as
     the money is best spent on, after a pilot.
 
@@ -189,7 +198,7 @@ def begin_judged(arguments: Mapping[str, Any], begin: Begin) -> Evaluation:
     """
     judges, budget = PaidJudges(arguments), arguments["budget"]
     if isinstance(budget, Mapping) and "money" in budget:
-        return SplitEvaluation(judges, begin)
+        return SplitEvaluation(judges, begin, budget)
     return judges.evaluation(begin, judges.asked_of(len(judges.table)))
 
 
@@ -201,10 +210,10 @@ class SplitEvaluation(Evaluation):
     judge is a function of the caller, which no store has.
     """
 
-    def __init__(self, judges: PaidJudges, begin: Begin) -> None:
+    def __init__(self, judges: PaidJudges, begin: Begin, budget: Mapping[str, object]) -> None:
         """Use `begin`."""
         arguments = judges.arguments
-        self._money, prices = _amounts(arguments["budget"])
+        self._money, prices = _amounts(budget)
         functions = len(functions_in(arguments["judge"]))
         self._prices = replace(prices, judge=prices.judge * functions)    # of one row
         if arguments["labels_so_far"] is not None:
@@ -255,13 +264,13 @@ class SplitEvaluation(Evaluation):
         self._is_pilot = False
         return True
 
-    def _become(self, arguments: Mapping[str, Any]) -> None:
+    def _become(self, arguments: Mapping[str, object]) -> None:
         """The evaluation with these arguments of `begin`."""
         evaluation = self._judges.evaluation(self._begin, arguments)
         super().__init__(evaluation._store, evaluation.name, evaluation.source)
         self.__dict__.pop("_asked", None)      # of the pilot
 
-    def _after_pilot(self) -> dict[str, Any]:
+    def _after_pilot(self) -> dict[str, object]:
         """The arguments of the evaluation that goes on from the pilot's labels with what money is left."""
         judges, money, prices = self._judges, self._money, self._prices
         opened = open_evaluation(self._store, self._name)
@@ -285,13 +294,13 @@ class SplitEvaluation(Evaluation):
         }
         if not split.judged:
             return judges.asked_of(items, labels, by_functions=False, budget=paid, labels_so_far=so_far)
-        about: dict[str, Any] = {} if judged == items else {"about": "population"}
+        about: QuestionArguments = {} if judged == items else {"about": "population"}
         if judges.arguments["method"] == AUTO:     # which may be one that strata serve, without judges
             about["method"] = _ASSISTED
         return judges.asked_of(judged, labels, budget=paid, labels_so_far=so_far, **about)
 
 
-def _amounts(budget: Mapping[str, Any]) -> tuple[float, Prices]:
+def _amounts(budget: Mapping[str, object]) -> tuple[float, Prices]:
     """Raises BadInput for amounts that are missing or are none."""
     price = budget.get("price")
     unknown = [key for key in budget if key not in ("money", "price")]
@@ -299,21 +308,22 @@ def _amounts(budget: Mapping[str, Any]) -> tuple[float, Prices]:
         price, Mapping) else []
     if unknown:
         raise BadInput(f"budget: {', '.join(unknown)} has no meaning beside money; leave it out")
-    amounts = [budget.get("money"), *(
-        [price.get(key) for key in ("label", "judge")] if isinstance(price, Mapping) else [None])]
-    if len(amounts) < 3 or not all(map(_is_amount, amounts)):
+    prices = [price.get(key) for key in ("label", "judge")] if isinstance(price, Mapping) else []
+    amounts = [amount for amount in (budget.get("money"), *prices) if _is_amount(amount)]
+    if len(amounts) < 3:
         raise BadInput("budget: an amount of money needs the price of a label and of a judgement: "
                        "{'money': 500, 'price': {'label': 2.0, 'judge': 0.02}}")
     return float(amounts[0]), Prices(label=float(amounts[1]), judge=float(amounts[2]))
 
 
-def _is_amount(amount: Any) -> bool:
+def _is_amount(amount: object) -> TypeGuard[float]:
     return isinstance(amount, int | float) and not isinstance(amount, bool) and 0 < amount < math.inf
 
 
-def _labels_of(spec: Spec, pilot: Fold, source: FrameSource) -> dict[int, Any]:
+def _labels_of(spec: Spec, pilot: Fold, source: FrameSource) -> dict[int, str]:
     """Row -> label, as it is spelled, of what people could decide in the pilot."""
-    kind, labels = spec.labels.answers, {}
+    kind = spec.labels.answers
+    labels: dict[int, str] = {}
     for closed in pilot.closed:
         for row in closed.decided or ():
             if row.label is not None:
@@ -321,13 +331,13 @@ def _labels_of(spec: Spec, pilot: Fold, source: FrameSource) -> dict[int, Any]:
     return labels
 
 
-def _called(function: Judge, row: dict[str, Any]) -> Any:
+def _called(function: Judge, row: dict[str, object]) -> object:
     """What a function says of a row; called again where it fails, JUDGE_ATTEMPTS times in all. Of a coroutine
     function a coroutine that does so."""
     if not iscoroutinefunction(function):
         return retrying(Exception, JUDGE_ATTEMPTS)(function, row)
 
-    async def called() -> Any:
+    async def called() -> object:
         for _ in range(JUDGE_ATTEMPTS - 1):
             with suppress(Exception):
                 return await function(row)
@@ -336,9 +346,9 @@ def _called(function: Judge, row: dict[str, Any]) -> Any:
     return called()
 
 
-def _plain_answer(answer: Any) -> str | float | None:
+def _plain_answer(answer: object) -> str | float | None:
     """An answer as a column of judgements has it: a text, a number, or nothing."""
-    value = answer.item() if hasattr(answer, "item") else answer
+    value: object = answer.item() if hasattr(answer, "item") else answer
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
@@ -354,6 +364,6 @@ def _name_of(function: Judge, taken: Sequence[str]) -> str:
     return name
 
 
-def _digest(row: Mapping[str, Any]) -> str:
+def _digest(row: Mapping[str, object]) -> str:
     text = json.dumps(row, sort_keys=True, default=str, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -92,7 +92,7 @@ _PLACE = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]*://|file:|[/\\~]|[A-Za-z
 _TEXTS = ("labels", "question", "guidelines", "measures", "measure", "name", "columns", "owner", "team")
 
 
-def spec_without_paths(spec: Any, key: str = "") -> Any:
+def spec_without_paths(spec: object, key: str = "") -> Any:
     """A spec in which files are named by the last part of their path or address; web pages as they are. So a
     page shows no folder of the machine, and no bucket."""
     match spec:

@@ -28,7 +28,7 @@ from assay.tasks.connectors.responses.verdicts import RIGHT, WRONG
 from assay.tasks.connectors.tables import write_parquet
 from assay.tasks.spec.strict_yaml import written_yaml
 
-_AS_NUMBER = {RIGHT: 1.0, WRONG: 0.0}
+_AS_NUMBER: Mapping[object, float] = {RIGHT: 1.0, WRONG: 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,8 @@ class EarlierRun:
     """One earlier system: what was said of its response, by item and by question."""
 
     name: str
-    by_item: Mapping[str, Any]
-    by_question: Mapping[str, Any]
+    by_item: Mapping[str, object]
+    by_question: Mapping[str, object]
 
 
 def earlier_runs_of_pool(pool: Path, spec: str, name: str, notes: Notes) -> list[EarlierRun]:
@@ -48,7 +48,7 @@ def earlier_runs_of_pool(pool: Path, spec: str, name: str, notes: Notes) -> list
     if not columns:
         raise BadInput(f"--earlier {name}: no scorer and no person said anything of these responses, so they "
                        "are no results; leave it out")
-    of_systems: dict[str, list[tuple[Any, Any, Any]]] = {}
+    of_systems: dict[str, list[tuple[str, str | None, object]]] = {}
     for row in rows:
         result = next((row[column] for column in columns if row[column] is not None), None)
         of_systems.setdefault(str(row.get("model") or ""), []).append((row[ID], row.get("question"), result))
@@ -62,7 +62,7 @@ def earlier_runs_of_pool(pool: Path, spec: str, name: str, notes: Notes) -> list
     ]
 
 
-def _asked_once(results: Sequence[tuple[Any, Any]], notes: Notes) -> dict[str, Any]:
+def _asked_once(results: Sequence[tuple[str | None, object]], notes: Notes) -> dict[str, object]:
     """By question, but for those that were asked more than once."""
     times = Counter(question for question, _ in results)
     for question, count in times.items():
@@ -119,7 +119,7 @@ def _parts(spec: str) -> tuple[str, dict[str, Any]]:
     return head + comment, yaml.safe_load(spec)
 
 
-def _matched(run: EarlierRun, table: pa.Table) -> list[Any]:
+def _matched(run: EarlierRun, table: pa.Table) -> list[object]:
     """What was said of the run's response, by item; by question where no item has its id."""
     ids = table.column(ID).to_pylist()
     if any(item in run.by_item for item in ids):
@@ -132,7 +132,7 @@ def _matched(run: EarlierRun, table: pa.Table) -> list[Any]:
     return results
 
 
-def _label_reader(labels: JsonObject) -> Callable[[Any], Any]:
+def _label_reader(labels: JsonObject) -> Callable[[object], object]:
     """Reads a result as a label of the pool; None for what is none."""
     classes = labels.get("classes")
     if isinstance(classes, list):

@@ -13,7 +13,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +57,7 @@ class Zipped:
             raise BadInput(f"{self._path}: the entry {name} is larger than {_LARGEST >> 20} MB")
         return data
 
-    def _zstd(self, info: zipfile.ZipInfo) -> Any:
+    def _zstd(self, info: zipfile.ZipInfo) -> pa.NativeFile:
         with self._path.open("rb") as raw:
             raw.seek(info.header_offset)
             *_, name, extra = _HEADER.unpack(raw.read(_HEADER.size))
@@ -117,7 +117,9 @@ class InspectLogs(LogImporter):
             names = [name for name in archive.names if name.startswith("samples/")]
             yield from self._samples(log, (_parsed(place, archive, name) for name in names), place, notes)
 
-    def _samples(self, log: Any, samples: Any, place: Place, notes: Notes) -> Iterator[LogEntry]:
+    def _samples(
+        self, log: LogEntry, samples: Iterable[LogEntry], place: Place, notes: Notes
+    ) -> Iterator[LogEntry]:
         if log.get("status", "success") != "success":
             notes.tell(f"{place.address}: the run did not finish; what it has is imported")
         yield from ({**sample, "log": dict(log.get("eval") or {})} for sample in samples)

@@ -89,7 +89,7 @@ def _model(path: Path, date: str | None) -> str:
     return str(name or path.absolute().parent.name.replace("__", "/"))
 
 
-def _chosen(sample: LogEntry, requests: Sequence[tuple[Any, Any]]) -> dict[str, Any] | None:
+def _chosen(sample: LogEntry, requests: Sequence[tuple[object, object]]) -> dict[str, Any] | None:
     """The likeliest choice and the right one; None where there are no choices."""
     answers = sample["filtered_resps"]
     if len(requests) < 2 or len(answers) < len(requests) or not all(isinstance(a, list) for a in answers):
@@ -104,7 +104,7 @@ def _chosen(sample: LogEntry, requests: Sequence[tuple[Any, Any]]) -> dict[str, 
 
 
 def _generated(
-    sample: LogEntry, requests: Sequence[tuple[Any, Any]], notes: Notes
+    sample: LogEntry, requests: Sequence[tuple[object, object]], notes: Notes
 ) -> dict[str, Any]:
     """The generated text; none of likelihoods."""
     answers = sample["resps"][0]

@@ -216,7 +216,7 @@ class Place:
             yield value
             at = end
 
-    def _objects(self, value: Any) -> Iterator[LogEntry]:
+    def _objects(self, value: object) -> Iterator[LogEntry]:
         """The objects of a list, and the rows of a table, in whichever way it was written."""
         if isinstance(value, Mapping) and isinstance(value.get("data"), list) and set(value) <= _LISTS:
             columns, data = value.get("columns"), value["data"]

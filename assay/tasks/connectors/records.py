@@ -56,7 +56,7 @@ class Notes:
         """Count something that is not imported: a plural, such as `images` or `tool calls`."""
         self.left_out[what] += times
 
-    def first_answer(self, answers: Sequence[Any]) -> Any:
+    def first_answer(self, answers: Sequence[object]) -> Any:
         """The first of the responses to one request; that there are others is counted."""
         self.leave_out("further responses to one request", len(answers) > 1)
         return answers[0]

@@ -99,7 +99,7 @@ def nested(value: object) -> Any:
     return _numbered(tree)
 
 
-def _numbered(tree: dict[str, Any]) -> Any:
+def _numbered(tree: dict[str, object]) -> Any:
     held = {name: _numbered(value) if isinstance(value, dict) else value for name, value in tree.items()}
     if held and all(name.isdecimal() and len(name) < 9 for name in held):
         return [held[name] for name in sorted(held, key=int)]
@@ -187,7 +187,7 @@ class Shape:
         return " | ".join(map(text_or_json, values)) or None
 
     def response_of(
-        self, record: Any, notes: Notes, turns: Sequence[Turn] | None = None, **fields: Any
+        self, record: object, notes: Notes, turns: Sequence[Turn] | None = None, **fields: Any
     ) -> SystemResponse | None:
         """The response in a record; None where it failed, and where there is none.
 

@@ -116,7 +116,7 @@ _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "t
 
 
 def _of_mapping(
-    value: LogEntry, role: str, notes: Notes, depth: int, original: Any
+    value: LogEntry, role: str, notes: Notes, depth: int, original: object
 ) -> Iterator[Turn]:
     """original: the mapping, or the text that it stands in, which is a text of its own if it is no message"""
     if "kwargs" in value and "lc" in value:                          # LangChain, serialised
@@ -166,7 +166,7 @@ def _message(message: LogEntry, role: str, notes: Notes) -> Iterator[Turn]:
 
 
 def _take_part(
-    part: Any, texts: list[str], calls: list[ToolCall], results: list[Turn], notes: Notes
+    part: object, texts: list[str], calls: list[ToolCall], results: list[Turn], notes: Notes
 ) -> None:
     if isinstance(part, Mapping) and isinstance(part.get("message_content"), Mapping):
         part = part["message_content"]

@@ -5,9 +5,10 @@ token, which some servers send back.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TypedDict, Unpack
 from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
 
@@ -15,6 +16,7 @@ import httpx
 import tenacity
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.json_values import Json
 from assay.tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.secrets import refuse_secrets
 
@@ -61,7 +63,7 @@ class Replies:
         }
         self._secrets = sorted(written - {""}, key=len, reverse=True)
 
-    def answer(self, response: httpx.Response) -> Any:
+    def answer(self, response: httpx.Response) -> Json:
         """The JSON of a reply, None if it has none. DeskRefused or NotThere if the server said no."""
         status = response.status_code
         if 300 <= status < 400:
@@ -162,7 +164,14 @@ class Replies:
         return text
 
 
-def client_of(product: Product, timeout: float, **options: Any) -> httpx.Client:
+class ClientOptions(TypedDict, total=False):
+    """What a server asks of a client beside its time limits."""
+
+    headers: Mapping[str, str]
+    limits: httpx.Limits
+
+
+def client_of(product: Product, timeout: float, **options: Unpack[ClientOptions]) -> httpx.Client:
     """A client for requests to a server of the product; `timeout` in seconds for one reply. Redirects are not
     followed: a POST would silently become a GET. Raises BadInput where the environment's proxy cannot be
     used."""
@@ -205,13 +214,13 @@ def checked_address(url: str) -> str:
     return url.rstrip("/")
 
 
-def _body(response: httpx.Response) -> Any:
+def _body(response: httpx.Response) -> Json:
     """The JSON; None if it is none, as with NaN, numbers beyond all bounds, or nesting without end.
 
     Half characters are replaced, for they could not be kept: whoever answers may send them.
     """
     try:
-        body = json.loads(response.content, parse_constant=_finite, parse_float=_finite)
+        body: Json = json.loads(response.content, parse_constant=_finite, parse_float=_finite)
         if b"\\ud" in response.content.lower():
             text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
             body = json.loads(text.decode("utf-8", "replace"))

@@ -6,19 +6,28 @@ before it writes.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack, cast
 
 import httpx
 
 from assay.evalcore.annotators.answers import AnswerKind, NumberAnswers
 from assay.tasks.desks.desk import AmbiguousPost, Batch, DeskUnreachable, Item
-from assay.tasks.desks.replies import NEVER_SENT, Product, Replies, checked_address, client_of, pause
+from assay.tasks.desks.replies import (
+    NEVER_SENT,
+    ClientOptions,
+    Product,
+    Replies,
+    checked_address,
+    client_of,
+    pause,
+)
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 
 Row: TypeAlias = dict[str, Any]   # an object of JSON
+Query: TypeAlias = Mapping[str, str | int | Sequence[str] | None]     # of an address, such as ?page=1
 CANNOT_TELL = "can't tell"
 MOST_PAGES = 10_000   # of one listing: a server that never says which is the last is not read for ever
 _LATER_STATUSES = (408, 425, 429)   # of HTTP, beside those from 500 on: the same request may succeed later
@@ -29,7 +38,7 @@ class RestApi:
 
     def __init__(
         self, product: Product, url: str, root: str, secrets: Iterable[str], *, timeout: float,
-        read_attempts: int, **options: Any,
+        read_attempts: int, **options: Unpack[ClientOptions],
     ) -> None:
         """`url` as in the spec, `root` the path below it; `secrets` are left out of messages; `timeout` in
         seconds for one reply; `options` are the client's. Nothing is sent yet."""
@@ -39,7 +48,7 @@ class RestApi:
         self._root, self._attempts = root, read_attempts
         self._client = client_of(product, timeout, **options)
 
-    def get_json(self, path: str, params: Mapping[str, Any] | None = None) -> Row:
+    def get_json(self, path: str, params: Query | None = None) -> Row:
         """GET, tried a few times. An object of JSON; DeskUnreachable, DeskRefused or NotThere."""
         reading = retrying(DeskUnreachable, self._attempts, pause)
         reply: Row = reading(self._read_once, path, params)
@@ -52,7 +61,7 @@ class RestApi:
             raise self.replies.strange(path)
         return rows
 
-    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Row]:
+    def send(self, method: str, path: str, body: object = None) -> tuple[int, Row]:
         """Change something: the status and the JSON of the reply; 400 and 409 are replies too.
 
         Raises DeskUnreachable if it had no effect, AmbiguousPost if its fate is unknown, else DeskRefused.
@@ -61,14 +70,14 @@ class RestApi:
         reply: tuple[int, Row] = sending(self._send_once, method, path, body)
         return reply
 
-    def change(self, method: str, path: str, body: Any = None) -> tuple[int, Row]:
+    def change(self, method: str, path: str, body: object = None) -> tuple[int, Row]:
         """`send` for what may safely be done twice: an unknown fate is just DeskUnreachable."""
         try:
             return self.send(method, path, body)
         except AmbiguousPost as error:
             raise DeskUnreachable(str(error)) from None
 
-    def _send_once(self, method: str, path: str, body: Any) -> tuple[int, Row]:
+    def _send_once(self, method: str, path: str, body: object) -> tuple[int, Row]:
         try:
             response = self._request(method, path, json=body)
         except NEVER_SENT as error:
@@ -85,9 +94,9 @@ class RestApi:
             except ValueError:
                 answer = {}
             return response.status_code, answer if isinstance(answer, dict) else {}
-        return response.status_code, self.replies.answer(response) or {}
+        return response.status_code, cast(Row, self.replies.answer(response) or {})
 
-    def _read_once(self, path: str, params: Mapping[str, Any] | None) -> Row:
+    def _read_once(self, path: str, params: Query | None) -> Row:
         try:
             response = self._request("GET", path, params=dict(params or {}))
         except httpx.HTTPError as error:
@@ -99,8 +108,10 @@ class RestApi:
             raise self.replies.strange(path)
         return reply
 
-    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        return self._client.request(method, f"{self.url}/{self._root}/{path}", **options)
+    def _request(
+        self, method: str, path: str, *, json: object = None, params: Query | None = None
+    ) -> httpx.Response:
+        return self._client.request(method, f"{self.url}/{self._root}/{path}", json=json, params=params)
 
 
 def name_of_batch(batch: Batch) -> str:

@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from _typeshed import DataclassInstance
 
+    from assay.evalcore.types import Array
+
 MOST_RECORD_BYTES = 1 << 28   # of a record: a hundred times the largest partition that was ever measured
 # what using a value that makes no sense may raise
 NONSENSE = (
@@ -167,7 +169,8 @@ def understood(owner: str) -> Iterator[None]:
 
 
 def to_parquet(
-    columns: Mapping[str, Any], schema: "pa.Schema | None" = None, attached: Mapping[str, str] | None = None
+    columns: "Mapping[str, Sequence[object] | Array]", schema: "pa.Schema | None" = None,
+    attached: Mapping[str, str] | None = None,
 ) -> bytes:
     """A table of these columns (lists or arrays), with text attached to the file.
 
@@ -310,6 +313,8 @@ def _inside(value: object) -> object:
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from assay.evalcore.types import Array
 
 Record = TypeVar("Record", bound="DataclassInstance")
 

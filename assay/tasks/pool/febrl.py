@@ -23,14 +23,18 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from assay.evalcore.errors import needs
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.reproducible import stream
-from assay.evalcore.types import Array, Floats, Ints
+from assay.evalcore.types import Array, Floats, Ints, Texts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.linear_model import LogisticRegression
 
 POSITIVE, NEGATIVE = "match", "no match"
 SHOWN = ("given_name", "surname", "date_of_birth", "address", "suburb", "postcode")
@@ -108,7 +112,7 @@ def write_febrl_pool(
     )
 
 
-def train(records: Any, seed: int) -> Any:
+def train(records: "pd.DataFrame", seed: int) -> "LogisticRegression":
     """A logistic regression fitted to a few matching pairs and random pairs of FEBRL 1."""
     from sklearn.linear_model import LogisticRegression
 
@@ -123,12 +127,12 @@ def train(records: Any, seed: int) -> Any:
     return LogisticRegression().fit(similarities(records, records, a, b), label)
 
 
-def _entity(records: Any) -> Ints:
+def _entity(records: "pd.DataFrame") -> Ints:
     """The number of the person behind each record: `rec-561-dup-0` and `rec-561-org` are both 561."""
     return np.array([int(record_id.split("-")[1]) for record_id in records.index], dtype=np.int64)
 
 
-def _same_state(register: Any, intake: Any) -> tuple[Ints, Ints]:
+def _same_state(register: "pd.DataFrame", intake: "pd.DataFrame") -> tuple[Ints, Ints]:
     """Rows (register, intake) of every pair that names the same state; a missing state pairs with nothing."""
     register_state, intake_state = register["state"].to_numpy(), intake["state"].to_numpy()
     states = sorted(register["state"].dropna().unique())
@@ -139,7 +143,7 @@ def _same_state(register: Any, intake: Any) -> tuple[Ints, Ints]:
     return a, b
 
 
-def similarities(left: Any, right: Any, a: Ints, b: Ints) -> Floats:
+def similarities(left: "pd.DataFrame", right: "pd.DataFrame", a: Ints, b: Ints) -> Floats:
     """The bigram similarity of each compared field, (pairs, fields); a missing field resembles nothing."""
     columns = [
         bigram_similarity(left[field].fillna(""), right[field].fillna(""), a, b) for field in _COMPARED
@@ -147,7 +151,7 @@ def similarities(left: Any, right: Any, a: Ints, b: Ints) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def bigram_similarity(left: Sequence[str], right: Sequence[str], a: Ints, b: Ints) -> Floats:
+def bigram_similarity(left: "pd.Series[str]", right: "pd.Series[str]", a: Ints, b: Ints) -> Floats:
     """The Dice coefficient (pairs,) of the bigrams of left[a] and right[b]; a, b (pairs,) are rows."""
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -163,7 +167,7 @@ def bigram_similarity(left: Sequence[str], right: Sequence[str], a: Ints, b: Int
     return similarity
 
 
-def _displayed(register: Any, intake: Any, a: Ints, b: Ints) -> Columns:
+def _displayed(register: "pd.DataFrame", intake: "pd.DataFrame", a: Ints, b: Ints) -> Columns:
     """Every shown field of both records, side by side; what is missing is an empty string."""
     import pyarrow as pa
 
@@ -179,7 +183,7 @@ def _displayed(register: Any, intake: Any, a: Ints, b: Ints) -> Columns:
     return {name: shown[name] for name in DISPLAY}
 
 
-def _segments(register: Any, intake: Any, a: Ints, b: Ints) -> Columns:
+def _segments(register: "pd.DataFrame", intake: "pd.DataFrame", a: Ints, b: Ints) -> Columns:
     complete = (
         register[list(_COMPARED)].notna().all(axis=1).to_numpy()[a]
         & intake[list(_COMPARED)].notna().all(axis=1).to_numpy()[b]
@@ -190,7 +194,7 @@ def _segments(register: Any, intake: Any, a: Ints, b: Ints) -> Columns:
     }
 
 
-def _class_names(values: Ints) -> Any:
+def _class_names(values: Ints) -> Texts:
     return np.where(values == 1, POSITIVE, NEGATIVE)
 
 

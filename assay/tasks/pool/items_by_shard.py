@@ -7,7 +7,7 @@ once. What is read of an item, and the measures, are made anew by each worker fr
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,7 @@ class _OnShard:
     store: Travelling
     gather: Callable[[], Gathering]
 
-    def __call__(self, task: tuple[FrozenShard, Callable[[int, Items], Any]]) -> Any:
+    def __call__(self, task: tuple[FrozenShard, Callable[[int, Items], B]]) -> B:
         shard, work = task
         with _gathered(self.gather, self.store.store, shard) as items:
             return work(shard.number, items)
@@ -165,11 +165,11 @@ class MeasuredShards:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measured(Generic[B]):
     measures: Callable[[], Stack]
-    work: Callable[[Stack, Items], Any]
+    work: Callable[[Stack, Items], B]
 
-    def __call__(self, shard: int, items: Items) -> Any:
+    def __call__(self, shard: int, items: Items) -> B:
         return self.work(self.measures(), items)
 
 
@@ -200,7 +200,7 @@ class _NumbersOfShard:
     store: Travelling
     shard: FrozenShard
     gather: Callable[[], Gathering]
-    number_of: _Measured
+    number_of: _Measured[Floats]
 
     def first(self) -> tuple[Floats, int]:
         return self.again(), 0
@@ -217,23 +217,23 @@ class _PlacedShard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plain:
-    work: Callable[[Items], Any]
+class _Plain(Generic[B]):
+    work: Callable[[Items], B]
 
-    def __call__(self, shard: int, items: Items) -> Any:
+    def __call__(self, shard: int, items: Items) -> B:
         return self.work(items)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Generic[B]):
     """Puts the rows of the cells of a shard."""
 
-    work: _Measured
+    work: _Measured[tuple[Ints, B]]
     evaluation: str
     to: Travelling | None
     n_cells: int
 
-    def __call__(self, shard: int, items: Items) -> tuple[_PlacedShard, Any]:
+    def __call__(self, shard: int, items: Items) -> tuple[_PlacedShard, B]:
         cell, result = self.work(shard, items)
         digest = put_piece(self.to, self.evaluation, shard, piece_of(cell, self.n_cells))
         return _PlacedShard(counts=np.bincount(cell, minlength=self.n_cells), digest=digest), result

@@ -144,7 +144,9 @@ def freeze_outcomes(spec: Spec, store: Store, part_keys: Sequence[str]) -> str |
     default = None if outcomes.otherwise is None else answers.spelled(str(outcomes.otherwise))
     if default is not None:
         codes = dict.fromkeys(ids, answers.code(default)) | codes
-    columns = {"item_id": sorted(codes), "label": [float(codes[item_id]) for item_id in sorted(codes)]}
+    columns: dict[str, Sequence[object]] = {
+        "item_id": sorted(codes), "label": [float(codes[item_id]) for item_id in sorted(codes)]
+    }
     blob = record.to_parquet(columns, _schema())
     digest = layout.digest(blob)
     store.put(layout.outcomes(spec.name, digest), blob)

@@ -13,13 +13,13 @@ import io
 import re
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +30,9 @@ from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
 from assay.tasks.sources.quoting import MOST_ROW_BYTES, Misquoted, QuotedValues
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 LOOK = 8 << 20           # bytes that are looked at
 _HEAD = 1 << 20          # of them, bytes in which columns are counted
@@ -250,20 +253,21 @@ class BoundedLines(io.RawIOBase):
         """Always True: the stream can be read from."""
         return True
 
-    def readinto(self, into: Any) -> int:
+    def readinto(self, into: "WriteableBuffer") -> int:
         """Read some bytes, at most as many as there is room for."""
+        room = memoryview(into)
         with self._reading:
             if self._stopped or self._refusal is not None:
                 return 0
             try:
-                block = self._inner.read(min(len(into), self._longest))
+                block = self._inner.read(min(len(room), self._longest))
                 self._count(block)
                 if self._see:
                     self._see(block)
             except (BadInput, OSError, EOFError, ValueError, zlib.error) as error:
                 self._refusal = error
                 return 0
-            into[: len(block)] = block
+            room[: len(block)] = block
             return len(block)
 
     def raise_refusal(self) -> None:
@@ -453,16 +457,16 @@ def count_csv_rows(file: SourceFile, column: str) -> CountedRows:
 def header(file: SourceFile) -> list[str]:
     """The names of the columns, from the first line; one without a name is called by its place. Raises
     BadInput for a file without any."""
-    return _named(_known(cast("Any", file))[1])
+    return _named(_known(cast("Hashable", file))[1])
 
 
 def dialect(file: SourceFile) -> Dialect:
     """How the file is written. Raises BadInput where that cannot be told."""
-    return _known(cast("Any", file))[0]
+    return _known(cast("Hashable", file))[0]
 
 
 @lru_cache(maxsize=256)
-def _known(file: Any) -> tuple[Dialect, tuple[str, ...]]:
+def _known(file: SourceFile) -> tuple[Dialect, tuple[str, ...]]:
     with _explained(file), closing(file.open(_CSV_BUFFER_BYTES)) as raw, closing(_text(file, raw)) as text:
         begins = _beginning(file, text.read(LOOK))
         return begins.dialect, begins.names

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import Any, NoReturn
+from typing import BinaryIO, NoReturn
 
 import pyarrow as pa
 
@@ -75,7 +75,7 @@ def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
 class _Text:
     """The text of a file, of which only what is not parsed yet is held."""
 
-    def __init__(self, file: SourceFile, stream: Any) -> None:
+    def __init__(self, file: SourceFile, stream: BinaryIO) -> None:
         self._file, self._stream = file, stream
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self._text, self._place, self._ended = "", 0, False

@@ -9,12 +9,11 @@ import zlib
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
-from typing import Any
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.json_values import JsonObject
+from assay.evalcore.json_values import Json, JsonObject
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.file import (
     BATCH_ROWS,
@@ -159,7 +158,7 @@ def _an_array(file: SourceFile) -> BadInput:
     )
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _each_key_once(pairs: list[tuple[str, Json]]) -> JsonObject:
     row = dict(pairs)
     if len(row) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -176,13 +175,13 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
 DECODER = json.JSONDecoder(object_pairs_hook=_each_key_once)
 
 
-def _no_names(values: list[Any]) -> bool:
+def _no_names(values: Sequence[Json]) -> bool:
     """Whether values are objects or arrays, or some are true or false and others not."""
     kinds = {type(value) for value in values if value is not None}
     return bool(kinds & {dict, list}) or (bool in kinds and len(kinds) > 1)
 
 
-def _column(file: SourceFile, name: str, values: list[Any]) -> pa.Array:
+def _column(file: SourceFile, name: str, values: Sequence[Json]) -> pa.Array:
     try:
         return of_python(values)
     except ValueError:  # half a surrogate pair: "\\ud800" is legal JSON and no text

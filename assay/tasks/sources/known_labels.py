@@ -7,7 +7,7 @@ a label.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -146,7 +146,20 @@ def exported_labels(path: str, field: str, answers: AnswerKind, *, key: str) -> 
     return {item_id: label for item_id, label in labels.items() if label is not None}
 
 
-def _tasks(path: str, key: str) -> list[Mapping[str, Any]]:
+class _Annotation(TypedDict, total=False):
+    updated_at: str | None
+    completed_by: int | dict[str, int] | None     # a person, or the number of one
+    was_cancelled: bool
+    result: Sequence[Mapping[str, Mapping[str, Sequence[str]] | None]] | None
+
+
+class _Task(TypedDict):
+    id: NotRequired[int]
+    data: NotRequired[Mapping[str, object]]
+    annotations: Sequence[_Annotation] | None
+
+
+def _tasks(path: str, key: str) -> list[_Task]:
     file = file_at(path)
     if file.size > MOST_EXPORT_BYTES:
         raise BadInput(f"{key}: {path}: is larger than {MOST_EXPORT_BYTES >> 30} GB; export in parts")
@@ -160,9 +173,9 @@ def _tasks(path: str, key: str) -> list[Mapping[str, Any]]:
     return tasks
 
 
-def _answers(task: Mapping[str, Any], place: str) -> Iterator[str]:
+def _answers(task: _Task, place: str) -> Iterator[str]:
     """What each person chose last, in Label Studio's words."""
-    by_person: dict[Any, Mapping[str, Any]] = {}
+    by_person: dict[int | str | None, _Annotation] = {}
     annotations = [annotation for annotation in task["annotations"] or () if isinstance(annotation, dict)]
     for annotation in sorted(annotations, key=lambda annotation: str(annotation.get("updated_at") or "")):
         person = annotation.get("completed_by")

@@ -9,8 +9,8 @@ So 17 is the id "17" in Parquet, CSV and JSONL alike, and the frozen pool does n
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -143,7 +143,7 @@ def as_numbers(values: pa.Array) -> tuple[Floats, Bools]:
     return numbers_of(numbers if good.all() else numbers.fill_null(_NAN)), good
 
 
-def of_python(values: list[Any]) -> pa.Array:
+def of_python(values: Sequence[object]) -> pa.Array:
     """A column of parsed JSON values; mixed kinds become text. Raises ValueError for bad text."""
     kinds = {type(v) for v in values if v is not None}
     if kinds <= {str} or kinds == {bool}:
@@ -155,7 +155,7 @@ def of_python(values: list[Any]) -> pa.Array:
             pass
     elif kinds <= {int, float}:
         try:
-            return pa.array([None if v is None else float(v) for v in values], pa.float64())
+            return pa.array([None if v is None else float(cast(float, v)) for v in values], pa.float64())
         except OverflowError:
             pass
     return pa.array([None if v is None else _scalar_text(v) for v in values], pa.string())

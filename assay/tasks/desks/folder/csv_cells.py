@@ -17,7 +17,6 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.sources.quoting import NOT_CLOSED, first_misquoted
@@ -69,7 +68,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     return write_csv([to_cell(column) for column in columns], cells, "\r\n").encode("utf-8-sig")
 
 
-def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = "\n") -> str:
+def write_csv(columns: Sequence[str], rows: Iterable[Sequence[object]], end: str = "\n") -> str:
     """CSV whose lines end in `end`; cells as they are, None is empty.
 
     A cell with any kind of line break is quoted, a lone carriage return too: readers end a row at it.

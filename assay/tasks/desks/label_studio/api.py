@@ -17,12 +17,12 @@ Importing the SDK takes seconds, so it is done when the first desk is opened and
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import httpx
 
 from assay.evalcore.errors import needs
-from assay.evalcore.json_values import JsonObject
+from assay.evalcore.json_values import JsonMapping, JsonObject
 from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable
 from assay.tasks.desks.replies import (
     NEVER_SENT,
@@ -43,7 +43,7 @@ PROJECT_PAGE_SIZE = 100   # projects of a page
 
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
-Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filter of the task list
+Condition = tuple[str, str, str, object]   # field, operator, type, value: one filter of the task list
 Listed: TypeAlias = Mapping[str, Any]   # a task, project or webhook as the server lists it; `id` is a number
 
 
@@ -70,7 +70,7 @@ class LabelStudioApi:
             raise self._replies.refusal(error.status_code or 401, error.body) from None
         self._wrapper = client._client_wrapper
 
-    def get_json(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+    def get_json(self, path: str, params: JsonMapping | None = None) -> Any:
         """GET, tried a few times. The JSON, or DeskUnreachable, DeskRefused or NotThere."""
         return retrying(DeskUnreachable, self._read_attempts, pause)(self._read_once, path, params)
 
@@ -98,7 +98,7 @@ class LabelStudioApi:
         except AmbiguousPost as error:
             raise DeskUnreachable(str(error)) from None
 
-    def read_object(self, path: str, params: Mapping[str, Any] | None = None) -> Listed:
+    def read_object(self, path: str, params: JsonMapping | None = None) -> Listed:
         """`read`, where the reply must be one object. DeskRefused if it is something else."""
         reply = self.get_json(path, params)
         if not isinstance(reply, dict):
@@ -191,12 +191,12 @@ class LabelStudioApi:
             return rows
         raise self._replies.strange(path)
 
-    def _total(self, path: str, total: Any) -> int:
+    def _total(self, path: str, total: object) -> int:
         if not _whole(total):
             raise self._replies.strange(path)
         return int(total)
 
-    def _read_once(self, path: str, params: Mapping[str, Any] | None) -> Any:
+    def _read_once(self, path: str, params: JsonMapping | None) -> Any:
         self._sign_in()
         try:
             response = self._request(path, method="GET", params=dict(params or {}))
@@ -245,5 +245,5 @@ def _is_task(row: Listed) -> bool:
     return _whole(row.get("project")) and isinstance(row.get("data"), dict) and _whole(overlap or 0)
 
 
-def _whole(number: object) -> bool:
+def _whole(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and not isinstance(number, bool)

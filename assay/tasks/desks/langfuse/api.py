@@ -5,12 +5,11 @@ and from `v2/scores` where a server does not have that yet.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.tasks.desks.replies import NotThere, Product, checked_token
-from assay.tasks.desks.rest import MOST_PAGES, RestApi, Row
+from assay.tasks.desks.rest import MOST_PAGES, Query, RestApi, Row
 
 PUBLIC_VARIABLE = "LANGFUSE_PUBLIC_KEY"
 SECRET_VARIABLE = "LANGFUSE_SECRET_KEY"   # noqa: S105 - the name of a variable
@@ -45,7 +44,7 @@ class LangfuseApi(RestApi):
             headers={"Authorization": f"Basic {basic}"},
         )
 
-    def rows(self, path: str, params: Mapping[str, Any] | None = None) -> list[Row]:
+    def rows(self, path: str, params: Query | None = None) -> list[Row]:
         """All rows of a list, page by page, each once. Where they became fewer or more meanwhile, so that
         pages moved, they are read once more. DeskUnreachable, DeskRefused or NotThere."""
         rows, total = self._by_page(path, params or {})
@@ -69,7 +68,7 @@ class LangfuseApi(RestApi):
             params = {"source": "ANNOTATION", "fields": "score"}
             return [row for name in names for row in self.rows("v2/scores", {**params, "name": name})]
 
-    def _by_page(self, path: str, params: Mapping[str, Any]) -> tuple[list[Row], int]:
+    def _by_page(self, path: str, params: Query) -> tuple[list[Row], int]:
         rows: dict[str, Row] = {}
         total = None
         for page in range(1, MOST_PAGES):
@@ -83,7 +82,7 @@ class LangfuseApi(RestApi):
                 return list(rows.values()), total
         raise self.replies.strange(path)
 
-    def _by_cursor(self, path: str, params: Mapping[str, Any]) -> list[Row]:
+    def _by_cursor(self, path: str, params: Query) -> list[Row]:
         rows: list[Row] = []
         further: Row = {}
         for _ in range(MOST_PAGES):

@@ -5,13 +5,10 @@ the connection; spans that are posted again are refused, all that came with them
 listed a moment later. So `PhoenixDesk` looks before it writes.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import httpx
 
 from assay.tasks.desks.replies import Product, checked_token
-from assay.tasks.desks.rest import MOST_PAGES, RestApi, Row
+from assay.tasks.desks.rest import MOST_PAGES, Query, RestApi, Row
 
 TOKEN_VARIABLE = "PHOENIX_API_KEY"   # noqa: S105 - the name of a variable
 PHOENIX = Product(name="Phoenix", token_variable=TOKEN_VARIABLE, tokens="Settings, API Keys", plain=True)
@@ -31,7 +28,7 @@ class PhoenixApi(RestApi):
             limits=limits,
         )
 
-    def rows(self, path: str, params: Mapping[str, Any]) -> list[Row]:
+    def rows(self, path: str, params: Query) -> list[Row]:
         """All rows of a list, page by page. DeskUnreachable, DeskRefused, or NotThere where the list is of
         something that does not exist."""
         rows: list[Row] = []

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from assay.evalcore.annotators.adjudication import Annotation
@@ -34,6 +34,7 @@ from assay.tasks.desks.phoenix.api import PHOENIX_PAGE_SIZE, PhoenixApi
 from assay.tasks.desks.replies import NotThere
 from assay.tasks.desks.rest import (
     CANNOT_TELL,
+    Query,
     Row,
     annotated_answer,
     displayed_text,
@@ -131,7 +132,7 @@ class PhoenixDesk:
         """Nothing: Phoenix shows every item to everybody, as often as they like."""
 
     def _annotations(self, spans: Sequence[str], names: Sequence[str]) -> list[Row]:
-        params = {
+        params: Query = {
             "span_ids": list(spans), "include_annotation_names": list(names), "limit": PHOENIX_PAGE_SIZE,
         }
         try:
@@ -141,7 +142,7 @@ class PhoenixDesk:
 
     def _present(self, batch: Batch) -> set[str]:
         """The ids of the spans of the batch."""
-        params = {"name": name_of_batch(batch), "limit": PHOENIX_PAGE_SIZE}
+        params: Query = {"name": name_of_batch(batch), "limit": PHOENIX_PAGE_SIZE}
         try:
             rows = self._api.rows(self._path("spans"), params)
         except NotThere:
@@ -218,7 +219,7 @@ def annotation_config(name: str, answers: AnswerKind) -> Row:
     return {"name": name, "type": "FREEFORM", "description": f"write {answers.wanted}"}
 
 
-def meaning(result: Any, answers: AnswerKind) -> tuple[Literal["label", "skip", "invalid"], str | None]:
+def meaning(result: object, answers: AnswerKind) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     """What an annotation's result says: a label in its fixed spelling, a skip, or something that is no
     answer. The value is the label, else the explanation (of text), else the score (of numbers)."""
     parts = result if isinstance(result, Mapping) else {}

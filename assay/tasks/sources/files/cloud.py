@@ -10,7 +10,8 @@ given such a condition, so here, and for Google's too, the version is compared a
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from datetime import datetime
+from typing import BinaryIO, Literal, NotRequired, Protocol, TypedDict
 
 from assay.evalcore.errors import AssayError, BadInput, missing_extra, needs
 from assay.tasks.ledger.stores.store import StoreUnreachable
@@ -44,6 +45,30 @@ SCHEMES: Mapping[str, _Storage] = {
     ),
     "memory": _Storage(package="fsspec", extra="", credentials=""),
 }  # fmt: skip
+
+
+class _ObjectInfo(TypedDict):
+    name: str                       # bucket/key
+    type: str                       # "file" for an object that can be read
+    size: int
+    generation: NotRequired[str]    # of Google Cloud Storage
+    etag: NotRequired[str]          # of Azure Blob Storage
+
+
+class _FileSystem(Protocol):
+    """What is used of a file system of fsspec."""
+
+    def isfile(self, path: str) -> bool: ...
+
+    def info(self, path: str) -> _ObjectInfo: ...
+
+    def glob(self, path: str, *, detail: Literal[True]) -> Mapping[str, _ObjectInfo]: ...
+
+    def find(self, path: str, *, detail: Literal[True]) -> Mapping[str, _ObjectInfo]: ...
+
+    def modified(self, path: str) -> datetime: ...
+
+    def cat_file(self, path: str, *, start: int, end: int, **condition: str) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +106,7 @@ class CloudFile:
         condition = {"generation": value} if kind == "generation" else {}
         with _explained(self.path):
             try:
-                blob: bytes = _filesystem(scheme).cat_file(
+                blob = _filesystem(scheme).cat_file(
                     name, start=start, end=start + length, **condition
                 )
             except FileNotFoundError:        # it was there when it was listed
@@ -103,7 +128,7 @@ def list_cloud(source: str) -> list[CloudFile]:
         return sorted((_file(files, scheme, info) for info in infos), key=lambda file: file.path)
 
 
-def _glob(files: Any, pattern: str) -> list[Mapping[str, Any]]:
+def _glob(files: _FileSystem, pattern: str) -> list[_ObjectInfo]:
     """What is known of each object that fits, except hidden ones."""
     start = len(fixed_part(pattern))
     return [
@@ -113,7 +138,7 @@ def _glob(files: Any, pattern: str) -> list[Mapping[str, Any]]:
     ]
 
 
-def _below(files: Any, name: str) -> list[Mapping[str, Any]]:
+def _below(files: _FileSystem, name: str) -> list[_ObjectInfo]:
     """What is known of the object itself or, if it is a folder, of each prediction file below it."""
     info = files.info(name)
     if info["type"] == "file":
@@ -123,7 +148,7 @@ def _below(files: Any, name: str) -> list[Mapping[str, Any]]:
     return [below[path] for path in in_folder(below)]
 
 
-def _filesystem(scheme: str) -> Any:
+def _filesystem(scheme: str) -> _FileSystem:
     storage = SCHEMES[scheme]
     what = f"predictions in {scheme}://"
     with needs(storage.extra, what):
@@ -131,21 +156,24 @@ def _filesystem(scheme: str) -> Any:
 
     quiet_libraries()
     try:
-        return fsspec.filesystem(scheme, use_listings_cache=False)  # fsspec keeps one for each thread
+        # fsspec keeps one for each thread
+        files: _FileSystem = fsspec.filesystem(scheme, use_listings_cache=False)
     except ImportError:
         raise missing_extra(storage.extra, what, storage.package) from None
+    return files
+    return files
 
 
-def _file(files: Any, scheme: str, info: Mapping[str, Any]) -> CloudFile:
+def _file(files: _FileSystem, scheme: str, info: _ObjectInfo) -> CloudFile:
     return CloudFile(
         path=f"{scheme}://{info['name'].lstrip('/')}", size=info["size"], version=_version(files, info)
     )
 
 
-def _version(files: Any, info: Mapping[str, Any]) -> str:
+def _version(files: _FileSystem, info: _ObjectInfo) -> str:
     for kind in ("generation", "etag"):
-        if info.get(kind):
-            return f"{kind}:{info[kind]}"
+        if version := info.get(kind):
+            return f"{kind}:{version}"
     return f"modified:{files.modified(info['name']).isoformat()}"
 
 

@@ -10,11 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Literal, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 from urllib.parse import unquote
 
 from assay.evalcore.errors import BadInput, Remediable, did_you_mean
 from assay.tasks.table_address import is_table
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 BATCH_ROWS = 1 << 15   # rows of a batch, of whatever format a file is
 
@@ -97,7 +100,7 @@ class _Ranges(io.RawIOBase):
         self._position = max(0, start + offset)
         return self._position
 
-    def readinto(self, into: Any) -> int:
+    def readinto(self, into: "WriteableBuffer") -> int:
         view = memoryview(into).cast("B")
         length = min(len(view), self._size - self._position)
         if length <= 0:

@@ -1,7 +1,7 @@
 """Rows of what is no file, a batch at a time: what a result of SQL and a table have in common."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -67,7 +67,7 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(plain, batch.schema.names)
 
 
-def _without_extension(column: Any) -> pa.Array:
+def _without_extension(column: pa.Array) -> pa.Array:
     if not isinstance(column.type, pa.BaseExtensionType):
         return column
     if column.type.extension_name == "arrow.uuid":

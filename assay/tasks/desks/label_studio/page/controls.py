@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from assay.evalcore.annotators.answers import AnswerKind
@@ -222,7 +221,7 @@ def _called(name: str, end: str | None) -> str:
     return f" value={quoteattr(to_page(f'{name} ({end})'))} alias={value}"
 
 
-def _none_chosen(results: Sequence[Any], apart: str) -> bool:
+def _none_chosen(results: Sequence[Mapping[str, object]], apart: str) -> bool:
     return [_NONE_ALIAS] in [_chosen(result) for result in results if result.get("from_name") == apart]
 
 
